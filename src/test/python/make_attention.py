@@ -331,7 +331,7 @@ def encoding_shapes(a, size, heads, head_size):
 def query_factor(scale, position):
     if scale is None:
         return 1
-    if scale["kind"] == "floorLogarithm":  # Llama 4
+    if scale["type"] == "FloorLogarithm":  # Llama 4
         return math.log(math.floor((position + 1) / scale["length"]) + 1) * scale["coefficient"] + 1
     return max(1, math.log(position + 1) / math.log(scale["trainedLength"]))  # Qwen 1
 
@@ -488,14 +488,14 @@ def windows():
 def scores():
     case("score_cap", grouped(scoreCap=0.75))
     case("sinks", grouped(sinks=True))
-    case("floor_logarithm", grouped(queryScale={"kind": "floorLogarithm", "coefficient": 0.5, "length": 3.0}))
-    case("log_n", grouped(queryScale={"kind": "logN", "trainedLength": 4}))
-    case("query_scale_of_positions", grouped(queryScale={"kind": "logN", "trainedLength": 4}), positions=RAGGED)
+    case("floor_logarithm", grouped(queryScale={"type": "FloorLogarithm", "coefficient": 0.5, "length": 3.0}))
+    case("log_n", grouped(queryScale={"type": "LogN", "trainedLength": 4}))
+    case("query_scale_of_positions", grouped(queryScale={"type": "LogN", "trainedLength": 4}), positions=RAGGED)
     case("gpt_oss", grouped(window=4, sinks=True, relativeEncoding=ROTARY))
     case("gemma_2", grouped(window=4, scoreCap=2.0, scale=0.3, bias=False, relativeEncoding=ROTARY))
     case("llama_4_rotary", grouped(chunkSize=4, bias=False, relativeEncoding={**ROTARY, "layout": "INTERLEAVED"}))
     case("llama_4_no_rotary", grouped(
-        bias=False, queryScale={"kind": "floorLogarithm", "coefficient": 0.1, "length": 2.0}))
+        bias=False, queryScale={"type": "FloorLogarithm", "coefficient": 0.1, "length": 2.0}))
 
 
 def given_positions():

@@ -8,18 +8,17 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
-import io.github.djlpositional.arguments.internal.Check;
-import io.github.djlpositional.arguments.internal.OptionsBuilder;
-import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.Arithmetic;
-import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.FourierFeatures;
+import io.github.djlpositional.options.BlockBuilder;
+import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.Default;
 import java.util.Map;
-import java.util.Objects;
 
 /**
  * Encodes real coordinates, such as points of a scene, places in an image or times, by {@link FourierFeatures}: random
@@ -31,28 +30,24 @@ import java.util.Objects;
  *         .build();                       // (B, S, 3) -> (B, S, 60)
  * }</pre>
  *
- * <p>The input is (…, C), FLOAT16, FLOAT32 or FLOAT64; with learned features it has the data type of the parameters.
- * The output is (…, D) with D features, of its data type, on its device and manager, and the caller's to close.
- * Gradients reach the coordinates and the learned parameters. FLOAT16 is computed in FLOAT32, other types as they are:
- * an angle a is wrong by up to (C + 1) · |a| · 2<sup>-24</sup> in FLOAT32. Fixed frequencies are not parameters. They
- * live as the table of {@link PositionalEncodingBlock} does.
+ * <p>The input is (…, C) and the output (…, D), with C coordinates and D features. Computed in FLOAT32, an angle a is
+ * wrong by up to (C + 1) · |a| · 2<sup>-24</sup>. Fixed frequencies are constants, learned ones a parameter.
  *
- * <p>A forward throws {@link IllegalArgumentException} for another number of inputs, of coordinates, or another data
- * type.
+ * <p>What holds for all blocks stands in the {@linkplain io.github.djlpositional package description}.
  *
  * @see <a href="https://arxiv.org/abs/2006.10739">Fourier Features Let Networks Learn High Frequency Functions in Low
  *     Dimensional Domains</a>
  */
-public final class FourierFeaturesBlock extends ConfiguredBlock {
+public final class FourierFeaturesBlock extends OptionsBlock {
 
-    record Settings(FourierFeatures features, Boolean learned) {
-        Settings {
+    record Options(
+            FourierFeatures features, @Default("false") boolean learned) {
+        Options {
             Check.given("features", features);
-            learned = Objects.requireNonNullElse(learned, false);
         }
     }
 
-    private final Settings settings;
+    private final Options options;
 
     /** The rows of A, and φ; null if they are learned. */
     private final ConstantTable fixed;
@@ -60,13 +55,13 @@ public final class FourierFeaturesBlock extends ConfiguredBlock {
     /** Null if they are fixed. */
     private final Parameter learned;
 
-    private FourierFeaturesBlock(Settings settings) {
-        super(settings);
-        this.settings = settings;
-        Shape shape = new Shape(settings.features.coordinates() + 1L, settings.features.getEmbeddingSize());
-        HostData.Rows rows = HostData.Rows.of(settings.features.getEmbeddingSize(), settings.features::get);
-        fixed = settings.learned ? null : addTable(table(settings.features));
-        learned = settings.learned
+    private FourierFeaturesBlock(Options options) {
+        super(options);
+        this.options = options;
+        Shape shape = new Shape(options.features.coordinates() + 1L, options.features.getEmbeddingSize());
+        HostData.Rows rows = HostData.Rows.of(options.features.getEmbeddingSize(), options.features::get);
+        fixed = options.learned ? null : addTable(table(options.features));
+        learned = options.learned
                 ? addParameter(
                         "features",
                         shape,
@@ -87,13 +82,12 @@ public final class FourierFeaturesBlock extends ConfiguredBlock {
     }
 
     /**
-     * {@return a block with the plain values that {@link #getArguments} returns}
+     * {@return the block that {@link #getArguments} describes}
      *
-     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static FourierFeaturesBlock fromArguments(Map<?, ?> arguments) {
-        return new FourierFeaturesBlock(Records.read(Settings.class, arguments));
+        return builder().setAll(arguments).build();
     }
 
     @Override
@@ -116,8 +110,7 @@ public final class FourierFeaturesBlock extends ConfiguredBlock {
         return new NDList(Temporaries.result(() -> {
             NDArray wideX = Arithmetic.toType(x, wide);
             NDArray wideRows = Arithmetic.toType(rows, wide);
-            return Arithmetic.toType(
-                    features(settings.features, wideX, wideRows).reshape(shape), type);
+            return Arithmetic.toType(features(options.features, wideX, wideRows).reshape(shape), type);
         }));
     }
 
@@ -141,23 +134,18 @@ public final class FourierFeaturesBlock extends ConfiguredBlock {
         return angles.get(NDIndex.sliceAxis(1, 0, linear)).concat(others.sin(), 1);
     }
 
-    /**
-     * {@inheritDoc}
-     *
-     * @throws IllegalArgumentException if there is not one input of C coordinates
-     */
     @Override
     public Shape[] getOutputShapes(Shape[] inputShapes) {
         requireShapes(inputShapes);
         Shape shape = inputShapes[0];
-        return new Shape[] {shape.slice(0, shape.dimension() - 1).add(settings.features.getEmbeddingSize())};
+        return new Shape[] {shape.slice(0, shape.dimension() - 1).add(options.features.getEmbeddingSize())};
     }
 
     @Override
     protected void requireShapes(Shape... inputShapes) {
         requireInputCount(inputShapes.length, 1, "[x], the coordinates");
         Shape shape = inputShapes[0];
-        int coordinates = settings.features.coordinates();
+        int coordinates = options.features.coordinates();
         long last = shape.dimension() == 0 ? 0 : shape.get(shape.dimension() - 1);
         Check.that(
                 last == -1 || last == coordinates,
@@ -166,29 +154,20 @@ public final class FourierFeaturesBlock extends ConfiguredBlock {
     }
 
     /** Builds a {@link FourierFeaturesBlock}. */
-    public static final class Builder extends OptionsBuilder<FourierFeaturesBlock, Builder> {
+    public static final class Builder extends BlockBuilder<FourierFeaturesBlock, Builder> {
 
         private Builder() {
-            super(Settings.class, FourierFeaturesBlock::new);
+            super(Options.class, FourierFeaturesBlock::new);
         }
 
-        /**
-         * Sets the function from coordinates to features.
-         *
-         * @param features the features
-         * @return this builder
-         * @throws NullPointerException if it is null
-         */
+        /** Sets the function from coordinates to features. */
         public Builder setFeatures(FourierFeatures features) {
             return set("features", features);
         }
 
         /**
-         * Sets whether A and φ are a parameter, {@code features}, (C + 1, D), whose last row is φ (default: false). It
-         * begins with the numbers of the features. Time2Vec needs it.
-         *
-         * @param learned true to train them
-         * @return this builder
+         * Sets whether A and φ are a parameter, {@code features}, (C + 1, D), which begins with the numbers of the
+         * features and has φ as its last row (default: false); Time2Vec needs it.
          */
         public Builder optLearned(boolean learned) {
             return set("learned", learned);

@@ -8,26 +8,25 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
-import io.github.djlpositional.arguments.internal.Check;
-import io.github.djlpositional.arguments.internal.OptionsBuilder;
-import io.github.djlpositional.arguments.internal.Records;
-import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
-import io.github.djlpositional.internal.ModelFile.NotCompared;
+import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.GridEncoding;
+import io.github.djlpositional.options.BlockBuilder;
+import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.Default;
+import io.github.djlpositional.options.NotSaved;
+import io.github.djlpositional.options.Range;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Objects;
 
 /**
- * Adds a fixed sinusoidal encoding of their place to the cells of a grid: images, feature maps, volumes. The
- * {@link GridEncoding} is the convention of tensor2tensor, multidim-positional-encoding, vision transformers, DETR, or
- * any other.
+ * Adds a sinusoidal encoding to each cell of a grid: images, feature maps, volumes. The {@link GridEncoding} is the
+ * convention of tensor2tensor, multidim-positional-encoding, vision transformers, DETR, or any other.
  *
  * <pre>{@code
  * Block places = GridPositionalEncodingBlock.builder()
@@ -36,10 +35,8 @@ import java.util.Objects;
  * }</pre>
  *
  * <p>B batch, D depth, H height, W width, C channels. The input is (…, H, W, C) or (…, D, H, W, C), with any leading
- * dimensions, FLOAT16, FLOAT32 or FLOAT64; with {@code optChannelsFirst(true)} it is (…, C, H, W) or (…, C, D, H, W).
- * The output has its shape, device and data type, is attached to its manager, and is the caller's to close. With
- * {@code optAddToInput(false)} it is the encodings without the input: (1, H, W, C) and so on. The input is never
- * written to. An empty grid gives an empty output.
+ * dimensions; with {@code optChannelsFirst(true)} it is (…, C, H, W) or (…, C, D, H, W). The output has its shape. With
+ * {@code optAddToInput(false)} it is the encodings without the input: (1, H, W, C) and so on.
  *
  * <p>With {@code optGrid(1, 14, 14)} the input is a sequence of tokens, (…, P + H · W, C): P tokens to which nothing is
  * added, and the cells row by row. An input of another grid has the forward parameter {@link #GRID_SIZES}.
@@ -49,19 +46,15 @@ import java.util.Objects;
  * coordinates count the cells only. An image without cells gets zeros. The mask is read, which waits for its device,
  * and each forward computes the encodings. Without the input they are (B, H, W, C).
  *
- * <p>The block keeps a table for each of the first {@value #TABLES} grid sizes, on each device and in each data type
- * that it is used with; the encodings of further sizes are computed by each forward. The table of a known size is
- * created when the block is initialized. The tables are not parameters. They live as the table of
- * {@link PositionalEncodingBlock} does.
+ * <p>A grid has at most 2³¹ - 1 values. The encodings of the first {@value #TABLES} grid sizes are constants; each
+ * forward computes the encodings of further sizes.
  *
- * <p>A forward throws {@link IllegalArgumentException} for more than two inputs, an input of too low a rank, of another
- * number of channels or tokens or of another data type, a mask of another shape, a grid of more than 2³¹ - 1 values,
- * and a table that the machine has no memory for.
+ * <p>What holds for all blocks stands in the {@linkplain io.github.djlpositional package description}.
  *
  * @see <a href="https://arxiv.org/abs/2005.12872">End-to-End Object Detection with Transformers</a>
  * @see <a href="https://arxiv.org/abs/2111.06377">Masked Autoencoders Are Scalable Vision Learners</a>
  */
-public final class GridPositionalEncodingBlock extends ConfiguredBlock {
+public final class GridPositionalEncodingBlock extends OptionsBlock {
 
     /**
      * The key of the forward parameter that gives the sizes of a sequence's grid, a {@link Shape} with one size for
@@ -71,19 +64,17 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
 
     private static final int TABLES = 8;
 
-    record Settings(
+    record Options(
             GridEncoding encoding,
-            Boolean channelsFirst,
-            Boolean addToInput,
+            @Default("false") boolean channelsFirst,
+            @Default("true") boolean addToInput,
             TokenGrid grid,
-            @NotCompared Float dropoutRate) {
 
-        Settings {
+            @NotSaved @Default("0") @Range(min = 0, below = 1)
+            float dropoutRate) {
+
+        Options {
             Check.given("encoding", encoding);
-            channelsFirst = Objects.requireNonNullElse(channelsFirst, false);
-            addToInput = Objects.requireNonNullElse(addToInput, true);
-            dropoutRate = Objects.requireNonNullElse(dropoutRate, 0f);
-            Check.rate("dropoutRate", dropoutRate);
             Check.that(
                     grid == null || (grid.sizes().size() == encoding.getAxes() && !channelsFirst),
                     grid + " with channelsFirst " + channelsFirst + " and " + encoding
@@ -91,14 +82,14 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
         }
     }
 
-    private final Settings settings;
+    private final Options options;
 
     /** By the sizes of the grid. */
     private final Map<Shape, ConstantTable> tables = new HashMap<>();
 
-    private GridPositionalEncodingBlock(Settings settings) {
-        super(settings);
-        this.settings = settings;
+    private GridPositionalEncodingBlock(Options options) {
+        super(options);
+        this.options = options;
     }
 
     /** {@return a new builder} */
@@ -107,18 +98,17 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
     }
 
     /**
-     * {@return a block with the plain values that {@link #getArguments} returns}
+     * {@return the block that {@link #getArguments} describes}
      *
-     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static GridPositionalEncodingBlock fromArguments(Map<?, ?> arguments) {
-        return new GridPositionalEncodingBlock(Records.read(Settings.class, arguments));
+        return builder().setAll(arguments).build();
     }
 
-    /** {@return the function from place to vector} */
+    /** {@return the function from the place of a cell to a vector} */
     public GridEncoding getEncoding() {
-        return settings.encoding;
+        return options.encoding;
     }
 
     @Override
@@ -128,22 +118,20 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
         NDArray x = inputs.head();
         DataTypes.requireEmbedding(x, "input");
         Shape grid = requireGrid(x.getShape(), params);
-        Shape output = settings.addToInput ? x.getShape() : returnedShape(grid, inputs.getShapes());
+        Shape output = options.addToInput ? x.getShape() : returnedShape(grid, inputs.getShapes());
         if (output.size() == 0) {
             return new NDList(
-                    settings.addToInput
-                            ? x.duplicate()
-                            : x.getManager().create(output, x.getDataType(), x.getDevice()));
+                    options.addToInput ? x.duplicate() : x.getManager().create(output, x.getDataType(), x.getDevice()));
         }
         try (Temporaries temporaries = new Temporaries()) {
             NDArray encodings =
                     inputs.size() == 1 ? encodings(temporaries, x, grid) : masked(temporaries, x, grid, inputs.get(1));
-            if (settings.addToInput) {
-                return dropOut(x.add(encodings), settings.dropoutRate, training);
+            if (options.addToInput) {
+                return dropOut(x.add(encodings), options.dropoutRate, training);
             }
             NDArray copy = temporaries.add(encodings.reshape(output)).duplicate();
             copy.attach(x.getManager());
-            return dropOut(copy, settings.dropoutRate, training);
+            return dropOut(copy, options.dropoutRate, training);
         }
     }
 
@@ -163,7 +151,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
         for (int i = 0; i < numbers.length; i++) {
             isVisible[i] = numbers[i] != 0;
         }
-        HostData.Rows rows = rowsOfCells(x.getShape(), grid, settings.encoding.cells(ints(grid), isVisible));
+        HostData.Rows rows = rowsOfCells(x.getShape(), grid, options.encoding.cells(ints(grid), isVisible));
         return temporaries.add(HostData.computed(x.getManager(), x.getDevice(), x.getShape(), x.getDataType(), rows));
     }
 
@@ -180,19 +168,19 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
 
     /** The rows of a grid without padding, which are computed after the memory for them was checked. */
     private HostData.Rows rowsOfGrid(Shape grid) {
-        return (first, count, format, out) -> rowsOfCells(arrayShape(grid), grid, settings.encoding.cells(ints(grid)))
+        return (first, count, format, out) -> rowsOfCells(arrayShape(grid), grid, options.encoding.cells(ints(grid)))
                 .write(first, count, format, out);
     }
 
     /** The rows of an array (T, C), or of (…, H, W, C) or (…, C, H, W) with a batch or without. */
     private HostData.Rows rowsOfCells(Shape shape, Shape grid, GridEncoding.Cells cells) {
-        int channels = settings.encoding.getEmbeddingSize();
+        int channels = options.encoding.getEmbeddingSize();
         int ofImage = Math.toIntExact(grid.size());
-        int prefix = settings.grid == null ? 0 : settings.grid.prefixTokens();
-        int width = settings.channelsFirst ? ofImage : channels;
+        int prefix = options.grid == null ? 0 : options.grid.prefixTokens();
+        int width = options.channelsFirst ? ofImage : channels;
         HostData.Rows lines = HostData.Rows.of(
                 width,
-                settings.channelsFirst
+                options.channelsFirst
                         ? (line, cell) -> cells.value(line / channels * ofImage + cell, line % channels)
                         : (token, channel) -> token < prefix ? 0 : cells.value(token - prefix, channel));
         int linesPerRow = Math.toIntExact(shape.slice(1).size() / width);
@@ -205,47 +193,47 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
 
     /** The shape of the encodings of a grid: (H, W, C) and so on, or (T, C) of tokens. */
     private Shape arrayShape(Shape grid) {
-        Shape channels = new Shape(settings.encoding.getEmbeddingSize());
-        if (settings.grid != null) {
-            return new Shape(settings.grid.tokens(ints(grid))).addAll(channels);
+        Shape channels = new Shape(options.encoding.getEmbeddingSize());
+        if (options.grid != null) {
+            return new Shape(options.grid.tokens(ints(grid))).addAll(channels);
         }
-        return settings.channelsFirst ? channels.addAll(grid) : grid.addAll(channels);
+        return options.channelsFirst ? channels.addAll(grid) : grid.addAll(channels);
     }
 
     /** The sizes of an input's grid, (H, W) or (D, H, W). */
     private Shape requireGrid(Shape shape, PairList<String, Object> params) {
-        int axes = settings.encoding.getAxes();
+        int axes = options.encoding.getAxes();
         int rank = shape.dimension();
-        if (settings.grid != null) {
-            int channels = settings.encoding.getEmbeddingSize();
+        if (options.grid != null) {
+            int channels = options.encoding.getEmbeddingSize();
             Check.that(
                     rank >= 2 && (shape.get(rank - 1) == -1 || shape.get(rank - 1) == channels),
                     () -> "input of shape " + shape + ": expected (…, T, " + channels
                             + "); give such an input, or use an encoding with as many channels");
-            int[] sizes = settings.grid.sizes(params);
+            int[] sizes = options.grid.sizes(params);
             long length = shape.get(rank - 2);
-            settings.grid.requireTokens(length == -1 || length == settings.grid.tokens(sizes), length, sizes);
+            options.grid.requireTokens(length == -1 || length == options.grid.tokens(sizes), length, sizes);
             return new Shape(Arrays.stream(sizes).asLongStream().toArray());
         }
         String sizes = axes == 2 ? "H, W" : "D, H, W";
-        String expected = settings.channelsFirst ? "(…, C, " + sizes + ")" : "(…, " + sizes + ", C)";
+        String expected = options.channelsFirst ? "(…, C, " + sizes + ")" : "(…, " + sizes + ", C)";
         Check.that(
                 rank > axes,
                 () -> "input of shape " + shape + " has rank " + rank + ": expected " + expected + ", rank "
                         + (axes + 1) + " or more; add the missing dimensions with expandDims");
         Shape image = shape.slice(rank - axes - 1);
-        long channels = image.get(settings.channelsFirst ? 0 : axes);
+        long channels = image.get(options.channelsFirst ? 0 : axes);
         Check.that(
-                channels == -1 || channels == settings.encoding.getEmbeddingSize(),
+                channels == -1 || channels == options.encoding.getEmbeddingSize(),
                 () -> "input of shape " + shape + " has " + channels + " channels: expected " + expected + " with "
-                        + settings.encoding.getEmbeddingSize()
+                        + options.encoding.getEmbeddingSize()
                         + "; give such an input, use an encoding with as many channels, or change"
                         + " optChannelsFirst(boolean)");
         Check.that(
                 image.size() <= Integer.MAX_VALUE,
                 () -> "the grid of input " + shape + " has " + image.size() + " values: expected at most "
                         + Integer.MAX_VALUE + "; encode it in parts");
-        return settings.channelsFirst ? image.slice(1) : image.slice(0, axes);
+        return options.channelsFirst ? image.slice(1) : image.slice(0, axes);
     }
 
     /** The shape of the encodings if they are not added to the input. */
@@ -253,19 +241,14 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
         return new Shape(inputs.length == 2 ? inputs[0].get(0) : 1).addAll(arrayShape(grid));
     }
 
-    /**
-     * {@inheritDoc}
-     *
-     * @throws IllegalArgumentException if the shape has too low a rank or another number of channels or tokens
-     */
     @Override
     public Shape[] getOutputShapes(Shape[] inputShapes) {
         Shape grid = requireGrid(inputShapes[0], null);
-        return new Shape[] {settings.addToInput ? inputShapes[0] : returnedShape(grid, inputShapes)};
+        return new Shape[] {options.addToInput ? inputShapes[0] : returnedShape(grid, inputShapes)};
     }
 
     private void requireInputs(Shape... shapes) {
-        boolean isSequence = settings.grid != null;
+        boolean isSequence = options.grid != null;
         requireInputCount(
                 shapes.length,
                 isSequence ? 1 : 2,
@@ -274,7 +257,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
             Shape grid = requireGrid(shapes[0], null);
             Shape expected = new Shape(shapes[0].get(0)).addAll(grid);
             Check.that(
-                    shapes[0].dimension() == settings.encoding.getAxes() + 2 && shapes[1].equals(expected),
+                    shapes[0].dimension() == options.encoding.getAxes() + 2 && shapes[1].equals(expected),
                     () -> "mask of shape " + shapes[1] + " for input " + shapes[0] + ": expected " + expected
                             + ", and an input of one dimension more; give one number for each cell of each image");
         }
@@ -298,61 +281,37 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
     }
 
     /** Builds a {@link GridPositionalEncodingBlock}. */
-    public static final class Builder extends OptionsBuilder<GridPositionalEncodingBlock, Builder> {
+    public static final class Builder extends BlockBuilder<GridPositionalEncodingBlock, Builder> {
 
         private Builder() {
-            super(Settings.class, GridPositionalEncodingBlock::new);
+            super(Options.class, GridPositionalEncodingBlock::new);
         }
 
-        /**
-         * Sets the function from place to vector, and with it the number of axes and channels.
-         *
-         * @param encoding the encoding
-         * @return this builder
-         * @throws NullPointerException if it is null
-         */
+        /** Sets the function from the place of a cell to a vector, and with it the number of axes and channels. */
         public Builder setEncoding(GridEncoding encoding) {
             return set("encoding", encoding);
         }
 
-        /**
-         * Sets whether the channels come before the grid (default: false).
-         *
-         * @param channelsFirst true for (…, C, H, W), false for (…, H, W, C)
-         * @return this builder
-         */
+        /** Sets whether an input is (…, C, H, W) rather than (…, H, W, C) (default: false). */
         public Builder optChannelsFirst(boolean channelsFirst) {
             return set("channelsFirst", channelsFirst);
         }
 
-        /**
-         * Sets whether a forward adds the encodings to its input (default: true).
-         *
-         * @param addToInput false to return the encodings, with a leading axis of size 1
-         * @return this builder
-         */
+        /** Sets whether a forward adds the encodings to its input (default: true) or returns them, (1, H, W, C). */
         public Builder optAddToInput(boolean addToInput) {
             return set("addToInput", addToInput);
         }
 
         /**
-         * Lets the input be a sequence: tokens without a place, followed by the cells of a grid, row by row. By default
-         * the axes of the input are the axes of the grid.
-         *
-         * @param prefixTokens the number of tokens before the grid, 0 or more
-         * @param sizes one size for each axis of the encoding; each at least 1
-         * @return this builder
+         * Lets the input be a sequence: {@code prefixTokens} tokens without a place, 0 or more, followed by the cells
+         * of a grid, row by row, with one size for each axis, at least 1 (default: the axes of the input are the axes
+         * of the grid).
          */
         public Builder optGrid(int prefixTokens, int... sizes) {
             return set("grid", new TokenGrid(prefixTokens, sizes));
         }
 
-        /**
-         * Sets the rate of the dropout that follows, in training only (default: 0).
-         *
-         * @param dropoutRate at least 0, below 1
-         * @return this builder
-         */
+        /** Sets the rate of the dropout that follows, in training only, at least 0 and below 1 (default: 0). */
         public Builder optDropoutRate(float dropoutRate) {
             return set("dropoutRate", dropoutRate);
         }

@@ -10,17 +10,19 @@ import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.training.initializer.NormalInitializer;
 import ai.djl.util.PairList;
-import io.github.djlpositional.arguments.internal.Check;
-import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
-import io.github.djlpositional.internal.ModelFile.NotCompared;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.Default;
+import io.github.djlpositional.options.NotSaved;
+import io.github.djlpositional.options.Range;
+import io.github.djlpositional.options.Settings;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -54,14 +56,11 @@ import java.util.stream.IntStream;
  * count the tokens of the grid; a masked autoencoder gives the positions of the patches that it sees. Without them, a
  * forward throws {@link IllegalArgumentException} for another number of tokens than the grid's.
  *
- * <p>Inputs, output and errors are those of {@link PositionalEncodingBlock}, with two differences: explicit positions
- * must be integers, and x must have the data type of the table. Gradients reach only the rows that were used. A forward
- * throws {@link ai.djl.nn.UninitializedParameterException} in inference if the block was neither initialized nor
- * loaded.
+ * <p>Inputs and output are those of {@link PositionalEncodingBlock}, except that explicit positions must be integers.
+ * Gradients reach only the rows that were used. DJL cannot save a table of 2 GiB or more (maxSequenceLength · D times
+ * the bytes of a number).
  *
- * <p>DJL cannot save a table of 2 GiB or more (maxSequenceLength · D times the bytes of a number).
- *
- * <p>B batch, T sequence length, D embedding size.
+ * <p>What holds for all blocks stands in the {@linkplain io.github.djlpositional package description}.
  *
  * @see <a href="https://arxiv.org/abs/1810.04805">BERT: Pre-training of Deep Bidirectional Transformers for Language
  *     Understanding</a>
@@ -69,7 +68,7 @@ import java.util.stream.IntStream;
  *     Scale</a>
  */
 public final class LearnedPositionalEncodingBlock
-        extends SequenceEncodingBlock<LearnedPositionalEncodingBlock.Settings> {
+        extends SequenceEncodingBlock<LearnedPositionalEncodingBlock.Options> {
 
     /**
      * The key of the forward parameter that gives the sizes of the input's grid, a {@link Shape} with one size for each
@@ -80,19 +79,21 @@ public final class LearnedPositionalEncodingBlock
     /** BERT's standard deviation, its {@code initializer_range}; GPT-2's code has 0.01 for positions. */
     private static final float STANDARD_DEVIATION = 0.02f;
 
-    record Settings(
-            int embeddingSize,
-            Integer maxSequenceLength,
-            Boolean addToInput,
-            Integer sequenceAxis,
+    record Options(
+            @Range(min = 1) int embeddingSize,
+            @Range(min = 1) Integer maxSequenceLength,
+            @Default("true") boolean addToInput,
+            @Default("-2") int sequenceAxis,
             TokenGrid grid,
             Boolean prefixEncoded,
             GridResampling resampling,
-            @NotCompared SinusoidalEncoding encoding,
-            @NotCompared Float dropoutRate)
+            @NotSaved SinusoidalEncoding encoding,
+
+            @NotSaved @Default("0") @Range(min = 0, below = 1)
+            float dropoutRate)
             implements Common {
 
-        Settings {
+        Options {
             // without a grid, the default is BERT's
             int tokens = grid == null ? 512 : grid.tokens(grid.builtSizes());
             maxSequenceLength = Objects.requireNonNullElse(maxSequenceLength, tokens);
@@ -109,11 +110,7 @@ public final class LearnedPositionalEncodingBlock
                         "maxSequenceLength " + maxSequenceLength + " with " + grid + ": expected " + tokens
                                 + "; leave it out");
             }
-            addToInput = Objects.requireNonNullElse(addToInput, true);
-            sequenceAxis = Objects.requireNonNullElse(sequenceAxis, DEFAULT_AXIS);
-            dropoutRate = Objects.requireNonNullElse(dropoutRate, 0f);
-            check(embeddingSize, sequenceAxis, dropoutRate);
-            Check.positive("maxSequenceLength", maxSequenceLength);
+            requireAxis(sequenceAxis);
             if (encoding != null) {
                 requireSize(encoding, embeddingSize);
             }
@@ -123,18 +120,18 @@ public final class LearnedPositionalEncodingBlock
     private final Parameter table;
 
     /** Creates a block whose table begins with the values of all rows, or null for random or sinusoidal ones. */
-    private LearnedPositionalEncodingBlock(Settings settings, double[] initialEncodings) {
-        super(settings);
+    private LearnedPositionalEncodingBlock(Options options, double[] initialEncodings) {
+        super(options);
         HostData.Rows rows = initialEncodings != null
-                ? rows(initialEncodings, settings.embeddingSize)
-                : settings.encoding != null
-                        ? new Positions.Computed(settings.encoding::write, settings.embeddingSize)
+                ? rows(initialEncodings, options.embeddingSize)
+                : options.encoding != null
+                        ? new Positions.Computed(options.encoding::write, options.embeddingSize)
                         : null;
         Initializer initializer = rows == null
                 ? new NormalInitializer(STANDARD_DEVIATION)
                 : (manager, shape, type) -> HostData.computed(manager, manager.getDevice(), shape, type, rows);
-        int height = settings.maxSequenceLength - (isPrefixEncoded() ? 0 : settings.grid.prefixTokens());
-        table = addParameter("encodings", new Shape(height, settings.embeddingSize), initializer);
+        int height = options.maxSequenceLength - (isPrefixEncoded() ? 0 : options.grid.prefixTokens());
+        table = addParameter("encodings", new Shape(height, options.embeddingSize), initializer);
     }
 
     private static HostData.Rows rows(double[] values, int width) {
@@ -142,7 +139,7 @@ public final class LearnedPositionalEncodingBlock
     }
 
     private boolean isPrefixEncoded() {
-        return settings.grid == null || settings.prefixEncoded;
+        return options.grid == null || options.prefixEncoded;
     }
 
     /** {@return a new builder} */
@@ -151,24 +148,22 @@ public final class LearnedPositionalEncodingBlock
     }
 
     /**
-     * {@return a block with the plain values that {@link #getArguments} returns}
+     * {@return the block that {@link #getArguments} describes, without initial encodings that were given as an array}
      *
-     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values; initial
-     *     encodings that were given as an array are not plain values, and are not among them
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static LearnedPositionalEncodingBlock fromArguments(Map<?, ?> arguments) {
-        return new LearnedPositionalEncodingBlock(Records.read(Settings.class, arguments), null);
+        return builder().setAll(arguments).build();
     }
 
     @Override
     public int getMaxSequenceLength() {
-        return settings.maxSequenceLength;
+        return options.maxSequenceLength;
     }
 
     /**
      * {@return the trained table: the parameter (maxSequenceLength, D), without the rows of prefix tokens that have no
-     * encodings, in the model's data type; it belongs to this block}
+     * encodings}
      */
     public Parameter getTable() {
         return table;
@@ -176,13 +171,13 @@ public final class LearnedPositionalEncodingBlock
 
     @Override
     int limit(long length, PairList<String, Object> params) {
-        TokenGrid grid = settings.grid;
+        TokenGrid grid = options.grid;
         Check.that(
                 grid != null || params == null || params.get(GRID_SIZES) == null,
                 "the forward parameter " + GRID_SIZES
                         + " was given to a block without a grid: expected none; build the block with optGrid(int, int...)");
         if (grid == null) {
-            return settings.maxSequenceLength;
+            return options.maxSequenceLength;
         }
         int[] sizes = grid.sizes(params);
         grid.requireTokens(length <= grid.tokens(sizes), length, sizes);
@@ -200,7 +195,7 @@ public final class LearnedPositionalEncodingBlock
         NDArray values = DataTypes.value(this, table, parameterStore, x, training);
         DataTypes.requireSame(x, values, "learned table");
         NDManager manager = x.getManager();
-        NDArray all = settings.grid == null ? values : ofGrid(temporaries, values, manager, positions, params);
+        NDArray all = options.grid == null ? values : ofGrid(temporaries, values, manager, positions, params);
         NDArray explicit = positions.positions();
         if (explicit == null) {
             int first = positions.first();
@@ -222,11 +217,11 @@ public final class LearnedPositionalEncodingBlock
             NDManager manager,
             Positions positions,
             PairList<String, Object> params) {
-        int[] to = settings.grid.sizes(params);
+        int[] to = options.grid.sizes(params);
         int length = positions.length();
-        settings.grid.requireTokens(positions.positions() != null || length == settings.grid.tokens(to), length, to);
-        int prefix = settings.grid.prefixTokens();
-        int[] from = settings.grid.builtSizes();
+        options.grid.requireTokens(positions.positions() != null || length == options.grid.tokens(to), length, to);
+        int prefix = options.grid.prefixTokens();
+        int[] from = options.grid.builtSizes();
         if (Arrays.equals(from, to) && isPrefixEncoded()) {
             return values;
         }
@@ -250,7 +245,7 @@ public final class LearnedPositionalEncodingBlock
         NDArray result = temporaries.addUnless(cells, Arithmetic.toType(cells, type));
         long outer = 1;
         for (int axis = 0; axis < from.length; axis++) {
-            double[] weights = Arrays.stream(settings.resampling.weights(from[axis], to[axis]))
+            double[] weights = Arrays.stream(options.resampling.weights(from[axis], to[axis]))
                     .flatMapToDouble(Arrays::stream)
                     .toArray();
             NDArray matrix = temporaries.add(HostData.computed(
@@ -275,16 +270,14 @@ public final class LearnedPositionalEncodingBlock
         private int[] initialGrid = {};
 
         private Builder() {
-            super(Settings.class, settings -> new LearnedPositionalEncodingBlock(settings, null));
+            super(Options.class, options -> new LearnedPositionalEncodingBlock(options, null));
         }
 
         /**
-         * Lets the sequence be tokens without a place, followed by the cells of a grid, row by row. Their number is the
-         * maximum sequence length. By default, positions are on one axis.
-         *
-         * @param prefixTokens the number of tokens before the grid, such as a class token and registers, 0 or more
-         * @param sizes one to three sizes, for example height and width in patches; each at least 1
-         * @return this builder
+         * Lets the sequence be {@code prefixTokens} tokens without a place, 0 or more, such as a class token and
+         * registers, followed by the cells of a grid, row by row (default: positions on one axis). A grid has one to
+         * three sizes of at least 1, such as height and width in patches. The number of all tokens is the maximum
+         * sequence length.
          */
         public Builder optGrid(int prefixTokens, int... sizes) {
             return set("grid", new TokenGrid(prefixTokens, sizes));
@@ -292,10 +285,7 @@ public final class LearnedPositionalEncodingBlock
 
         /**
          * Sets whether the tokens before the grid have encodings of their own, the first rows of the table (default:
-         * true). timm calls the opposite {@code no_embed_class}.
-         *
-         * @param prefixEncoded false if nothing is added to these tokens
-         * @return this builder
+         * true); timm calls the opposite {@code no_embed_class}.
          */
         public Builder optPrefixEncoded(boolean prefixEncoded) {
             return set("prefixEncoded", prefixEncoded);
@@ -305,23 +295,18 @@ public final class LearnedPositionalEncodingBlock
          * Sets how the table of a grid is resampled for another grid (default:
          * {@link GridResampling#BICUBIC_ANTIALIASED}), or how the initial encodings of a sequence are resampled to the
          * maximum sequence length (default: they must have this length).
-         *
-         * @param resampling the method
-         * @return this builder
          */
         public Builder optResampling(GridResampling resampling) {
             return set("resampling", resampling);
         }
 
         /**
-         * Initializes the table with vectors, for example from another model. Those of a sequence need
-         * {@link #optResampling} if their number is not the maximum sequence length. Those of another grid are always
-         * resampled, in double; the rows of prefix tokens are kept.
+         * Initializes the table with copies of vectors, for example from another model. The vectors of a sequence need
+         * {@link #optResampling} if their number is not the maximum sequence length. The vectors of another grid are
+         * always resampled, in double; the rows of prefix tokens are not.
          *
-         * @param encodings (n, D) or (1, n, D), n at least 1, FLOAT16, FLOAT32 or FLOAT64; the caller's, copied here
-         * @param grid the sizes of the grid of these vectors; none for that of the block
-         * @return this builder
-         * @throws IllegalArgumentException if the array has another rank or data type, or is empty
+         * @param encodings (n, D) or (1, n, D), n at least 1, FLOAT16, FLOAT32 or FLOAT64; the caller's
+         * @param grid the sizes of the grid of these vectors; none for the grid of the block
          */
         @WithoutOption
         public Builder optInitialEncodings(NDArray encodings, int... grid) {
@@ -340,12 +325,6 @@ public final class LearnedPositionalEncodingBlock
             return this;
         }
 
-        /**
-         * {@inheritDoc}
-         *
-         * @throws IllegalArgumentException if an option is out of range, or the initial encodings have another size or
-         *     another number than their grid or sequence, or are given twice
-         */
         @Override
         public LearnedPositionalEncodingBlock build() {
             if (initialEncodings == null) {
@@ -353,39 +332,39 @@ public final class LearnedPositionalEncodingBlock
             }
             Map<String, Object> all = new HashMap<>(options());
             if (!all.containsKey("grid")) {
-                all.remove("resampling"); // only of the initial encodings
+                all.remove("resampling"); // for the initial encodings only
                 all.putIfAbsent("maxSequenceLength", initialEncodings.length / initialWidth);
             }
-            Settings settings = Records.create(Settings.class, all);
+            Options options = Settings.create(Options.class, all);
             Check.that(
-                    settings.encoding == null && initialWidth == settings.embeddingSize,
+                    options.encoding == null && initialWidth == options.embeddingSize,
                     () -> "initial encodings of size " + initialWidth + " were given with embeddingSize "
-                            + settings.embeddingSize + " and encoding " + settings.encoding
+                            + options.embeddingSize + " and encoding " + options.encoding
                             + ": expected the same size and no encoding; give both the same size, and one of both");
-            return new LearnedPositionalEncodingBlock(settings, resampled(settings));
+            return new LearnedPositionalEncodingBlock(options, resampled(options));
         }
 
-        private double[] resampled(Settings settings) {
+        private double[] resampled(Options options) {
             int vectors = initialEncodings.length / initialWidth;
-            if (settings.grid == null) {
+            if (options.grid == null) {
                 Check.that(
                         initialGrid.length == 0,
                         () -> "initial encodings of the grid " + Arrays.toString(initialGrid)
                                 + " for a block without a grid: expected no grid; build the block with optGrid(int, int...)");
                 GridResampling resampling = (GridResampling) options().get("resampling");
                 Check.that(
-                        vectors == settings.maxSequenceLength || resampling != null,
-                        () -> vectors + " initial encodings with maxSequenceLength " + settings.maxSequenceLength
+                        vectors == options.maxSequenceLength || resampling != null,
+                        () -> vectors + " initial encodings with maxSequenceLength " + options.maxSequenceLength
                                 + ": expected one for each position; leave the length out, or resample them with"
                                 + " optResampling(GridResampling)");
                 return resampling == null
                         ? initialEncodings
                         : resampling.resample(
-                                initialEncodings, new int[] {vectors}, new int[] {settings.maxSequenceLength});
+                                initialEncodings, new int[] {vectors}, new int[] {options.maxSequenceLength});
             }
-            int[] to = settings.grid.builtSizes();
+            int[] to = options.grid.builtSizes();
             int[] from = initialGrid.length == 0 ? to : initialGrid;
-            int prefix = settings.prefixEncoded ? settings.grid.prefixTokens() : 0;
+            int prefix = options.prefixEncoded ? options.grid.prefixTokens() : 0;
             long cells = IntStream.of(from).asLongStream().reduce(1, (product, size) -> product * size);
             Check.that(
                     prefix + cells == vectors,
@@ -394,7 +373,7 @@ public final class LearnedPositionalEncodingBlock
                             + "; give the sizes of their grid, and optPrefixEncoded(false) if the first tokens have none");
             int first = prefix * initialWidth;
             double[] ofCells = Arrays.copyOfRange(initialEncodings, first, initialEncodings.length);
-            double[] resampled = settings.resampling.resample(ofCells, from, to);
+            double[] resampled = options.resampling.resample(ofCells, from, to);
             double[] all = Arrays.copyOf(initialEncodings, first + resampled.length);
             System.arraycopy(resampled, 0, all, first, resampled.length);
             return all;

@@ -5,58 +5,53 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
-import io.github.djlpositional.arguments.internal.Check;
-import io.github.djlpositional.arguments.internal.OptionsBuilder;
 import io.github.djlpositional.internal.Arithmetic;
-import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.options.BlockBuilder;
+import io.github.djlpositional.options.Check;
 import java.util.function.Function;
 
 /**
  * The encoding of a sequence's positions: one forward for fixed and for learned tables.
  *
- * @param <R> the record of settings
+ * @param <R> the record of options
  */
-abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Common> extends ConfiguredBlock {
+abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Common> extends OptionsBlock {
 
-    /** The default axis of the sequence: before the last, D. */
-    static final int DEFAULT_AXIS = -2;
-
-    /** What becomes of the rows of the positions. */
+    /** How encodings are combined with the input. */
     private enum Mode {
         ADD,
         ADD_IN_PLACE,
         RETURN
     }
 
-    /** The settings that all encodings of sequences have. */
+    /** The options that all encodings of sequences have. */
     interface Common {
         int embeddingSize();
 
-        Integer sequenceAxis();
+        int sequenceAxis();
 
-        Boolean addToInput();
+        boolean addToInput();
 
-        Float dropoutRate();
+        float dropoutRate();
     }
 
-    final R settings;
+    final R options;
 
-    SequenceEncodingBlock(R settings) {
-        super(settings);
-        this.settings = settings;
+    SequenceEncodingBlock(R options) {
+        super(options);
+        this.options = options;
     }
 
-    /** Checks the settings that all encodings of sequences have. */
-    static void check(int embeddingSize, int sequenceAxis, float dropoutRate) {
-        Check.positive("embeddingSize", embeddingSize);
+    /** Checks that the axis of the sequence is not the axis of the embedding. */
+    static void requireAxis(int sequenceAxis) {
         Check.that(
                 sequenceAxis != -1,
                 "sequenceAxis -1 is the axis of the embedding: expected 0 or more, or -2 or less; give the axis of T");
-        Check.rate("dropoutRate", dropoutRate);
     }
 
     /** Checks that an encoding has the size of the block. */
@@ -67,12 +62,12 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
                         + embeddingSize + "; give both the same size");
     }
 
-    /** One more than the greatest position of a sequence in a forward. */
+    /** One more than the largest position of a sequence in a forward. */
     abstract int limit(long length, PairList<String, Object> params);
 
     /**
-     * Returns the encodings of the tokens of x: (1, T, D) of indices, or else the shape of the positions + (D).
-     * Temporaries closes those that the block does not keep.
+     * Returns the encodings of the tokens of x: (1, T, D) for consecutive positions, otherwise the shape of the
+     * positions + (D). Temporaries closes the arrays that the block does not keep.
      */
     abstract NDArray encodings(
             Temporaries temporaries,
@@ -82,25 +77,25 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
             boolean training,
             PairList<String, Object> params);
 
-    /** Whether the greatest of explicit positions must be known: false, unless a table extends itself. */
+    /** Whether the largest of explicit positions must be known: false, unless a table extends itself. */
     boolean readsPositions() {
         return false;
     }
 
     /** {@return the number of dimensions of an encoded position, D} */
     public int getEmbeddingSize() {
-        return settings.embeddingSize();
+        return options.embeddingSize();
     }
 
     /**
-     * {@return the maximum sequence length, one more than the greatest position in the table} It grows with a table
-     * that extends itself.
+     * {@return the maximum sequence length, one more than the largest position in the table, which grows with a table
+     * that extends itself}
      */
     public abstract int getMaxSequenceLength();
 
     /** {@return whether a forward adds the encodings to its input, rather than returning them} */
     public boolean isAddedToInput() {
-        return settings.addToInput();
+        return options.addToInput();
     }
 
     /**
@@ -108,7 +103,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
      * end}
      */
     public int getSequenceAxis() {
-        return settings.sequenceAxis();
+        return options.sequenceAxis();
     }
 
     @Override
@@ -165,7 +160,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
                     yield copy;
                 }
             };
-            return dropOut(encoded, settings.dropoutRate(), training);
+            return dropOut(encoded, options.dropoutRate(), training);
         }
     }
 
@@ -176,7 +171,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
             throw new IllegalArgumentException("input of shape " + shape + " has rank " + rank
                     + ": expected (…, T, D), rank 2 or more; add the missing dimensions with expandDims");
         }
-        int sequenceAxis = settings.sequenceAxis();
+        int sequenceAxis = options.sequenceAxis();
         int axis = sequenceAxis < 0 ? rank + sequenceAxis : sequenceAxis;
         if (axis < 0 || axis >= rank - 1) {
             throw new IllegalArgumentException("input of shape " + shape + " has no sequence axis " + sequenceAxis
@@ -184,9 +179,9 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
                     + "; give an input of higher rank, or build the block with another optSequenceAxis(int)");
         }
         long width = shape.get(rank - 1);
-        if (width != -1 && width != settings.embeddingSize()) {
+        if (width != -1 && width != options.embeddingSize()) {
             throw new IllegalArgumentException("input of shape " + shape + " has width " + width + ": expected "
-                    + settings.embeddingSize() + "; give (…, T, " + settings.embeddingSize()
+                    + options.embeddingSize() + "; give (…, T, " + options.embeddingSize()
                     + "), or build the block with setEmbeddingSize(" + width + ")");
         }
         return axis;
@@ -196,20 +191,14 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
     private Shape returnedShape(Shape input, Shape positions) {
         int axis = axisOf(input);
         if (positions != null && positions.dimension() == 2) {
-            return positions.add(settings.embeddingSize());
+            return positions.add(options.embeddingSize());
         }
         long length = input.get(axis);
         return axis == input.dimension() - 2
-                ? new Shape(1, length, settings.embeddingSize())
-                : new Shape(length, 1, settings.embeddingSize());
+                ? new Shape(1, length, options.embeddingSize())
+                : new Shape(length, 1, options.embeddingSize());
     }
 
-    /**
-     * {@inheritDoc}
-     *
-     * @param inputShapes (…, T, D), and (T) or (B, T) if positions are given
-     * @throws IllegalArgumentException if the first has a rank below 2 or another width
-     */
     @Override
     public final Shape[] getOutputShapes(Shape[] inputShapes) {
         Shape returned = returnedShape(inputShapes[0], inputShapes.length == 2 ? inputShapes[1] : null);
@@ -229,74 +218,51 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
      * @param <B> the block
      * @param <T> the builder
      */
-    abstract static class BaseBuilder<B, T extends BaseBuilder<B, T>> extends OptionsBuilder<B, T> {
+    abstract static class BaseBuilder<B, T extends BaseBuilder<B, T>> extends BlockBuilder<B, T> {
 
-        <R extends Record> BaseBuilder(Class<R> settings, Function<R, B> create) {
-            super(settings, create);
+        <R extends Record> BaseBuilder(Class<R> options, Function<R, B> create) {
+            super(options, create);
         }
 
-        /**
-         * Sets D, the number of dimensions.
-         *
-         * @param embeddingSize at least 1
-         * @return this builder
-         */
+        /** Sets D, the number of dimensions, at least 1. */
         public T setEmbeddingSize(int embeddingSize) {
             return set("embeddingSize", embeddingSize);
         }
 
         /**
-         * Sets the maximum sequence length, which is one more than the greatest position. The default is 5000; for a
-         * learned table it is the number of its initial encodings, or 512.
-         *
-         * @param maxSequenceLength at least 1
-         * @return this builder
+         * Sets the maximum sequence length, one more than the largest position, at least 1 (default: 5000; for a
+         * learned table the number of its initial encodings or tokens of its grid, or 512).
          */
         public T optMaxSequenceLength(int maxSequenceLength) {
             return set("maxSequenceLength", maxSequenceLength);
         }
 
         /**
-         * Sets the function from position to vector. The default is {@link SinusoidalEncoding#vaswani(int)}; a learned
-         * table is initialized with N(0, 0.02²) by default.
-         *
-         * @param encoding an encoding of the same embedding size
-         * @return this builder
-         * @throws NullPointerException if it is null
+         * Sets the function from position to vector, of the same embedding size (default:
+         * {@link SinusoidalEncoding#vaswani(int)}; a learned table is initialized with N(0, 0.02²)).
          */
         public T optEncoding(SinusoidalEncoding encoding) {
             return set("encoding", encoding);
         }
 
         /**
-         * Sets the axis of the sequence (default: -2, for (…, T, D)). Time-major models, (T, B, D), use 0: explicit
-         * positions are then (T) or (T, B), and encodings without x (T, 1, D) or (T, B, D).
-         *
-         * @param sequenceAxis 0 or more, counted from the front, or -2 or less, counted from the end; the last axis is
-         *     D
-         * @return this builder
+         * Sets the axis of the sequence: 0 or more, counted from the front, or -2 or less, counted from the end
+         * (default: -2, for (…, T, D)). With 0, for time-major (T, B, D), explicit positions are (T) or (T, B), and
+         * encodings without x (T, 1, D) or (T, B, D).
          */
         public T optSequenceAxis(int sequenceAxis) {
             return set("sequenceAxis", sequenceAxis);
         }
 
         /**
-         * Sets whether a forward adds the encodings to its input (default: true).
-         *
-         * @param addToInput false to return the encodings, (1, T, D) or (B, T, D)
-         * @return this builder
+         * Sets whether a forward adds the encodings to its input (default: true) or returns them, (1, T, D) or (B, T,
+         * D).
          */
         public T optAddToInput(boolean addToInput) {
             return set("addToInput", addToInput);
         }
 
-        /**
-         * Sets the rate of the dropout that follows, in training only (default: 0). A model file may be loaded with
-         * another rate.
-         *
-         * @param dropoutRate at least 0, below 1
-         * @return this builder
-         */
+        /** Sets the rate of the dropout that follows, in training only, at least 0 and below 1 (default: 0). */
         public T optDropoutRate(float dropoutRate) {
             return set("dropoutRate", dropoutRate);
         }

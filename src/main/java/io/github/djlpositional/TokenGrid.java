@@ -2,8 +2,9 @@ package io.github.djlpositional;
 
 import ai.djl.ndarray.types.Shape;
 import ai.djl.util.PairList;
-import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.internal.Positions;
+import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.Default;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -14,10 +15,9 @@ import java.util.stream.IntStream;
  * @param prefixTokens the number of tokens before the grid
  * @param sizes the sizes of the grid on its axes
  */
-record TokenGrid(Integer prefixTokens, List<Integer> sizes) {
+record TokenGrid(@Default("0") int prefixTokens, List<Integer> sizes) {
 
     TokenGrid {
-        prefixTokens = prefixTokens == null ? 0 : prefixTokens;
         Check.between("prefixTokens", prefixTokens, 0, Integer.MAX_VALUE);
         sizes = List.copyOf(Check.given("sizes", sizes));
         requireSizes(prefixTokens, sizes.stream().mapToInt(size -> size).toArray());
@@ -65,7 +65,7 @@ record TokenGrid(Integer prefixTokens, List<Integer> sizes) {
         return prefixTokens + IntStream.of(grid).reduce(1, (product, size) -> product * size);
     }
 
-    /** Fails for a sequence that is not a grid's. */
+    /** Checks the number of tokens of a sequence. */
     void requireTokens(boolean fits, long length, int... grid) {
         Check.that(
                 fits,

@@ -247,7 +247,13 @@ class BadInputTest {
     @EngineTest
     void refusesPositionsForAnEncodingThatReturnsThemUnchanged(NDManager manager) {
         Block block = initialized(manager, BlockType.EMBEDDING_WITHOUT_POSITIONS.block(), 2, 3);
-        refused(manager, block, List.of(ids(manager), manager.arange(3)), "NoPositions", "2 arrays", "expected one");
+        refused(
+                manager,
+                block,
+                List.of(ids(manager), manager.arange(3)),
+                "without positions",
+                "2 arrays",
+                "expected [ids]");
     }
 
     @Test

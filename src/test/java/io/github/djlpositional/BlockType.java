@@ -5,15 +5,7 @@ import static io.github.djlpositional.SmallBlocks.learned;
 
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
-import io.github.djlpositional.attention.AlibiBiasBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.attention.RelativePositionBiasBlock;
-import io.github.djlpositional.attention.RmsNormBlock;
-import io.github.djlpositional.attention.RotaryEmbeddingBlock;
-import io.github.djlpositional.attention.ShawRelativePositionBlock;
-import io.github.djlpositional.attention.TransformerLayerBlock;
-import io.github.djlpositional.attention.TransformerStackBlock;
-import io.github.djlpositional.attention.TransformerXlPositionBlock;
 import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.FourierFeatures;
 import io.github.djlpositional.math.Frequencies;
@@ -25,6 +17,14 @@ import io.github.djlpositional.math.RotaryAxes;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
+import io.github.djlpositional.relative.AlibiBiasBlock;
+import io.github.djlpositional.relative.EncodingType;
+import io.github.djlpositional.relative.RelativePositionBiasBlock;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.relative.ShawRelativePositionBlock;
+import io.github.djlpositional.relative.TransformerXlPositionBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.function.Supplier;
 
 /**

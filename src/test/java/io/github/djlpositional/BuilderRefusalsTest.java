@@ -12,15 +12,15 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Blocks;
-import io.github.djlpositional.arguments.HasArguments;
-import io.github.djlpositional.arguments.internal.OptionsBuilder;
-import io.github.djlpositional.attention.AlibiBiasBlock;
+import ai.djl.nn.core.Linear;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.attention.RmsNormBlock;
-import io.github.djlpositional.attention.TransformerLayerBlock;
-import io.github.djlpositional.attention.TransformerStackBlock;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.options.BlockBuilder;
+import io.github.djlpositional.options.HasArguments;
+import io.github.djlpositional.relative.AlibiBiasBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -87,24 +87,22 @@ class BuilderRefusalsTest {
         refused(embedding().optPositionalEncoding(grid().build())::build, "GridPositionalEncodingBlock");
         refused(
                 embedding().optPositionalEncoding(positions().build()).optMaxSequenceLength(20)::build,
-                "positional encoding",
+                "default positional encoding",
                 "maxSequenceLength 20");
         refused(embedding().optPositionsFromPadding(1)::build, "positionsFromPadding 1", "paddingIndex null");
         refused(embedding().optPaddingIndex(0).optPositionsFromPadding(-1)::build, "positionsFromPadding -1");
         refused(
                 embedding().optNoPositions().optPositionalEncoding(positions().build())::build,
                 "PositionalEncodingBlock",
-                "optNoPositions()");
+                "noPositions");
         refused(embedding().optNoPositions().optMaxSequenceLength(20)::build, "maxSequenceLength 20");
-        InputEmbeddingBlock.Builder counting = embedding().optPaddingIndex(0).optPositionsFromPadding(1);
-        refused(counting.optPositionalEncoding(Blocks.identityBlock())::build, "positionsFromPadding 1 without");
-        refused(embedding().optPaddingIndex(0).optPositionsFromPadding(2).optNoPositions()::build, "Padding 2 without");
+        refused(embedding().optPaddingIndex(0).optPositionsFromPadding(2).optNoPositions()::build, "Padding 2 with");
     }
 
     @Test
     void theLastValueOfAnOptionCounts() {
         InputEmbeddingBlock input = embedding()
-                .optPositionalEncoding(Blocks.identityBlock())
+                .optPositionalEncoding(Linear.builder().setUnits(4).build())
                 .optPositionalEncoding(positions().build())
                 .build();
         assertThat(input.getPositionalEncoding()).isInstanceOf(PositionalEncodingBlock.class);
@@ -138,7 +136,7 @@ class BuilderRefusalsTest {
         TransformerLayerBlock.Builder layer = TransformerLayerBlock.builder()
                 .setAttention(attention.get().build())
                 .setHiddenSize(8);
-        for (OptionsBuilder<?, ?> builder : List.of(
+        for (BlockBuilder<?, ?> builder : List.of(
                 layer,
                 TransformerLayerBlock.builder()
                         .setAttention(attention.get().build())

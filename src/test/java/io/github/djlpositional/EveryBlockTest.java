@@ -17,8 +17,8 @@ import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import com.tngtech.archunit.core.domain.JavaModifier;
-import io.github.djlpositional.arguments.HasArguments;
-import io.github.djlpositional.internal.ConfiguredBlock;
+import io.github.djlpositional.internal.OptionsBlock;
+import io.github.djlpositional.options.HasArguments;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -50,7 +50,7 @@ class EveryBlockTest {
         assertThat(tested)
                 .as(
                         "a block that is missing here has no constant in BlockType or EncodingType: see \"Add an encoding\" in CONTRIBUTING.md")
-                .isEqualTo(ArchitectureTest.concrete(ConfiguredBlock.class));
+                .isEqualTo(ArchitectureTest.concrete(OptionsBlock.class));
     }
 
     /** Otherwise the test above would not find it. */
@@ -59,7 +59,7 @@ class EveryBlockTest {
         assertThat(ArchitectureTest.LIBRARY.stream()
                         .filter(each -> each.isAssignableTo(AbstractBlock.class))
                         .filter(each -> each.getModifiers().contains(JavaModifier.PUBLIC))
-                        .filter(each -> !each.isAssignableTo(ConfiguredBlock.class)))
+                        .filter(each -> !each.isAssignableTo(OptionsBlock.class)))
                 .isEmpty();
     }
 

@@ -86,7 +86,7 @@ class ForwardPositionsTest {
                 "positions",
                 "boolean",
                 "give the mask to");
-        refused(() -> Forward.infer(manager, without, ids(manager), mask), "NoPositions", "mask", "attention");
+        refused(() -> Forward.infer(manager, without, ids(manager), mask), "without positions", "masks", "attention");
     }
 
     @EngineTest

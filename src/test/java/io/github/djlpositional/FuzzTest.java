@@ -14,12 +14,12 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.Pair;
 import ai.djl.util.PairList;
 import io.github.djlpositional.EngineTest.Selection;
-import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.QueryScale;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.options.HasArguments;
 import java.io.IOException;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
@@ -138,7 +138,7 @@ class FuzzTest {
         {"", "8", "-1", "1e9", "true", "yes", "none", "INTERLEAVED", "interleaved", "geometric", "\u0000"},
         {null, true, false, 'c', new Object(), new int[] {1}},
         {List.of(), List.of(1, "2"), List.of(List.of(0.5))},
-        {Map.of(), Map.of("type", "none"), Map.of("kind", "yarn")}
+        {Map.of(), Map.of("type", "none"), Map.of("type", "Yarn")}
     };
 
     private static Object value(SplittableRandom random) {

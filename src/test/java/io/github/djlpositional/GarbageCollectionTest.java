@@ -16,10 +16,10 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.UninitializedParameterException;
-import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -146,23 +146,24 @@ public class GarbageCollectionTest {
         NDArray ids = ids(manager);
         CompletableFuture<Integer> forwards = CompletableFuture.supplyAsync(() -> forwards(manager, block, ids, end));
         int changes = 0;
-        while (System.nanoTime() < end) {
+        // longer on a busy machine, and until a forward is possible
+        while (System.nanoTime() < end || changes == 0 || !block.isInitialized()) {
             try {
+                block.clear();
+                LockSupport.parkNanos(PAUSE);
                 block.initialize(manager, DataType.FLOAT32, ids.getShape());
                 changes++;
                 LockSupport.parkNanos(PAUSE);
-                block.clear();
             } catch (IllegalStateException e) {
                 assertThat(e).hasMessageContaining("is in use");
             }
         }
-        assertThat(changes).isPositive();
         assertThat(forwards.join()).isPositive();
     }
 
     private static int forwards(NDManager manager, InputEmbeddingBlock block, NDArray ids, long end) {
         int done = 0;
-        while (System.nanoTime() < end) {
+        while (System.nanoTime() < end || done == 0) {
             try {
                 // or a change would rarely be possible
                 LockSupport.parkNanos(PAUSE);

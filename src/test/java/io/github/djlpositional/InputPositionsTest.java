@@ -28,7 +28,7 @@ import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.ConstantInitializer;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.util.Arrays;
 
 /** Typical mistakes with the input of a model, and what prevents them. */

@@ -20,10 +20,10 @@ import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.UninitializedParameterException;
 import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.LayerNorm;
-import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
@@ -48,9 +48,9 @@ import org.junit.jupiter.params.provider.MethodSource;
  * What the blocks write to a model file, and which files they reject.
  *
  * <p>The folder {@code model-files} has a file of each of {@link TestBlocks}, so that names, defaults and values of all
- * settings are protected. Files from before the version was 100 begin with 1. The file of a new constant is written
- * with {@code mvn test -Dtest=ModelFileTest#write -Dmodel-files.write=v1}; existing files are not changed. A new
- * version of the format gets a new folder, {@code v2}, and a test that it still reads {@code v1}.
+ * settings are protected. The file of a new constant is written with {@code mvn test -Dtest=ModelFileTest#write
+ * -Dmodel-files.write=v1}; existing files are not changed. A new version of the format gets a new folder, {@code v2},
+ * and a test that it still reads {@code v1}.
  */
 class ModelFileTest {
 
@@ -130,11 +130,11 @@ class ModelFileTest {
     @EngineTest
     void settingsAreJson(NDManager manager) throws Exception {
         assertThat(settings(saved(manager, positions().optLearnedScale(0.25f).build())))
-                .startsWith("{\"embeddingSize\":4,\"encoding\":{")
+                .startsWith("{\"type\":\"PositionalEncodingBlock\",\"embeddingSize\":4,\"encoding\":{")
                 .endsWith(",\"addToInput\":true,\"sequenceAxis\":-2,\"learnedScale\":0.25}");
         assertThat(settings(saved(manager, embedding().optPaddingIndex(1).build())))
-                .isEqualTo("{\"vocabularySize\":7,\"embeddingSize\":4,\"scaleEmbedding\":false,\"paddingIndex\":1,"
-                        + "\"positionalEncoding\":\"PositionalEncodingBlock\"}");
+                .isEqualTo("{\"type\":\"InputEmbeddingBlock\",\"vocabularySize\":7,\"embeddingSize\":4,"
+                        + "\"noPositions\":false,\"scaleEmbedding\":false,\"paddingIndex\":1}");
     }
 
     @EngineTest
@@ -174,8 +174,8 @@ class ModelFileTest {
     void anotherPositionalEncodingIsRejected(NDManager manager) throws Exception {
         InputEmbeddingBlock.Builder none = embedding().optNoPositions();
         byte[] sinusoidal = saved(manager, embedding().build());
-        rejected(manager, none.build(), sinusoidal, "=PositionalEncodingBlock", "positionalEncoding=NoPositions");
-        rejected(manager, embedding().build(), saved(manager, none.build()), "positionalEncoding=NoPositions");
+        rejected(manager, none.build(), sinusoidal, "noPositions=false", "noPositions=true");
+        rejected(manager, embedding().build(), saved(manager, none.build()), "noPositions=true");
         // the settings of the encoding within the block are compared too
         Block timeMajor = positions().optDropoutRate(0.1f).optSequenceAxis(0).build();
         rejected(manager, embedding().optPositionalEncoding(timeMajor).build(), sinusoidal, "sequenceAxis=0");
@@ -207,7 +207,7 @@ class ModelFileTest {
         BlockBytes.load(manager, rotary().optScaling(two).build(), saved(manager, rotary().build()));
         byte[] scaled = saved(manager, rotary().optScaling(two).build());
         BlockBytes.load(manager, rotary().optScaling(two).build(), scaled);
-        rejected(manager, rotary().build(), scaled, "{kind=linear, factor=2.0}", "scaling={kind=none}");
+        rejected(manager, rotary().build(), scaled, "{type=Linear, factor=2.0}", "scaling=null");
         rejected(manager, rotary().optScaling(RotaryScaling.linear(4)).build(), scaled, "factor=4.0");
     }
 
@@ -226,7 +226,7 @@ class ModelFileTest {
     }
 
     private static byte[] withEmbeddingSize(String json, byte... file) throws IOException {
-        return withSettings(old -> old.replace("{\"embeddingSize\":4,", "{\"embeddingSize\":" + json + ","), file);
+        return withSettings(old -> old.replace("\"embeddingSize\":4,", "\"embeddingSize\":" + json + ","), file);
     }
 
     @EngineTest
@@ -248,14 +248,6 @@ class ModelFileTest {
         rejected(manager, positions().optSequenceAxis(0).build(), file, "sequenceAxis=null");
         byte[] without = withSettings(json -> json.replace("\"embeddingSize\":4,", ""), whole);
         rejected(manager, positions().build(), without, "embeddingSize=null");
-        byte[] within = withSettings(json -> json.replace(",\"cosineFirst\":false", ""), whole);
-        assertThat(within).hasSizeLessThan(whole.length);
-        BlockBytes.load(manager, positions().build(), within);
-        SinusoidalEncoding cosineFirst = SinusoidalEncoding.builder()
-                .setEmbeddingSize(4)
-                .optCosineFirst(true)
-                .build();
-        rejected(manager, positions().optEncoding(cosineFirst).build(), within, "encoding={");
     }
 
     @EngineTest
@@ -329,7 +321,7 @@ class ModelFileTest {
     void countsAreCheckedBeforeAnythingIsAllocated(NDManager manager) throws Exception {
         byte[] file = saved(manager, positions().build());
         for (int count : new int[] {Integer.MAX_VALUE, -1, 100_000}) {
-            rejected(manager, positions().build(), withInt(1, count, file), count + " bytes of settings");
+            rejected(manager, positions().build(), withInt(1, count, file), count + " bytes of options");
             // the shapes come last: one of rank 3, 4 + 4 + 3 · 8 bytes
             rejected(manager, positions().build(), withInt(file.length - 32, count, file), count + " input shapes");
             rejected(manager, positions().build(), withInt(file.length - 28, count, file), count + " dimensions");
@@ -424,9 +416,6 @@ class ModelFileTest {
         Block one = learned().build();
         Block saved = embeddingThatShares(one, one);
         byte[] file = saved(manager, saved);
-        byte[] apart =
-                saved(manager, embeddingThatShares(learned().build(), learned().build()));
-        assertThat(file.length).isLessThan(apart.length - 6 * 4 * Float.BYTES);
         Block other = learned().build();
         Block loaded = embeddingThatShares(other, other);
         BlockBytes.load(manager, loaded, file);

@@ -1,5 +1,6 @@
 package io.github.djlpositional;
 
+import io.github.djlpositional.options.Check;
 import java.util.List;
 import java.util.SplittableRandom;
 

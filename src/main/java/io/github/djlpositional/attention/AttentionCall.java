@@ -9,8 +9,8 @@ import java.util.function.IntFunction;
 import java.util.function.Supplier;
 
 /**
- * The context of one attention call, for a {@link RelativeEncoding}: T queries and F keys, at least one of each, those
- * of a cache included. A forward that is processed in parts has a call for each part.
+ * The context of one attention call, for a {@link RelativeEncoding}: T queries and F keys, at least one of each,
+ * including those of a cache. A forward that is processed in parts has a call for each part.
  */
 public final class AttentionCall {
 
@@ -19,7 +19,7 @@ public final class AttentionCall {
      *
      * @param term the shared term; null for none
      * @param keys all keys of the forward, if there is a shared term
-     * @param steps what a cache keeps for steps of one token; null in other forwards
+     * @param steps the cache of a step of one token; null in other forwards
      */
     private record Shared(
             ParameterStore parameterStore,
@@ -40,8 +40,12 @@ public final class AttentionCall {
         this.keys = keys;
     }
 
-    /** A call that is processed in one part. */
-    AttentionCall(
+    /**
+     * A call that is processed in one part.
+     *
+     * @hidden
+     */
+    public AttentionCall(
             ParameterStore parameterStore,
             boolean training,
             Positions queries,
@@ -57,7 +61,7 @@ public final class AttentionCall {
         return new AttentionCall(shared, queries, keys);
     }
 
-    /** The same call as a step of one token, for which a cache keeps arrays. */
+    /** The same call as a step of one token, with a cache of arrays. */
     AttentionCall ofStep(KeyValueCache.Steps steps) {
         Shared shared = new Shared(all.parameterStore, all.training, all.causal, all.scale, null, null, steps);
         return new AttentionCall(shared, queries, keys);
@@ -89,8 +93,8 @@ public final class AttentionCall {
     }
 
     /**
-     * {@return the positions that the forward was given for the queries: (1 or B, T), or (axes, 1 or B, T), INT32 or
-     * FLOAT64, on the device of the queries, the attention's to close; null if each query's position is its index}
+     * {@return the explicit positions of the queries, which belong to the attention: (1 or B, T), or (axes, 1 or B, T),
+     * INT32 or FLOAT64, on the device of the queries; null if each query's position is its index}
      */
     public NDArray queryPositions() {
         return queries.positions();
@@ -115,30 +119,46 @@ public final class AttentionCall {
     }
 
     /**
-     * {@return the result of {@link RelativeEncoding#sharedTerm}, the attention's to close; null if the forward is
-     * processed in one part, if sharedTerm returned null, and outside an attention}
+     * {@return the result of {@link RelativeEncoding#sharedTerm}, which belongs to the attention; null if the forward
+     * is processed in one part, if sharedTerm returned null, and outside an attention}
      */
     public NDArray shared() {
         return all.term;
     }
 
-    /** The queries with their positions. */
-    Positions queries() {
+    /**
+     * The queries with their positions.
+     *
+     * @hidden
+     */
+    public Positions queries() {
         return queries;
     }
 
-    /** The keys with their positions. */
-    Positions keys() {
+    /**
+     * The keys with their positions.
+     *
+     * @hidden
+     */
+    public Positions keys() {
         return keys;
     }
 
-    /** An array that depends on parameters only: from an earlier step of a decoder, or else computed. */
-    NDArray kept(String name, Supplier<NDArray> computed) {
-        return all.steps == null ? computed.get() : all.steps.kept(name, 0, 0, none -> computed.get());
+    /**
+     * An array that depends on parameters only: from an earlier step of a decoder, or else computed.
+     *
+     * @hidden
+     */
+    public NDArray cached(String name, Supplier<NDArray> computed) {
+        return all.steps == null ? computed.get() : all.steps.cached(name, 0, 0, none -> computed.get());
     }
 
-    /** Whether this is a step of one token with a cache, whose keys are the query's and those before it. */
-    boolean isStep() {
+    /**
+     * Whether this is a step of one token with a cache, whose keys are the query's and those before it.
+     *
+     * @hidden
+     */
+    public boolean isStep() {
         return all.steps != null && !hasPositions();
     }
 
@@ -147,20 +167,29 @@ public final class AttentionCall {
      * only: a view of what an earlier step computed, or else computed for as many distances as the function is given.
      *
      * @param axis the axis of the distances, the nearest last
+     * @hidden
      */
-    NDArray byDistance(String name, int axis, NDManager receiver, IntFunction<NDArray> computed) {
-        NDArray array = all.steps.kept(name, axis, keys.length(), computed);
+    public NDArray byDistance(String name, int axis, NDManager receiver, IntFunction<NDArray> computed) {
+        NDArray array = all.steps.cached(name, axis, keys.length(), computed);
         long end = array.getShape().get(axis);
         return array.get(receiver, NDIndex.sliceAxis(axis, end - keys.length(), end));
     }
 
-    /** All keys of the forward; null if {@link #shared} is. */
-    Positions sharedKeys() {
+    /**
+     * All keys of the forward; null if {@link #shared} is.
+     *
+     * @hidden
+     */
+    public Positions sharedKeys() {
         return all.keys;
     }
 
-    /** Whether positions were given, so that they are not the indices of queries and keys. */
-    boolean hasPositions() {
+    /**
+     * Whether there are explicit positions, which are not the indices of queries and keys.
+     *
+     * @hidden
+     */
+    public boolean hasPositions() {
         return queries.positions() != null || keys.positions() != null;
     }
 }

@@ -9,13 +9,13 @@ import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
-import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
+import io.github.djlpositional.options.Check;
 import java.util.Arrays;
 import java.util.Set;
 
@@ -23,7 +23,7 @@ import java.util.Set;
 final class AttentionForward implements AutoCloseable {
 
     private final MultiHeadAttentionBlock attention;
-    private final MultiHeadAttentionBlock.Settings settings;
+    private final MultiHeadAttentionBlock.Options options;
     private final AttentionInputs inputs;
     private final ParameterStore parameterStore;
     private final boolean training;
@@ -44,7 +44,7 @@ final class AttentionForward implements AutoCloseable {
             ParameterStore parameterStore,
             boolean training) {
         this.attention = attention;
-        settings = attention.settings();
+        options = attention.options();
         this.inputs = inputs;
         this.parameterStore = parameterStore;
         this.training = training;
@@ -63,7 +63,7 @@ final class AttentionForward implements AutoCloseable {
         NDArray queries = queryHeads();
         NDArray results = cache != null && inputs.isSelf()
                 ? withPreviousSteps(queries, cache, params)
-                : attended(withGivenKeys(queries, cache, params));
+                : attended(withInputKeys(queries, cache, params));
         store.run();
         // queries, keys and values of a long sequence are large
         temporaries.close();
@@ -83,12 +83,12 @@ final class AttentionForward implements AutoCloseable {
 
     /** The probabilities, (B, N, T, F), of a forward without parameters: a new array. */
     NDArray probabilities() {
-        AttentionMethod.Operands operands = withGivenKeys(queryHeads(), null, null);
+        AttentionMethod.Operands operands = withInputKeys(queryHeads(), null, null);
         return new PlainAttention(temporaries, operands).probabilities(temporaries);
     }
 
-    /** Keys and values that are projected here. A cache keeps them for as long as it is given the same arrays. */
-    private AttentionMethod.Operands withGivenKeys(
+    /** Keys and values that are projected here, or cached from a step with the same arrays. */
+    private AttentionMethod.Operands withInputKeys(
             NDArray queries, KeyValueCache cache, PairList<String, Object> params) {
         Shape keyShape = inputs.keys().getShape();
         Check.that(
@@ -98,19 +98,19 @@ final class AttentionForward implements AutoCloseable {
         int firstQuery = inputs.isSelf() ? 0 : Positions.start(params, Positions.UNLIMITED);
         Positions tokens = tokens(queries, params, firstQuery);
         AttentionCall call = call(tokens, inputs.isSelf() ? tokens : Positions.of(0, Math.toIntExact(keyShape.get(1))));
-        KeyValueCache.Source kept = cache == null ? null : cache.sourceOf(attention, inputs.keys(), inputs.values());
-        if (cache != null && kept == null) {
+        KeyValueCache.Source cached = cache == null ? null : cache.sourceOf(attention, inputs.keys(), inputs.values());
+        if (cache != null && cached == null) {
             cache.requireEarlierKeys(attention, firstQuery, tokens.length(), keyShape.get(1));
         }
-        NDArray keys = kept != null ? kept.keys() : encoded(call, keyHeads());
-        NDArray values = kept != null ? kept.values() : valueHeads();
+        NDArray keys = cached != null ? cached.keys() : encoded(call, keyHeads());
+        NDArray values = cached != null ? cached.values() : valueHeads();
         AttentionMethod.Operands operands = operands(call, queries, keys, values, null);
         if (cache != null) {
             store = () -> {
-                if (kept == null) {
+                if (cached == null) {
                     cache.keep(attention, inputs.keys(), inputs.values(), keys, values);
                 }
-                cache.done(attention, firstQuery + tokens.length(), hasMaskOfKeys());
+                cache.commit(attention, firstQuery + tokens.length(), hasMaskOfKeys());
             };
         }
         return operands;
@@ -124,7 +124,7 @@ final class AttentionForward implements AutoCloseable {
         NDArray newKeys = encoded(call(tokens, tokens), keyHeads());
         NDArray newValues = valueHeads();
         Positions held = steps.append(newKeys, newValues, tokens);
-        store = () -> cache.done(attention, held.first() + held.length(), hasMaskOfKeys());
+        store = () -> cache.commit(attention, held.first() + held.length(), hasMaskOfKeys());
         AttentionCall call = call(tokens, held);
         call = tokens.length() == 1 ? call.ofStep(steps) : call;
         NDArray biases = distanceBiases(steps, call, queries);
@@ -133,8 +133,8 @@ final class AttentionForward implements AutoCloseable {
         if (functions != null) {
             NDArray query = withFactors(call, encodedQueries(call, queries));
             int firstKey = attention.visibility().range(call, 0, 1)[0];
-            boolean isDefault = settings.scale() == 1 / Math.sqrt(settings.headSize());
-            NDArray scale = isDefault ? null : temporaries.add(Arithmetic.number(query, settings.scale()));
+            boolean isDefault = options.scale() == 1 / Math.sqrt(options.headSize());
+            NDArray scale = isDefault ? null : temporaries.add(Arithmetic.number(query, options.scale()));
             return steps.step(functions, query, newKeys, newValues, firstKey, biases, scale);
         }
         steps.write(newKeys, newValues);
@@ -148,9 +148,9 @@ final class AttentionForward implements AutoCloseable {
         return inputs.mask() != null && AttentionMask.isOfKeys(inputs.mask(), inputs);
     }
 
-    /** Refuses a step whose tokens would see each other, while earlier tokens, unless of other chunks, did not. */
+    /** Rejects a step whose tokens would see each other, while earlier tokens, unless of other chunks, did not. */
     private void requireOrder(int start, long length, boolean hasPositions) {
-        Integer chunkSize = settings.chunkSize();
+        Integer chunkSize = options.chunkSize();
         Check.that(
                 start == 0
                         || length == 1
@@ -168,12 +168,12 @@ final class AttentionForward implements AutoCloseable {
         boolean hasOtherTerms = !attention.terms().isEmpty()
                 && (call.hasPositions() || !attention.terms().equals(Set.of(RelativeEncoding.Term.DISTANCE_BIAS)));
         return call.queries().length() == 1
-                && settings.fusedKernel()
+                && options.fusedKernel()
                 && inputs.mask() == null
-                && settings.scoreCap() == null
-                && !settings.sinks()
+                && options.scoreCap() == null
+                && !options.sinks()
                 && !hasOtherTerms
-                && !(settings.chunkSize() != null && call.hasPositions());
+                && !(options.chunkSize() != null && call.hasPositions());
     }
 
     /** Whether gradients are recorded, which arrays of a cache that are written again and again cannot have. */
@@ -182,7 +182,7 @@ final class AttentionForward implements AutoCloseable {
                 || (relative != null && !FusedAttention.isConstant(relative.getParameters(), call));
     }
 
-    /** The biases of distances that a cache keeps for steps of one token. */
+    /** The biases of distances that are cached for steps of one token. */
     private NDArray distanceBiases(KeyValueCache.Steps steps, AttentionCall call, NDArray queries) {
         if (!attention.terms().contains(RelativeEncoding.Term.DISTANCE_BIAS)
                 || call.queries().length() > 1
@@ -190,7 +190,7 @@ final class AttentionForward implements AutoCloseable {
             return null;
         }
         NDArray typed = AttentionMethod.toType(temporaries, queries, PlainAttention.scoreType(queries));
-        return steps.kept(
+        return steps.cached(
                 "distanceBiases",
                 1,
                 call.keys().length(),
@@ -207,7 +207,7 @@ final class AttentionForward implements AutoCloseable {
 
     private AttentionCall call(Positions queries, Positions keys) {
         return new AttentionCall(
-                parameterStore, training, queries, keys, attention.visibility().isCausal(), settings.scale());
+                parameterStore, training, queries, keys, attention.visibility().isCausal(), options.scale());
     }
 
     /** A projection, from (B, T, …) to (B, T, …): a new array. */
@@ -231,7 +231,7 @@ final class AttentionForward implements AutoCloseable {
                 : heads(
                         attention.getQueryProjection(),
                         inputs.queries(),
-                        settings.headCount(),
+                        options.headCount(),
                         attention.getQueryNorm());
     }
 
@@ -241,14 +241,14 @@ final class AttentionForward implements AutoCloseable {
                 : heads(
                         attention.getKeyProjection(),
                         inputs.keys(),
-                        settings.keyValueHeadCount(),
+                        options.keyValueHeadCount(),
                         attention.getKeyNorm());
     }
 
     private NDArray valueHeads() {
         return selfHeads != null
                 ? selfHeads.get(2)
-                : heads(attention.getValueProjection(), inputs.values(), settings.keyValueHeadCount(), null);
+                : heads(attention.getValueProjection(), inputs.values(), options.keyValueHeadCount(), null);
     }
 
     /**
@@ -258,15 +258,15 @@ final class AttentionForward implements AutoCloseable {
     private NDList selfHeads() {
         NDArray x = inputs.queries();
         // on a CPU, the call takes longer than the operations, unless a step is one more call
-        boolean isWorth = !HostData.isHost(x.getDevice())
+        boolean pays = !HostData.isHost(x.getDevice())
                 || Set.of(RelativeEncoding.Term.DISTANCE_BIAS).containsAll(attention.terms());
-        boolean isServed = !training
-                && isWorth
+        boolean isSupported = !training
+                && pays
                 && x == inputs.keys()
                 && x == inputs.values()
                 && attention.getQueryNorm() == null
                 && attention.getKeyNorm() == null;
-        TorchFunctions functions = isServed ? TorchFunctions.of(x) : null;
+        TorchFunctions functions = isSupported ? TorchFunctions.of(x) : null;
         if (functions == null) {
             return null;
         }
@@ -276,13 +276,13 @@ final class AttentionForward implements AutoCloseable {
         };
         for (int i = 0; i < projections.length; i++) {
             weights[2 * i] = value(projections[i], 0, x);
-            weights[2 * i + 1] = settings.bias() ? value(projections[i], 1, x) : null;
+            weights[2 * i + 1] = options.bias() ? value(projections[i], 1, x) : null;
         }
         // PyTorch compiles a method that records gradients, which may then round otherwise
         if (x.hasGradient() || Arrays.stream(weights).anyMatch(weight -> weight != null && weight.hasGradient())) {
             return null;
         }
-        NDList heads = functions.heads(x, weights, settings.headCount(), settings.keyValueHeadCount());
+        NDList heads = functions.heads(x, weights, options.headCount(), options.keyValueHeadCount());
         heads.forEach(temporaries::add);
         return heads;
     }
@@ -292,9 +292,9 @@ final class AttentionForward implements AutoCloseable {
         Shape shape = input.getShape();
         NDArray flat = temporaries.add(linear(projection, input));
         if (shape.get(1) == 1 && norm == null) {
-            return temporaries.add(flat.reshape(shape.get(0), count, 1, settings.headSize()));
+            return temporaries.add(flat.reshape(shape.get(0), count, 1, options.headSize()));
         }
-        NDArray split = temporaries.add(flat.reshape(shape.get(0), shape.get(1), count, settings.headSize()));
+        NDArray split = temporaries.add(flat.reshape(shape.get(0), shape.get(1), count, options.headSize()));
         return temporaries.add((norm == null ? split : normalized(norm, split)).transpose(0, 2, 1, 3));
     }
 

@@ -3,8 +3,8 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.options.Check;
 import java.util.List;
 
 /**
@@ -14,8 +14,9 @@ import java.util.List;
  * @param queries (B, T, D)
  * @param values (B, F, D)
  * @param mask null for none
+ * @hidden
  */
-record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray mask) {
+public record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray mask) {
 
     private static final List<String> NAMES = List.of("keys", "queries", "values");
 
@@ -58,7 +59,7 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
      * @return the shape of the queries
      * @throws IllegalArgumentException if an attention cannot have inputs of these shapes
      */
-    static Shape requireShapes(Shape[] shapes, int embeddingSize) {
+    public static Shape requireShapes(Shape[] shapes, int embeddingSize) {
         Check.that(
                 shapes.length >= 1 && shapes.length <= 4,
                 () -> shapes.length

@@ -5,10 +5,10 @@ import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.options.Check;
 
 /**
  * What hides keys from queries.

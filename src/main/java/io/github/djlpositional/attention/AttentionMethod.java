@@ -49,7 +49,7 @@ abstract class AttentionMethod {
             NDArray distanceBiases) {}
 
     final Operands operands;
-    final MultiHeadAttentionBlock.Settings settings;
+    final MultiHeadAttentionBlock.Options options;
     final Visibility visibility;
 
     /** Null for none. */
@@ -59,7 +59,7 @@ abstract class AttentionMethod {
 
     AttentionMethod(Operands operands) {
         this.operands = operands;
-        settings = operands.attention().settings();
+        options = operands.attention().options();
         visibility = operands.attention().visibility();
         relative = operands.attention().getRelativeEncoding();
         terms = operands.attention().terms();

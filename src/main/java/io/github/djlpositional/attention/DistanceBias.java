@@ -4,16 +4,20 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.options.Check;
 import java.util.Arrays;
 
-/** Turns the biases of distances, which a {@link RelativeEncoding} computes, into a term of the scores. */
-final class DistanceBias {
+/**
+ * Turns the biases of distances, which a {@link RelativeEncoding} computes, into a term of the scores.
+ *
+ * @hidden
+ */
+public final class DistanceBias {
 
     /** Up to so many times the number of tokens, all distances take less time than those that occur. */
     private static final int DENSE = 4;
@@ -45,7 +49,7 @@ final class DistanceBias {
     /** The biases of all distances of a call without given positions, (1 or N, T + F - 1). */
     static NDArray line(RelativeEncoding encoding, AttentionCall call, NDArray queries) {
         int count = call.keys().length() + call.queries().length() - 1;
-        return ofDistances(encoding, call, Distances.consecutive(queries, RelativeShift.least(call), count));
+        return ofDistances(encoding, call, Distances.consecutive(queries, RelativeShift.firstDistance(call), count));
     }
 
     /**
@@ -53,7 +57,8 @@ final class DistanceBias {
      *
      * @param kept the biases that a cache keeps for steps of one token, (1 or N, n), the nearest last; null for none
      */
-    static NDArray term(Temporaries own, RelativeEncoding encoding, AttentionCall call, NDArray queries, NDArray kept) {
+    public static NDArray term(
+            Temporaries own, RelativeEncoding encoding, AttentionCall call, NDArray queries, NDArray kept) {
         int keys = call.keys().length();
         if (kept != null) {
             long end = kept.getShape().get(1);
@@ -83,10 +88,10 @@ final class DistanceBias {
      * @param distances all that occur, and perhaps others between them
      * @param indices the index of the distance of each query and key, (1 or B, T, F), INT32
      */
-    record Pairs(Distances distances, NDArray indices) {}
+    public record Pairs(Distances distances, NDArray indices) {}
 
     /** The positions of tokens, (1 or B, n), INT32. */
-    static NDArray positions(Temporaries own, Positions span, NDArray like) {
+    public static NDArray positions(Temporaries own, Positions span, NDArray like) {
         if (span.positions() == null) {
             int end = span.first() + span.length();
             return own.add(own.add(like.getManager().arange(span.first(), end, 1, DataType.INT32, like.getDevice()))
@@ -102,13 +107,13 @@ final class DistanceBias {
     }
 
     /** The distance of each query and key, (1 or B, T, F), INT32. */
-    static NDArray ofPairs(Temporaries own, AttentionCall call, NDArray like) {
+    public static NDArray ofPairs(Temporaries own, AttentionCall call, NDArray like) {
         NDArray keys = own.add(positions(own, call.keys(), like).expandDims(1));
         return own.add(keys.sub(own.add(positions(own, call.queries(), like).expandDims(2))));
     }
 
     /** The distances of a call. This waits for a GPU if positions were given. */
-    static Pairs pairs(Temporaries own, AttentionCall call, NDArray like) {
+    public static Pairs pairs(Temporaries own, AttentionCall call, NDArray like) {
         NDArray ofPairs = ofPairs(own, call, like);
         int greatest = Math.max(call.queries().end(), call.keys().end()) - 1;
         if (call.hasPositions()) {

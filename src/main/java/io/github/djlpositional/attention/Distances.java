@@ -32,15 +32,22 @@ public final class Distances {
         this.like = like;
     }
 
-    static Distances consecutive(NDArray like, int first, int count) {
+    /**
+     * {@return consecutive distances}
+     *
+     * @hidden
+     */
+    public static Distances consecutive(NDArray like, int first, int count) {
         return new Distances(like, first, count, (int[]) null);
     }
 
     /**
      * The distances of all queries and keys of a call without given positions, as {@link RelativeShift} orders them.
+     *
+     * @hidden
      */
-    static Distances of(AttentionCall call, NDArray like) {
-        return consecutive(like, RelativeShift.least(call), RelativeShift.columns(call));
+    public static Distances of(AttentionCall call, NDArray like) {
+        return consecutive(like, RelativeShift.firstDistance(call), RelativeShift.columns(call));
     }
 
     static Distances of(NDArray like, int... each) {
@@ -72,18 +79,28 @@ public final class Distances {
     /**
      * The rows of a table by distance, (1, size, …): a view of the table if the distances are consecutive. It is called
      * in {@link Temporaries#result}.
+     *
+     * @hidden
      */
-    NDArray rows(ConstantTable table, DataType type) {
+    public NDArray rows(ConstantTable table, DataType type) {
         return each == null ? table.rows(first, count, like, type) : table.computed(each, like, type);
     }
 
-    /** The biases in a table by distance, (N, size), in the data type that they are needed in. */
-    NDArray biases(ConstantTable table) {
+    /**
+     * The biases in a table by distance, (N, size), in the data type that they are needed in.
+     *
+     * @hidden
+     */
+    public NDArray biases(ConstantTable table) {
         return rows(table, type()).squeeze(0).transpose(1, 0);
     }
 
-    /** The numbers of a table by distance, (size), in the data type of the scores. */
-    NDArray numbers(ConstantTable table) {
+    /**
+     * The numbers of a table by distance, (size), in the data type of the scores.
+     *
+     * @hidden
+     */
+    public NDArray numbers(ConstantTable table) {
         return rows(table, PlainAttention.scoreType(like)).reshape(-1);
     }
 }

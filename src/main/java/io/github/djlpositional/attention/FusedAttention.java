@@ -33,14 +33,14 @@ final class FusedAttention extends AttentionMethod {
         super(operands);
         this.functions = functions;
         AttentionCall call = operands.call();
-        double factor = settings.scale() * Math.sqrt(settings.headSize());
-        boolean isDefault = settings.scale() == 1 / Math.sqrt(settings.headSize());
+        double factor = options.scale() * Math.sqrt(options.headSize());
+        boolean isDefault = options.scale() == 1 / Math.sqrt(options.headSize());
         queries = isDefault ? operands.encoded() : temporaries.add(Arithmetic.multiply(operands.encoded(), factor));
-        type = settings.kernelType() == null ? queries.getDataType() : settings.kernelType();
+        type = options.kernelType() == null ? queries.getDataType() : options.kernelType();
         boolean isFree = !operands.mask().isGiven()
                 && !call.hasPositions()
                 && operands.mask().isSelf();
-        hasLines = terms.equals(Set.of(Term.DISTANCE_BIAS)) && isFree && settings.chunkSize() == null;
+        hasLines = terms.equals(Set.of(Term.DISTANCE_BIAS)) && isFree && options.chunkSize() == null;
         isOnlyCausal = terms.isEmpty()
                 && !operands.mask().isGiven()
                 && visibility.equals(new Visibility(true, null, null))
@@ -49,16 +49,16 @@ final class FusedAttention extends AttentionMethod {
 
     /** Returns the method for operands, or null where the engine has no kernel or the kernel does not serve them. */
     static FusedAttention of(Temporaries temporaries, Operands operands) {
-        MultiHeadAttentionBlock.Settings settings = operands.attention().settings();
-        boolean isGrouped = settings.headCount() != settings.keyValueHeadCount();
+        MultiHeadAttentionBlock.Options options = operands.attention().options();
+        boolean isGrouped = options.headCount() != options.keyValueHeadCount();
         Set<Term> terms = operands.attention().terms();
         boolean isGroupedTerm = isGrouped && (operands.mask().isByHead() || !terms.isEmpty());
         // for one query, the products of the plain way take no longer
-        boolean isServed = settings.fusedKernel()
+        boolean isServed = options.fusedKernel()
                 && operands.call().queries().length() > 1
-                && !(operands.call().training() && settings.dropoutRate() > 0)
-                && settings.scoreCap() == null
-                && !settings.sinks()
+                && !(operands.call().training() && options.dropoutRate() > 0)
+                && options.scoreCap() == null
+                && !options.sinks()
                 && !isGroupedTerm
                 && (terms.isEmpty() || isServed(terms, operands));
         TorchFunctions functions = isServed ? TorchFunctions.of(operands.queries()) : null;
@@ -109,7 +109,7 @@ final class FusedAttention extends AttentionMethod {
             if (type != DataType.FLOAT32 && type != DataType.FLOAT64) {
                 // less the bias of a query's own key, which it always sees, near biases are small: half precision has
                 // few bits for large ones
-                int zero = -RelativeShift.least(call);
+                int zero = -RelativeShift.firstDistance(call);
                 lines = own.add(lines.sub(own.add(lines.get(NDIndex.sliceAxis(1, zero, zero + 1L)))));
             }
             NDArray hidden = operands.mask().ofDistances(own, call, lines);

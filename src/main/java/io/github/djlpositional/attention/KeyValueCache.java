@@ -8,13 +8,13 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.util.PairList;
-import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
+import io.github.djlpositional.options.Check;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.Map;
@@ -24,7 +24,7 @@ import java.util.function.Supplier;
 
 /**
  * The keys and values of the positions that a decoder has processed, so that the next step, a forward of the tokens
- * that follow, computes only its own. One cache serves all {@link MultiHeadAttentionBlock}s of a model, for one
+ * that follow, computes only its own. One cache is for all {@link MultiHeadAttentionBlock}s of a model, and for one
  * sequence or batch of sequences.
  *
  * <pre>{@code
@@ -38,33 +38,40 @@ import java.util.function.Supplier;
  * }</pre>
  *
  * <p>{@link #nextStep} also carries the position of the step's first token, for the absolute encodings of this library.
- * The model has to pass forward parameters to its blocks, which DJL's {@link ai.djl.nn.SequentialBlock} does not do.
+ * The model has to pass forward parameters to its blocks, which DJL's {@link ai.djl.nn.SequentialBlock} does not do. A
+ * model must not use one attention block twice in a forward.
  *
- * <p>Positions are added by self-attention: an input {@code [x]}, or the same array as keys and queries. An attention
- * over other arrays, such as an encoder's output, keeps its projected keys and values here as long as it is given the
- * same array objects, even after they were closed, and computes them again for others. It does not notice a change of
- * their content: after an operation in place, give a new array, or call {@link #clear} and start again.
+ * <h2>What is cached</h2>
  *
- * <p>In a self-attention that is not causal, an earlier query does not see later keys. The first step may be a prompt
- * that sees itself in both directions, as in prefix language models; later steps have one token, or a mask (B, T, F) or
- * (B, N, T, F) that hides later keys.
+ * <ul>
+ *   <li>Self-attention, which is an input {@code [x]}, or the same array as keys and queries, adds its keys and values.
+ *       {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS} among the forward parameters are held with
+ *       the keys; the start position then only says how many tokens the cache holds.
+ *   <li>An attention over other arrays, such as an encoder's output, caches its projected keys and values as long as it
+ *       is given the same array objects, even after they were closed, and computes them again for others. It does not
+ *       notice a change of their content: after an operation in place, give a new array, or call {@link #clear} and
+ *       start again.
+ *   <li>A bias of distances, such as ALiBi's, T5's or a network's, is cached for up to twice as many distances as there
+ *       are keys, (1, N, 2F), from the first step of one token on. Like the keys, the biases are computed with the
+ *       parameters of that time.
+ *   <li>A {@code TransformerStackBlock} that masks padding adds which tokens are padding.
+ * </ul>
  *
- * <p>The capacity doubles when needed, starting at 64 positions or the given number: (B, N, capacity, H) for keys and
- * for values in each attention, on the device and in the data type of the model, where N is the number of key heads. An
- * attention with a window or chunks of w positions keeps the last w and the latest step, in room for at most twice as
- * many. With given positions, chunks keep all, since a chunk may then have any number of tokens.
+ * <p>The capacity doubles when needed, starting at 64 positions or the capacity of the constructor: (B, K, capacity, H)
+ * for keys and for values in each attention, on the device and in the data type of the model. An attention with a
+ * window or chunks of w positions holds the last w and the latest step, in room for at most twice as many. With
+ * explicit positions, chunks hold all, since a chunk may then have any number of tokens.
  *
- * <p>An attention whose encoding adds a bias for each distance, such as ALiBi's, T5's or a network's, keeps the biases
- * of up to twice as many distances as there are keys, (1, N, 2F), from its first step of one token on. Like the keys,
- * they are computed with the parameters of that time.
+ * <h2>Steps</h2>
  *
- * <p>It also keeps which tokens are padding, for a {@link TransformerStackBlock} that masks it by itself.
+ * In a self-attention that is not causal, an earlier query does not see later keys. The first step may be a prompt that
+ * sees itself in both directions, as in prefix language models; later steps have one token, or a mask (B, T, F) or (B,
+ * N, T, F) that hides later keys.
  *
- * <p>Positions that are given with the forward parameter
- * {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS} are kept with the keys. The start position then
- * only says how many positions the cache holds.
+ * <p>After a step with a mask that is the same for each query, (B, F), every step has such a mask of all tokens so far.
+ * A mask that differs between queries counts for its own step only.
  *
- * <p>A cache cannot know that a forward failed behind its attentions, for example in an output layer. After a forward
+ * <p>A cache cannot know that a forward failed after its attentions, for example in an output layer. After a forward
  * that threw an exception, call {@link #rewind} with the length from before it, and the step can be repeated:
  *
  * <pre>{@code
@@ -77,21 +84,24 @@ import java.util.function.Supplier;
  * }
  * }</pre>
  *
- * <p>After a step with a mask that is the same for each query, (B, F), every step has such a mask of all tokens so far.
- * A mask that differs between queries counts for its own step only. After the first step, a decoder is given only the
- * tokens that follow.
+ * <h2>Exceptions</h2>
  *
- * <p>A forward throws {@link IllegalArgumentException} for a cache in training; for a step of another batch size, data
- * type or device than the previous ones; for a step without a mask after a step with one of keys; for several tokens
- * after the first step in a self-attention that is not causal and has no mask that differs between queries; for a step
- * that gives a causal attention over other arrays fewer keys than there are tokens so far; and for a cache without the
- * start position that {@link #nextStep} gave with it, or with another one. A model must not use one attention block
- * twice in a forward.
+ * A forward throws {@link IllegalArgumentException} for
+ *
+ * <ul>
+ *   <li>a cache in training;
+ *   <li>a step of another batch size, data type or device than the previous ones;
+ *   <li>a step without a mask after a step with one of keys;
+ *   <li>several tokens after the first step in a self-attention that is not causal and has no mask that differs between
+ *       queries;
+ *   <li>a step that gives a causal attention over other arrays fewer keys than there are tokens so far;
+ *   <li>a cache without the start position that {@link #nextStep} gave with it, or with another one.
+ * </ul>
  *
  * <p>A cache is for one thread at a time. A call while another thread is in an attention's forward with the cache, or
- * in {@link #rewind}, {@link #select}, {@link #fork} or {@link #clear}, throws {@link IllegalStateException}. What it
- * cannot notice: threads that take turns within one model's forward, which mixes their steps, and closing the parent
- * manager in another thread, which may abort the JVM. A closed cache throws {@link IllegalStateException} too.
+ * in {@link #rewind}, {@link #select}, {@link #fork} or {@link #clear}, throws {@link IllegalStateException}. A cache
+ * cannot detect threads that take turns within one model's forward, which mixes their steps, nor that another thread
+ * closes the parent manager, which may abort the JVM. A closed cache throws {@link IllegalStateException} too.
  */
 public final class KeyValueCache implements AutoCloseable {
 
@@ -106,7 +116,7 @@ public final class KeyValueCache implements AutoCloseable {
     private final IdentityHashMap<Block, Steps> steps = new IdentityHashMap<>();
     private final IdentityHashMap<Block, Source> sources = new IdentityHashMap<>();
 
-    /** What each stack of layers that masks padding has seen. */
+    /** The padding that each stack of layers has masked. */
     private final IdentityHashMap<Block, Padding> paddings = new IdentityHashMap<>();
 
     /** The number of positions that each attention has processed. */
@@ -159,7 +169,7 @@ public final class KeyValueCache implements AutoCloseable {
      *
      * @return new forward parameters: this cache, and the position that the step begins at; others may be added
      * @throws IllegalStateException if the previous step did not reach an attention: the forward parameters were not
-     *     handed on, or the forward failed before and {@link #rewind} was not called
+     *     passed on, or the forward failed before and {@link #rewind} was not called
      */
     public PairList<String, Object> nextStep() {
         int length = exclusively(this::getLength);
@@ -180,7 +190,8 @@ public final class KeyValueCache implements AutoCloseable {
 
     /**
      * Drops the last positions, after a forward that failed or to replace them by others. The cache is then as it was
-     * when it had this length, at the start of a step or within one. Given positions are read, which waits for a GPU.
+     * when it had this length, at the start of a step or within one. Explicit positions are read, which waits for a
+     * GPU.
      *
      * @param length the number of positions to keep, from 0 to {@link #getLength}
      * @throws IllegalArgumentException if the cache holds fewer, or if the window of an attention reaches back to
@@ -205,10 +216,10 @@ public final class KeyValueCache implements AutoCloseable {
     }
 
     /**
-     * Keeps some of the sequences in a given order, such as the best beams of a beam search, or those that are not
+     * Keeps some of the sequences in a new order, such as the best beams of a beam search, or those that are not
      * finished. A cross-attention projects its keys and values again at the next step.
      *
-     * @param rows indices of the batch, (n) of an integer type; an index may occur several times; not closed here
+     * @param rows indices of the batch, (n) of an integer type; an index may occur several times
      * @throws IllegalArgumentException if the rows have another rank or data type, there are none, or one is out of
      *     range; nothing has changed then
      */
@@ -230,8 +241,8 @@ public final class KeyValueCache implements AutoCloseable {
     }
 
     /**
-     * {@return a copy of this cache, for another continuation of the same sequences; a child of the same manager, and
-     * the caller's to close}
+     * {@return a copy of this cache, for another continuation of the same sequences; a child of the same manager,
+     * closed by the caller}
      */
     public KeyValueCache fork() {
         return exclusively(() -> {
@@ -241,7 +252,7 @@ public final class KeyValueCache implements AutoCloseable {
             steps.forEach((attention, entry) -> copy.steps.put(attention, entry.copy(copy)));
             paddings.forEach((stack, padding) -> copy.paddings.put(stack, padding.copy(copy.manager)));
             sources.forEach((attention, source) ->
-                    copy.keep(attention, source.givenKeys, source.givenValues, source.keys, source.values));
+                    copy.keep(attention, source.keysInput, source.valuesInput, source.keys, source.values));
             return copy;
         });
     }
@@ -271,7 +282,7 @@ public final class KeyValueCache implements AutoCloseable {
         }
     }
 
-    /** Runs what uses the arrays, which no other thread may write or free meanwhile. */
+    /** Runs an action on the arrays, which no other thread may write or free meanwhile. */
     <T> T exclusively(Supplier<T> use) {
         if (!lock.tryLock()) {
             throw new IllegalStateException("another thread is using this KeyValueCache: expected one thread at a time;"
@@ -288,20 +299,22 @@ public final class KeyValueCache implements AutoCloseable {
         }
     }
 
-    /** The cache among the parameters of a forward; null if there is none. */
-    static KeyValueCache in(PairList<String, Object> params, boolean training) {
+    /**
+     * The cache among the parameters of a forward; null for none.
+     *
+     * @hidden
+     */
+    public static KeyValueCache in(PairList<String, Object> params, boolean training) {
         Object found = params == null ? null : params.get(KEY);
         Check.that(
                 found == null || found instanceof KeyValueCache,
                 () -> KEY + " is a " + found.getClass().getSimpleName()
                         + ": expected a KeyValueCache; pass its nextStep() to the forward");
         KeyValueCache cache = (KeyValueCache) found;
-        if (cache != null) {
-            cache.isPending = false;
-        }
         if (cache == null) {
             return null;
         }
+        cache.isPending = false;
         Check.that(!training, "a KeyValueCache was given in training: expected inference; train on whole sequences");
         Check.that(
                 params.get(Positions.START) != null,
@@ -339,8 +352,9 @@ public final class KeyValueCache implements AutoCloseable {
      * @param ofStep which of the step's tokens are not padding, (B, T), INT32
      * @param isWithoutPadding whether none of them is known to be
      * @param first the index of the first of them
+     * @hidden
      */
-    NDArray maskOf(Block stack, NDArray ofStep, boolean isWithoutPadding, int first) {
+    public NDArray maskOf(Block stack, NDArray ofStep, boolean isWithoutPadding, int first) {
         return exclusively(() -> {
             Padding known = paddings.getOrDefault(stack, new Padding(0, null));
             long batch = ofStep.getShape().get(0);
@@ -368,7 +382,7 @@ public final class KeyValueCache implements AutoCloseable {
         });
     }
 
-    /** Refuses a step without a mask if an earlier one changes its scores too. */
+    /** Rejects a step without a mask if an earlier one changes its scores too. */
     void requireMask(Block attention, AttentionInputs inputs) {
         Check.that(inputs.mask() != null || !masked.containsKey(attention), () -> {
             long keys = inputs.keys().getShape().get(1) + (inputs.isSelf() ? lengths.get(attention) : 0);
@@ -383,7 +397,7 @@ public final class KeyValueCache implements AutoCloseable {
      *
      * @param hasMaskOfKeys whether the last step had a mask that is the same for each query
      */
-    void done(Block attention, int length, boolean hasMaskOfKeys) {
+    void commit(Block attention, int length, boolean hasMaskOfKeys) {
         int start = lengths.getOrDefault(attention, 0);
         if (hasMaskOfKeys) {
             masked.putIfAbsent(attention, start);
@@ -394,10 +408,10 @@ public final class KeyValueCache implements AutoCloseable {
     /** The projected keys and values of an attention over other arrays; null if those were other objects. */
     Source sourceOf(Block attention, NDArray keys, NDArray values) {
         Source found = sources.get(attention);
-        return found != null && found.givenKeys == keys && found.givenValues == values ? found : null;
+        return found != null && found.keysInput == keys && found.valuesInput == values ? found : null;
     }
 
-    /** Refuses only the keys of a step for a causal attention, which would not see those of its earlier steps. */
+    /** Rejects a step of a causal attention with only its own keys: it would not see those of earlier steps. */
     void requireEarlierKeys(MultiHeadAttentionBlock attention, int start, int length, long keys) {
         Check.that(
                 start == 0
@@ -413,16 +427,16 @@ public final class KeyValueCache implements AutoCloseable {
     }
 
     /** Keeps projected keys and values together with the arrays that they were projected from. */
-    void keep(Block attention, NDArray givenKeys, NDArray givenValues, NDArray keys, NDArray values) {
-        Source before =
-                sources.put(attention, new Source(givenKeys, givenValues, kept(manager, keys), kept(manager, values)));
+    void keep(Block attention, NDArray keysInput, NDArray valuesInput, NDArray keys, NDArray values) {
+        Source before = sources.put(
+                attention, new Source(keysInput, valuesInput, detached(manager, keys), detached(manager, values)));
         if (before != null) {
             before.close();
         }
     }
 
-    /** The values of an array without their gradient, kept beyond any scope. */
-    private static NDArray kept(NDManager manager, NDArray array) {
+    /** The values of an array without their gradient, beyond any scope. */
+    private static NDArray detached(NDManager manager, NDArray array) {
         return owned(manager, array.stopGradient());
     }
 
@@ -433,7 +447,7 @@ public final class KeyValueCache implements AutoCloseable {
     }
 
     /** Projected keys and values, (B, N, F, H), and what they were projected from. */
-    record Source(NDArray givenKeys, NDArray givenValues, NDArray keys, NDArray values) implements AutoCloseable {
+    record Source(NDArray keysInput, NDArray valuesInput, NDArray keys, NDArray values) implements AutoCloseable {
         @Override
         public void close() {
             keys.close();
@@ -453,8 +467,9 @@ public final class KeyValueCache implements AutoCloseable {
                 return this;
             }
             try (this) {
-                boolean isKept = mask != null && shorter > 0;
-                return new Padding(shorter, isKept ? owned(manager, mask.get(NDIndex.sliceAxis(1, 0, shorter))) : null);
+                boolean hasMask = mask != null && shorter > 0;
+                return new Padding(
+                        shorter, hasMask ? owned(manager, mask.get(NDIndex.sliceAxis(1, 0, shorter))) : null);
             }
         }
 
@@ -484,7 +499,7 @@ public final class KeyValueCache implements AutoCloseable {
         private NDArray values;
 
         /** Arrays that depend on parameters and distances only, by name. */
-        private final Map<String, NDArray> kept = new HashMap<>();
+        private final Map<String, NDArray> byName = new HashMap<>();
 
         /** The index of the first token in the arrays, of which the first ones may have been dropped. */
         private int origin;
@@ -495,8 +510,8 @@ public final class KeyValueCache implements AutoCloseable {
          */
         private Positions tokens = Positions.of(0, 0);
 
-        /** The index of the first token whose position was given. */
-        private int givenFrom;
+        /** The index of the first token with an explicit position. */
+        private int firstExplicit;
 
         private Steps(KeyValueCache cache, MultiHeadAttentionBlock attention) {
             this.cache = cache;
@@ -505,13 +520,13 @@ public final class KeyValueCache implements AutoCloseable {
         }
 
         /**
-         * The number of tokens that a query from an index on may see, up to and including its own; null for all. A
-         * chunk of given positions may have any number of tokens.
+         * The number of tokens that a query from an index on may see, up to and including its own; null for all. With
+         * explicit positions, a chunk may have any number of tokens.
          */
         private Integer reach(int next) {
-            boolean isGiven = tokens.positions() != null && next > givenFrom;
+            boolean isExplicit = tokens.positions() != null && next > firstExplicit;
             Visibility visibility = attention.visibility();
-            return isGiven && visibility.chunkSize() != null ? null : visibility.reach();
+            return isExplicit && visibility.chunkSize() != null ? null : visibility.reach();
         }
 
         /** The number of tokens so far. */
@@ -526,7 +541,8 @@ public final class KeyValueCache implements AutoCloseable {
             }
             int count = next - tokens.first();
             try (Temporaries own = new Temporaries()) {
-                Positions rest = next > givenFrom ? tokens.part(own, 0, count) : Positions.of(tokens.first(), count);
+                Positions rest =
+                        next > firstExplicit ? tokens.part(own, 0, count) : Positions.of(tokens.first(), count);
                 int end = rest.readEnd();
                 NDArray positions = copied(rest.positions(), manager);
                 closeAll(tokens.positions());
@@ -552,8 +568,8 @@ public final class KeyValueCache implements AutoCloseable {
         /**
          * Makes room for the keys and values of further tokens, (B, N, T, H), and drops the tokens that no query from
          * there on can see, but for one more to rewind by one step. The keys and values are then written by
-         * {@link #write} or {@link #step}, and count once {@link KeyValueCache#done} is called. Returns the tokens that
-         * are held; their positions belong to this object.
+         * {@link #write} or {@link #step}, and count once {@link KeyValueCache#commit} is called. Returns the tokens
+         * that are held; their positions belong to this object.
          */
         Positions append(NDArray newKeys, NDArray newValues, Positions added) {
             if (keys != null) {
@@ -584,7 +600,7 @@ public final class KeyValueCache implements AutoCloseable {
                     origin = first;
                 }
                 closeAll(tokens.positions());
-                givenFrom = tokens.positions() == null ? length : givenFrom;
+                firstExplicit = tokens.positions() == null ? length : firstExplicit;
                 tokens = together;
                 if (tokens.positions() != null) {
                     own.keep(owned(manager, tokens.positions()));
@@ -675,18 +691,18 @@ public final class KeyValueCache implements AutoCloseable {
          * @param axis the axis of the distances, the nearest last
          * @param count the number of distances that are needed; 0 if the array does not depend on distances
          */
-        NDArray kept(String name, int axis, int count, IntFunction<NDArray> computed) {
-            NDArray before = kept.get(name);
+        NDArray cached(String name, int axis, int count, IntFunction<NDArray> computed) {
+            NDArray before = byName.get(name);
             if (before != null && before.getShape().get(axis) >= count) {
                 return before;
             }
             try (NDArray longer = computed.apply(Math.min(2 * count, Positions.UNLIMITED))) {
                 if (longer != null) {
-                    kept.put(name, KeyValueCache.kept(manager, longer));
+                    byName.put(name, detached(manager, longer));
                     closeAll(before);
                 }
             }
-            return kept.get(name);
+            return byName.get(name);
         }
 
         /** The keys of the tokens that are held, (B, N, n, H): a new array. */
@@ -739,7 +755,7 @@ public final class KeyValueCache implements AutoCloseable {
             NDArray positions = copied(tokens.positions(), copy.manager);
             copy.tokens = new Positions(tokens.first(), tokens.length(), positions, tokens.end());
             copy.origin = origin;
-            copy.givenFrom = givenFrom;
+            copy.firstExplicit = firstExplicit;
             return copy;
         }
 
@@ -750,7 +766,7 @@ public final class KeyValueCache implements AutoCloseable {
         @Override
         public void close() {
             closeAll(keys, values, tokens.positions());
-            kept.values().forEach(NDArray::close);
+            byName.values().forEach(NDArray::close);
         }
     }
 }

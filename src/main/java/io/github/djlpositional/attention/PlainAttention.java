@@ -14,8 +14,12 @@ import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
 
-/** Attention by scores, their softmax, and its product with the values. Scores are FLOAT32 if the model is FLOAT16. */
-final class PlainAttention extends AttentionMethod {
+/**
+ * Attention by scores, their softmax, and its product with the values. Scores are FLOAT32 if the model is FLOAT16.
+ *
+ * @hidden
+ */
+public final class PlainAttention extends AttentionMethod {
 
     /** In the data type of the scores, (B, N, T, H). */
     private final NDArray queries;
@@ -35,7 +39,7 @@ final class PlainAttention extends AttentionMethod {
     }
 
     /** The data type of the scores of queries. */
-    static DataType scoreType(NDArray queries) {
+    public static DataType scoreType(NDArray queries) {
         return queries.getDataType() == DataType.FLOAT16 ? DataType.FLOAT32 : queries.getDataType();
     }
 
@@ -43,8 +47,8 @@ final class PlainAttention extends AttentionMethod {
     private NDArray scaled(Temporaries temporaries, NDArray encoded) {
         boolean isNeeded = relative != null && encoded == queries;
         return isNeeded || operands.call().training() || encoded.hasGradient() || !Arithmetic.isInPlaceSafe(encoded)
-                ? temporaries.add(Arithmetic.multiply(encoded, settings.scale()))
-                : Arithmetic.multiplyInPlace(encoded, settings.scale());
+                ? temporaries.add(Arithmetic.multiply(encoded, options.scale()))
+                : Arithmetic.multiplyInPlace(encoded, options.scale());
     }
 
     @Override
@@ -64,9 +68,9 @@ final class PlainAttention extends AttentionMethod {
     NDArray attend(Temporaries own, AttentionCall call, int from) {
         Weights weights = weights(own, call, from);
         NDArray probabilities = weights.probabilities();
-        if (call.training() && settings.dropoutRate() > 0) {
+        if (call.training() && options.dropoutRate() > 0) {
             probabilities = own.add(
-                    Dropout.dropout(probabilities, settings.dropoutRate(), true).singletonOrThrow());
+                    Dropout.dropout(probabilities, options.dropoutRate(), true).singletonOrThrow());
         }
         NDArray values = ofKeys(own, operands.values(), 2, call);
         NDArray typed = toType(own, probabilities, values.getDataType());
@@ -94,9 +98,9 @@ final class PlainAttention extends AttentionMethod {
         if (term != null) {
             scores = own.add(scores.add(term));
         }
-        if (settings.scoreCap() != null) {
-            NDArray ratio = own.add(Arithmetic.multiply(scores, 1 / settings.scoreCap()));
-            scores = own.add(Arithmetic.multiply(own.add(ratio.tanh()), settings.scoreCap()));
+        if (options.scoreCap() != null) {
+            NDArray ratio = own.add(Arithmetic.multiply(scores, 1 / options.scoreCap()));
+            scores = own.add(Arithmetic.multiply(own.add(ratio.tanh()), options.scoreCap()));
         }
         AttentionMask.Part mask = operands.mask().part(own, call, from, scores);
         if (mask.bias() != null) {
@@ -131,12 +135,12 @@ final class PlainAttention extends AttentionMethod {
 
     /** The rows of the heads that share a key head, one below the other: (B, N, T, …) to (B, K, N / K · T, …). */
     private NDArray byGroup(Temporaries own, NDArray array) {
-        return withHeads(own, array, settings.keyValueHeadCount());
+        return withHeads(own, array, options.keyValueHeadCount());
     }
 
     /** The reverse of {@link #byGroup}. */
     private NDArray byHead(Temporaries own, NDArray array) {
-        return withHeads(own, array, settings.headCount());
+        return withHeads(own, array, options.headCount());
     }
 
     private static NDArray withHeads(Temporaries own, NDArray array, int heads) {

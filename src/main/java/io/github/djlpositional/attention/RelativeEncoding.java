@@ -2,15 +2,18 @@ package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.nn.Block;
+import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.OptionTypes;
 import java.util.EnumSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
 /**
  * A relative positional encoding for a {@link MultiHeadAttentionBlock}. It may change the queries and the keys, add a
- * term to the scores, and add a term to the attention's result. By default, each method leaves its input as it is or
- * adds nothing.
+ * term to the scores, and add a term to the attention's result. By default, each method returns its input or adds
+ * nothing.
  *
  * <p>With the queries q, the keys k, the values v, and the terms b, s and r of this interface, the attention is
  *
@@ -29,36 +32,10 @@ import java.util.Set;
  *         .build();
  * }</pre>
  *
- * <h2>A forward of its own</h2>
- *
- * Each encoding of this library that adds a term to the scores returns it, unscaled, if it is called without an
- * attention. T queries, F keys, N heads, H head size, D embedding size.
- *
- * <ul>
- *   <li>{@code [queries]}: (B, N, T, H), or for a bias, which does not depend on their content, (…, T, D). They are
- *       FLOAT16, FLOAT32 or FLOAT64, as the parameters if there are any. The queries have the positions s … s + T - 1
- *       and the keys 0 … s + T - 1, where s is the forward parameter {@code startPosition}, an Integer or a Long
- *       (default: 0).
- *   <li>{@code [queries, keys]}: keys is (…, F, D); they have the positions 0 … F - 1.
- * </ul>
- *
- * With the forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS}, integers (T) or (B, T),
- * the queries have these positions, and without keys the keys too.
- *
- * <p>The output is (B, N, T, F), or of a bias (1, N, T, F), with positions for each sequence (B, N, T, F). It has the
- * data type and the device of the queries, is attached to their manager, and is the caller's to close. A bias also
- * serves as the four-dimensional mask of DJL's {@link ai.djl.nn.transformer.ScaledDotProductAttentionBlock}. A learned
- * term is rounded more than once, in FLOAT16 once more from FLOAT32.
- *
- * <p>There is no greatest position, except in a window: a table by distance grows with the longest sequence. Tables are
- * not parameters, and live as long as the table of a {@link io.github.djlpositional.PositionalEncodingBlock}. A forward
- * throws {@link IllegalArgumentException} for queries of another shape or data type, and for a negative start position.
- *
  * <h2>An encoding of your own</h2>
  *
- * A forward may process its queries in several parts; the terms are then computed for each part.
- *
- * <p>The encoding is initialized with the shape of the queries, (B, N, T, H), of which B and T may be -1.
+ * The encoding is initialized with the shape of the queries, (B, N, T, H), of which B and T may be -1. A forward may
+ * process its queries in several parts; the terms are then computed for each part.
  *
  * <p>A method returns a new array on the manager of its input, which the attention closes, or the input itself. The
  * result has the device and the data type of the input. An implementation closes and writes to only the arrays that it
@@ -92,7 +69,7 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * Encodes the keys before they are multiplied by the queries. A cache keeps the result.
+     * Encodes the keys before they are multiplied by the queries. A cache holds the result.
      *
      * @param call the forward, with the tokens of these keys as {@link AttentionCall#keys}
      * @param keys (B, K, n, H), where K is the number of key heads
@@ -133,7 +110,7 @@ public interface RelativeEncoding extends Block {
 
     /**
      * Computes biases that depend on the head and the distance only. They are added after the scale. The attention
-     * selects one for each query and key, keeps them for the steps of a decoder, and hands them to the fused kernel.
+     * selects one for each query and key, caches them for the steps of a decoder, and passes them to the fused kernel.
      *
      * @param call some or all queries of the forward
      * @param distances the distances that are needed
@@ -181,11 +158,11 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * {@return the names of this library's relative encodings, for {@link #named}} For example {@code ALiBi} is an
-     * {@link AlibiBiasBlock}, and {@code Transformer-XL} a {@link TransformerXlPositionBlock}.
+     * {@return the names of this library's relative encodings, for {@link #named}: {@code ALiBi} is an
+     * {@code AlibiBiasBlock}, and {@code Transformer-XL} a {@code TransformerXlPositionBlock}}
      */
     static List<String> names() {
-        return NamedEncoding.ALL.stream().map(NamedEncoding::name).toList();
+        return List.copyOf(OptionTypes.of(RelativeEncoding.class).keySet());
     }
 
     /**
@@ -200,18 +177,27 @@ public interface RelativeEncoding extends Block {
      * @throws IllegalArgumentException if the name or an argument is unknown, missing, of another type or out of range
      */
     static RelativeEncoding named(String name, int headCount, int headSize, Map<?, ?> options) {
-        return NamedEncoding.named(name, headCount, headSize, options);
+        Class<?> type = OptionTypes.of(RelativeEncoding.class).get(name);
+        Check.that(type != null, () -> "relative encoding " + name + ": expected one of " + names() + "; use its name");
+        Map<Object, Object> arguments = new LinkedHashMap<>();
+        Map<String, Integer> sizes =
+                Map.of("setHeadCount", headCount, "setHeadSize", headSize, "setEmbeddingSize", headCount * headSize);
+        OptionTypes.settersOf(type).stream().filter(sizes::containsKey).forEach(setter -> {
+            String option = Character.toLowerCase(setter.charAt(3)) + setter.substring(4);
+            arguments.put(option, sizes.get(setter));
+        });
+        arguments.putAll(options);
+        return (RelativeEncoding) OptionTypes.create(type, arguments);
     }
 
     /**
-     * Creates one of this library's relative encodings from plain values.
+     * {@return one of this library's relative encodings, which the arguments describe}
      *
-     * @param arguments the simple name of its class as {@code type}, which {@code fromArguments} of that class does not
-     *     have; and for its options the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @return the encoding
+     * @param arguments what {@link io.github.djlpositional.options.HasArguments#getArguments} has returned;
+     *     {@code type} is the simple name of the class
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     static RelativeEncoding fromArguments(Map<?, ?> arguments) {
-        return NamedEncoding.ofType(arguments);
+        return (RelativeEncoding) OptionTypes.create("RelativeEncoding", RelativeEncoding.class, arguments);
     }
 }

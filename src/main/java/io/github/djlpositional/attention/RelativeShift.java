@@ -14,28 +14,30 @@ import io.github.djlpositional.internal.TorchFunctions;
 /**
  * Converts between scores by relative position and scores by key.
  *
- * <p>By relative position, (B, N, T, W), column c of every row belongs to the keys that are {@code c + least} after the
- * query, where {@code least} is the first key's index less the last query's. By key, (B, N, T, F), column j belongs to
+ * <p>By relative position, (B, N, T, W), column c of every row belongs to the keys that are {@code c + first} after the
+ * query, where {@code first} is the first key's index less the last query's. By key, (B, N, T, F), column j belongs to
  * key j. Row i by key is row i by relative position, moved by i columns. In memory that is the same numbers in rows of
  * W - 1 instead of W, as in Huang et al., <em>Music Transformer</em> (2018), section 3.4.1, and Dai et al.,
  * <em>Transformer-XL</em> (2019), appendix B. So no array of the shape (T, F, H) is needed.
  *
  * <p>Intermediate arrays are closed by {@link io.github.djlpositional.internal.Temporaries#result}, which the methods
  * are called in.
+ *
+ * @hidden
  */
-final class RelativeShift {
+public final class RelativeShift {
 
     private RelativeShift() {}
 
     /** Returns the relative position of column 0. */
-    static int least(AttentionCall call) {
+    public static int firstDistance(AttentionCall call) {
         return call.keys().first() - (call.queries().first() + call.queries().length() - 1);
     }
 
     /** Returns W, the number of relative positions; in a causal call only those that a query can see. */
-    static int columns(AttentionCall call) {
+    public static int columns(AttentionCall call) {
         int all = call.keys().length() + call.queries().length() - 1;
-        return call.causal() ? Math.min(all, Math.max(call.keys().length() + 1, 1 - least(call))) : all;
+        return call.causal() ? Math.min(all, Math.max(call.keys().length() + 1, 1 - firstDistance(call))) : all;
     }
 
     /**
@@ -46,7 +48,7 @@ final class RelativeShift {
      * @param keyLength F
      * @return (B, N, T, F), a new array; for one query it may be a view of the input
      */
-    static NDArray toKeys(NDArray byPosition, int keyLength) {
+    public static NDArray toKeys(NDArray byPosition, int keyLength) {
         Shape shape = byPosition.getShape();
         long rows = shape.get(2);
         long columns = shape.get(3);
@@ -71,7 +73,7 @@ final class RelativeShift {
      * @param byKey (B, N, T, F); not closed here
      * @return (B, N, T, F + T - 1), a new array; for one query it may be a view of the input
      */
-    static NDArray toPositions(NDArray byKey) {
+    public static NDArray toPositions(NDArray byKey) {
         Shape shape = byKey.getShape();
         long batch = shape.get(0);
         long heads = shape.get(1);

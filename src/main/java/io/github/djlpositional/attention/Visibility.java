@@ -3,10 +3,10 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.options.Check;
 
 /**
  * The keys that a query sees by its index, or by its position in the case of chunks.
@@ -103,7 +103,7 @@ record Visibility(boolean isCausal, Integer window, Integer chunkSize) {
 
     /** Returns the distances at which keys are hidden, (1, T + F - 1); null if none are. */
     NDArray hiddenDistances(Temporaries temporaries, AttentionCall call, NDArray like) {
-        int least = RelativeShift.least(call);
+        int least = RelativeShift.firstDistance(call);
         int count = call.keys().length() + call.queries().length() - 1;
         NDArray distances =
                 temporaries.add(like.getManager().arange(least, least + count, 1, DataType.INT32, like.getDevice()));

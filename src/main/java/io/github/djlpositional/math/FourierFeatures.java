@@ -1,8 +1,8 @@
 package io.github.djlpositional.math;
 
-import io.github.djlpositional.arguments.HasArguments;
-import io.github.djlpositional.arguments.internal.Check;
-import io.github.djlpositional.arguments.internal.Records;
+import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.HasArguments;
+import io.github.djlpositional.options.Settings;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -188,12 +188,12 @@ public record FourierFeatures(int coordinates, int linearCount, boolean logarith
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     public static FourierFeatures fromArguments(Map<?, ?> arguments) {
-        return Records.read(FourierFeatures.class, arguments);
+        return Settings.create(FourierFeatures.class, arguments);
     }
 
     @Override
     public Map<String, Object> getArguments() {
-        return Records.write(this);
+        return Settings.arguments(this, this);
     }
 
     /** {@return the number of features, D} */
@@ -217,6 +217,6 @@ public record FourierFeatures(int coordinates, int linearCount, boolean logarith
     /** {@return the features in one line} */
     @Override
     public String toString() {
-        return Records.describe(this);
+        return Settings.describe(this);
     }
 }

@@ -1,8 +1,8 @@
 package io.github.djlpositional.math;
 
-import io.github.djlpositional.arguments.HasArguments;
-import io.github.djlpositional.arguments.internal.Check;
-import io.github.djlpositional.arguments.internal.Records;
+import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.HasArguments;
+import io.github.djlpositional.options.Settings;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -159,12 +159,12 @@ public final class Frequencies implements HasArguments {
         }
     }
 
-    private final Origin settings;
+    private final Origin options;
     private final double[] high;
     private final double[] low;
 
     private Frequencies(Origin origin, int count, IntFunction<DoubleDouble> rule) {
-        settings = origin;
+        options = origin;
         high = new double[count];
         low = new double[count];
         for (int pair = 0; pair < count; pair++) {
@@ -243,7 +243,7 @@ public final class Frequencies implements HasArguments {
      * @throws IllegalArgumentException if there are more than 1,048,576 pairs together
      */
     public static Frequencies joined(Frequencies... parts) {
-        return new Joined(Stream.of(parts).map(part -> part.settings).toList()).create();
+        return new Joined(Stream.of(parts).map(part -> part.options).toList()).create();
     }
 
     /**
@@ -255,7 +255,7 @@ public final class Frequencies implements HasArguments {
      *     outside 10<sup>-270</sup> to 10<sup>270</sup>
      */
     public Frequencies scaledBy(double factor) {
-        return new Scaled(settings, factor).create();
+        return new Scaled(options, factor).create();
     }
 
     /** Frequencies that a rule computes. They must be in the range of normal doubles. */
@@ -280,20 +280,20 @@ public final class Frequencies implements HasArguments {
     /**
      * {@return the frequencies that a map of {@link #getArguments} describes}
      *
-     * @param arguments {@code kind} and the arguments of that kind: {@code geometric} (count, base, period),
-     *     {@code timescales} (count, minTimescale, maxTimescale), {@code given} (values, a list), {@code proportional}
-     *     (headSize, share, base, factor), {@code rotary} (rotarySize, base, and scaling, a map for
-     *     {@link RotaryScaling#fromArguments}), {@code scaled} (frequencies, a map of any kind, and factor), or
-     *     {@code joined} (parts, a list of maps of any kind)
+     * @param arguments {@code type} and the arguments of that type: {@code Geometric} (count, base, period),
+     *     {@code Timescales} (count, minTimescale, maxTimescale), {@code Given} (values, a list), {@code Proportional}
+     *     (headSize, share, base, factor), {@code Rotary} (rotarySize, base, and scaling, a map for
+     *     {@link RotaryScaling#fromArguments}), {@code Scaled} (frequencies, a map of any type, and factor), or
+     *     {@code Joined} (parts, a list of maps of any type)
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     public static Frequencies fromArguments(Map<?, ?> arguments) {
-        return Records.read(Origin.class, arguments).create();
+        return Settings.createOneOf(Origin.class, arguments).create();
     }
 
     @Override
     public Map<String, Object> getArguments() {
-        return Records.write((Record) settings);
+        return Settings.toMap((Record) options);
     }
 
     /** A frequency with all its bits. */
@@ -389,6 +389,6 @@ public final class Frequencies implements HasArguments {
 
     @Override
     public String toString() {
-        return Records.describe((Record) settings);
+        return Settings.describe((Record) options);
     }
 }

@@ -1,9 +1,9 @@
 package io.github.djlpositional.math;
 
-import io.github.djlpositional.arguments.HasArguments;
-import io.github.djlpositional.arguments.internal.Check;
-import io.github.djlpositional.arguments.internal.OptionsBuilder;
-import io.github.djlpositional.arguments.internal.Records;
+import io.github.djlpositional.options.BlockBuilder;
+import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.HasArguments;
+import io.github.djlpositional.options.Settings;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -29,7 +29,7 @@ import java.util.stream.IntStream;
  *         .build();
  * }</pre>
  *
- * <p>Immutable and safe to share. Two encodings are equal if their settings are.
+ * <p>Immutable and safe to share. Two encodings are equal if their options are.
  */
 public final class GridEncoding implements HasArguments {
 
@@ -44,7 +44,7 @@ public final class GridEncoding implements HasArguments {
         }
     }
 
-    record Settings(
+    record Options(
             int axes,
             List<Part> parts,
             Integer channels,
@@ -53,7 +53,7 @@ public final class GridEncoding implements HasArguments {
             Double epsilon,
             Integer centerCrop) {
 
-        Settings {
+        Options {
             requireAxes(axes);
             parts = List.copyOf(Check.given("parts", parts));
             parts.forEach(part -> Check.between("axis", part.axis, 0, axes - 1L));
@@ -78,14 +78,14 @@ public final class GridEncoding implements HasArguments {
         }
     }
 
-    private final Settings settings;
+    private final Options options;
     private final int axes;
     private final int channels;
 
-    private GridEncoding(Settings settings) {
-        this.settings = settings;
-        axes = settings.axes;
-        channels = settings.channels;
+    private GridEncoding(Options options) {
+        this.options = options;
+        axes = options.axes;
+        channels = options.channels;
     }
 
     private static void requireAxes(int axes) {
@@ -207,7 +207,7 @@ public final class GridEncoding implements HasArguments {
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     public static GridEncoding fromArguments(Map<?, ?> arguments) {
-        return new GridEncoding(Records.read(Settings.class, arguments));
+        return builder().setAll(arguments).build();
     }
 
     /** {@return a new builder} */
@@ -217,7 +217,7 @@ public final class GridEncoding implements HasArguments {
 
     @Override
     public Map<String, Object> getArguments() {
-        return Records.write(settings);
+        return Settings.arguments(this, options);
     }
 
     /** {@return the number of the grid's axes, 2 or 3} */
@@ -239,7 +239,7 @@ public final class GridEncoding implements HasArguments {
      * @throws IllegalArgumentException if the axis is longer than the table that it is cropped from
      */
     public double coordinate(double index, double size) {
-        Integer centerCrop = settings.centerCrop;
+        Integer centerCrop = options.centerCrop;
         double start = 0;
         double whole = size;
         if (centerCrop != null) {
@@ -250,8 +250,8 @@ public final class GridEncoding implements HasArguments {
             whole = centerCrop;
             start = Math.floor((whole - size) / 2);
         }
-        double moved = start + index + settings.offset;
-        return settings.scale * (settings.epsilon == null ? moved : moved / (whole + settings.epsilon));
+        double moved = start + index + options.offset;
+        return options.scale * (options.epsilon == null ? moved : moved / (whole + options.epsilon));
     }
 
     /**
@@ -272,7 +272,7 @@ public final class GridEncoding implements HasArguments {
                 () -> place.length + " coordinates for a grid of " + axes + " axes: expected " + axes
                         + "; pass one coordinate for each axis");
         int dimension = channel;
-        for (Part part : settings.parts) {
+        for (Part part : options.parts) {
             if (dimension < part.count) {
                 return part.encoding.value(place[part.axis], part.first + dimension);
             }
@@ -358,7 +358,7 @@ public final class GridEncoding implements HasArguments {
         double[][][] values = new double[axes][][];
         Arrays.setAll(values, axis -> new double[coordinates[axis].length][channels]);
         int next = 0;
-        for (Part part : settings.parts) {
+        for (Part part : options.parts) {
             for (int dimension = part.first; dimension < part.first + part.count; dimension++) {
                 axisOfChannel[next] = part.axis;
                 for (int i = 0; i < coordinates[part.axis].length; i++) {
@@ -418,26 +418,26 @@ public final class GridEncoding implements HasArguments {
 
     @Override
     public boolean equals(Object other) {
-        return other instanceof GridEncoding that && settings.equals(that.settings);
+        return other instanceof GridEncoding that && options.equals(that.options);
     }
 
     @Override
     public int hashCode() {
-        return settings.hashCode();
+        return options.hashCode();
     }
 
     @Override
     public String toString() {
-        return Records.describe(settings);
+        return Settings.describe(options);
     }
 
     /** Builds a {@link GridEncoding}. */
-    public static final class Builder extends OptionsBuilder<GridEncoding, Builder> {
+    public static final class Builder extends BlockBuilder<GridEncoding, Builder> {
 
         private final List<Part> parts = new ArrayList<>();
 
         private Builder() {
-            super(Settings.class, GridEncoding::new);
+            super(Options.class, GridEncoding::new);
         }
 
         /**

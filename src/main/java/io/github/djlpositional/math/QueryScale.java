@@ -1,8 +1,8 @@
 package io.github.djlpositional.math;
 
-import io.github.djlpositional.arguments.HasArguments;
-import io.github.djlpositional.arguments.internal.Check;
-import io.github.djlpositional.arguments.internal.Records;
+import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.HasArguments;
+import io.github.djlpositional.options.Settings;
 import java.nio.ByteBuffer;
 import java.util.Map;
 
@@ -86,17 +86,17 @@ public sealed interface QueryScale extends HasArguments {
     /**
      * {@return the scale that a map of {@link #getArguments} describes}
      *
-     * @param arguments {@code kind}, which is {@code floorLogarithm} or {@code logN}, and the components of that record
+     * @param arguments {@code type}, which is {@code FloorLogarithm} or {@code LogN}, and the components of that record
      *     by name
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     static QueryScale fromArguments(Map<?, ?> arguments) {
-        return Records.read(QueryScale.class, arguments);
+        return Settings.createOneOf(QueryScale.class, arguments);
     }
 
     @Override
     default Map<String, Object> getArguments() {
-        return Records.write((Record) this);
+        return Settings.toMap((Record) this);
     }
 
     /**

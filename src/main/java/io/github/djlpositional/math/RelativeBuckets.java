@@ -1,6 +1,6 @@
 package io.github.djlpositional.math;
 
-import io.github.djlpositional.arguments.internal.Check;
+import io.github.djlpositional.options.Check;
 import java.math.BigInteger;
 
 /**

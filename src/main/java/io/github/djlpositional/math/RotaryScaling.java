@@ -1,7 +1,5 @@
 package io.github.djlpositional.math;
 
-import io.github.djlpositional.arguments.HasArguments;
-import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.math.RotaryScalings.DynamicNtk;
 import io.github.djlpositional.math.RotaryScalings.Linear;
 import io.github.djlpositional.math.RotaryScalings.Llama3;
@@ -9,6 +7,8 @@ import io.github.djlpositional.math.RotaryScalings.LongRope;
 import io.github.djlpositional.math.RotaryScalings.None;
 import io.github.djlpositional.math.RotaryScalings.NtkAware;
 import io.github.djlpositional.math.RotaryScalings.Yarn;
+import io.github.djlpositional.options.HasArguments;
+import io.github.djlpositional.options.Settings;
 import java.util.Map;
 
 /**
@@ -78,7 +78,7 @@ public sealed interface RotaryScaling extends HasArguments
     }
 
     /**
-     * {@return YaRN with the settings of the paper: {@link #yarn(double, int, double, double, boolean, double)} with β
+     * {@return YaRN with the options of the paper: {@link #yarn(double, int, double, double, boolean, double)} with β
      * of 32 and 1, bounds rounded to whole pairs, and the attention factor 0.1 · ln s + 1}
      *
      * @param factor s, from 1 to the original length
@@ -207,20 +207,20 @@ public sealed interface RotaryScaling extends HasArguments
     /**
      * {@return the scaling that a map of {@link #getArguments} describes}
      *
-     * @param arguments {@code kind}, which is {@code none}, {@code linear}, {@code ntkAware}, {@code dynamicNtk},
-     *     {@code yarn}, {@code llama3} or {@code longRope}, and the arguments of that factory by name. The attention
+     * @param arguments {@code type}, which is {@code None}, {@code Linear}, {@code NtkAware}, {@code DynamicNtk},
+     *     {@code Yarn}, {@code Llama3} or {@code LongRope}, and the arguments of that factory by name. The attention
      *     factor of yarn is named {@code attentionScale}; it, {@code betaFast}, {@code betaSlow} and {@code truncate}
      *     are optional and default to the values of the paper. So are the attention factors of longRope,
      *     {@code shortAttentionScale} and {@code longAttentionScale}.
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     static RotaryScaling fromArguments(Map<?, ?> arguments) {
-        return Records.read(RotaryScaling.class, arguments);
+        return Settings.createOneOf(RotaryScaling.class, arguments);
     }
 
     @Override
     default Map<String, Object> getArguments() {
-        return Records.write((Record) this);
+        return Settings.toMap((Record) this);
     }
 
     /**

@@ -1,9 +1,9 @@
 package io.github.djlpositional.math;
 
-import io.github.djlpositional.arguments.HasArguments;
-import io.github.djlpositional.arguments.internal.Check;
-import io.github.djlpositional.arguments.internal.OptionsBuilder;
-import io.github.djlpositional.arguments.internal.Records;
+import io.github.djlpositional.options.BlockBuilder;
+import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.HasArguments;
+import io.github.djlpositional.options.Settings;
 import java.nio.FloatBuffer;
 import java.util.Arrays;
 import java.util.Map;
@@ -42,7 +42,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
         ZERO_PADDED
     }
 
-    record Settings(
+    record Options(
             int embeddingSize,
             Double base,
             Frequencies frequencies,
@@ -50,7 +50,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
             Boolean cosineFirst,
             OddSize oddSize) {
 
-        Settings {
+        Options {
             checkSize(embeddingSize);
             layout = layout == null ? PairLayout.INTERLEAVED : layout;
             cosineFirst = cosineFirst != null && cosineFirst;
@@ -63,7 +63,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
             if (frequencies == null) {
                 int divisor = oddSize == OddSize.KEPT_IN_EXPONENT ? embeddingSize : Math.max(1, 2 * pairs);
                 frequencies = Frequencies.geometric(pairs, base == null ? DEFAULT_BASE : base, divisor / 2.0);
-                // equal encodings have equal settings, no matter how their frequencies were set
+                // equal encodings have equal options, no matter how their frequencies were set
                 base = null;
             }
             Check.that(
@@ -87,11 +87,11 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
         }
     }
 
-    private final Settings settings;
+    private final Options options;
 
-    private SinusoidalEncoding(Settings settings) {
-        super(settings.frequencies, 1, settings.columns());
-        this.settings = settings;
+    private SinusoidalEncoding(Options options) {
+        super(options.frequencies, 1, options.columns());
+        this.options = options;
     }
 
     /**
@@ -118,7 +118,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
      * @see <a href="https://arxiv.org/abs/1706.03762">Attention Is All You Need</a>
      */
     public static SinusoidalEncoding vaswani(int embeddingSize, double base) {
-        return new SinusoidalEncoding(new Settings(embeddingSize, base, null, null, null, null));
+        return new SinusoidalEncoding(new Options(embeddingSize, base, null, null, null, null));
     }
 
     /**
@@ -158,7 +158,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
      * @throws IllegalArgumentException if the size is outside its range
      */
     public static SinusoidalEncoding roundedUp(int embeddingSize) {
-        return new SinusoidalEncoding(new Settings(embeddingSize, null, null, null, null, OddSize.ROUNDED_UP));
+        return new SinusoidalEncoding(new Options(embeddingSize, null, null, null, null, OddSize.ROUNDED_UP));
     }
 
     /**
@@ -185,7 +185,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
      */
     public static SinusoidalEncoding xTransformers(int embeddingSize) {
         checkEven(embeddingSize, "x-transformers");
-        return new SinusoidalEncoding(new Settings(embeddingSize, null, null, PairLayout.CONCATENATED, null, null));
+        return new SinusoidalEncoding(new Options(embeddingSize, null, null, PairLayout.CONCATENATED, null, null));
     }
 
     /**
@@ -228,7 +228,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
 
     private static SinusoidalEncoding zeroPadded(int size, Frequencies frequencies, boolean cosineFirst) {
         return new SinusoidalEncoding(
-                new Settings(size, null, frequencies, PairLayout.CONCATENATED, cosineFirst, OddSize.ZERO_PADDED));
+                new Options(size, null, frequencies, PairLayout.CONCATENATED, cosineFirst, OddSize.ZERO_PADDED));
     }
 
     private static int checkSize(int embeddingSize) {
@@ -356,8 +356,8 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
     }
 
     private void requireWholePairs(String why) {
-        if (columns.length % 2 != 0 && settings.oddSize != OddSize.ZERO_PADDED) {
-            throw new UnsupportedOperationException("odd size " + columns.length + " with OddSize." + settings.oddSize
+        if (columns.length % 2 != 0 && options.oddSize != OddSize.ZERO_PADDED) {
+            throw new UnsupportedOperationException("odd size " + columns.length + " with OddSize." + options.oddSize
                     + " ends with half a pair, which " + why
                     + ": expected whole pairs; use an even size or OddSize.ZERO_PADDED");
         }
@@ -372,12 +372,12 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     public static SinusoidalEncoding fromArguments(Map<?, ?> arguments) {
-        return new SinusoidalEncoding(Records.read(Settings.class, arguments));
+        return builder().setAll(arguments).build();
     }
 
     @Override
     public Map<String, Object> getArguments() {
-        return Records.write(settings);
+        return Settings.arguments(this, options);
     }
 
     @Override
@@ -394,14 +394,14 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
 
     @Override
     public String toString() {
-        return Records.describe(settings);
+        return Settings.describe(options);
     }
 
     /** Builds a {@link SinusoidalEncoding}. */
-    public static final class Builder extends OptionsBuilder<SinusoidalEncoding, Builder> {
+    public static final class Builder extends BlockBuilder<SinusoidalEncoding, Builder> {
 
         private Builder() {
-            super(Settings.class, SinusoidalEncoding::new);
+            super(Options.class, SinusoidalEncoding::new);
         }
 
         /**

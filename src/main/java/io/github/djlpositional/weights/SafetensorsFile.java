@@ -1,11 +1,12 @@
 package io.github.djlpositional.weights;
 
-import static io.github.djlpositional.weights.InvalidFileException.check;
+import static io.github.djlpositional.internal.InvalidFileException.check;
 
 import ai.djl.ndarray.types.Shape;
 import com.google.gson.stream.JsonReader;
 import com.google.gson.stream.JsonToken;
 import com.google.gson.stream.MalformedJsonException;
+import io.github.djlpositional.internal.InvalidFileException;
 import java.io.ByteArrayInputStream;
 import java.io.EOFException;
 import java.io.IOException;

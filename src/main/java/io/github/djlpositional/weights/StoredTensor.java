@@ -2,6 +2,7 @@ package io.github.djlpositional.weights;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.internal.InvalidFileException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;

@@ -7,10 +7,10 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.math.FloatFormat;
+import io.github.djlpositional.options.Check;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 

@@ -16,9 +16,16 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
-import io.github.djlpositional.arguments.HasArguments;
+import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.RotaryScaling;
+import io.github.djlpositional.options.HasArguments;
+import io.github.djlpositional.relative.AlibiBiasBlock;
+import io.github.djlpositional.relative.DisentangledPositionBlock;
+import io.github.djlpositional.relative.EncodingType;
+import io.github.djlpositional.relative.KerpleBiasBlock;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.relative.WindowBiasBlock;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
@@ -65,10 +72,10 @@ class AttentionBadInputTest {
                     {scoreCap: 0}                                                        | scoreCap 0.0
                     {scoreCap: -50}                                                      | scoreCap -50.0
                     {scoreCap: Infinity}                                                 | scoreCap;Infinity
-                    {queryScale: {kind: logN, trainedLength: 1}}                         | trainedLength 1
-                    {queryScale: {kind: floorLogarithm, coefficient: -1, length: 2}}     | coefficient -1.0
-                    {queryScale: {kind: floorLogarithm, coefficient: 1, length: 0}}      | length 0.0
-                    {queryScale: {kind: other}}                                          | other
+                    {queryScale: {type: LogN, trainedLength: 1}}                         | trainedLength 1
+                    {queryScale: {type: FloorLogarithm, coefficient: -1, length: 2}}     | coefficient -1.0
+                    {queryScale: {type: FloorLogarithm, coefficient: 1, length: 0}}      | length 0.0
+                    {queryScale: {type: Other}}                                          | Other
                     {queryNorm: {type: RmsNormBlock}}                                    | embeddingSize
                     {queryNorm: {type: LayerNorm}}                                       | LayerNorm
                     {keyNorm: {type: RmsNormBlock, embeddingSize: 4, epsilon: 0}}        | epsilon 0.0

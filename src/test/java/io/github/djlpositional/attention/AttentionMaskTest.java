@@ -24,6 +24,7 @@ import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.EngineTest.Selection;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.relative.EncodingType;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;

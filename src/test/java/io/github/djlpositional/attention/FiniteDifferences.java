@@ -23,7 +23,7 @@ import java.util.Random;
 import java.util.function.DoubleSupplier;
 
 /** Compares gradients with differences of outputs. */
-final class FiniteDifferences {
+public final class FiniteDifferences {
 
     private FiniteDifferences() {}
 
@@ -33,7 +33,8 @@ final class FiniteDifferences {
      *
      * @param params the parameters of the forward; null for none
      */
-    static void requireGradients(NDManager manager, Block block, PairList<String, Object> params, NDArray... inputs) {
+    public static void requireGradients(
+            NDManager manager, Block block, PairList<String, Object> params, NDArray... inputs) {
         NDArray x = inputs[0];
         NDArray weights = numbers(manager, 8, DataType.FLOAT64, x.getShape().getShape());
         Map<String, NDArray> learned = new LinkedHashMap<>();

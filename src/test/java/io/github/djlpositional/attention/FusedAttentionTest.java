@@ -20,6 +20,7 @@ import ai.djl.training.ParameterStore;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.EngineTest.Selection;
 import io.github.djlpositional.Forward;
+import io.github.djlpositional.relative.EncodingType;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutorService;

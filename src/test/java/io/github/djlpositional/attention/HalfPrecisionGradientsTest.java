@@ -17,6 +17,7 @@ import ai.djl.util.Pair;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.EngineTest.Selection;
 import io.github.djlpositional.TestBlocks;
+import io.github.djlpositional.relative.EncodingType;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;

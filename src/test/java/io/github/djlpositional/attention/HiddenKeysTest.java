@@ -16,6 +16,7 @@ import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.relative.EncodingType;
 
 /** Keys that are hidden beside a cap of the scores or by distance, and masks that are trained. */
 class HiddenKeysTest {

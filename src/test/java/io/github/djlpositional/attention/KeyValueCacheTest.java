@@ -25,6 +25,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.relative.EncodingType;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;

@@ -17,6 +17,7 @@ import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.EngineTest.Selection;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.attention.NaiveAttention.Visible;
+import io.github.djlpositional.relative.EncodingType;
 
 /** Attentions with windows and chunks over more tokens than are computed at a time, with each relative encoding. */
 class LongSequenceTest {

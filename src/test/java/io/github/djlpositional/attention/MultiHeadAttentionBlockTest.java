@@ -22,6 +22,10 @@ import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.options.OptionTypes;
+import io.github.djlpositional.relative.DisentangledPositionBlock;
+import io.github.djlpositional.relative.EncodingType;
+import io.github.djlpositional.relative.KerpleBiasBlock;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -45,9 +49,9 @@ class MultiHeadAttentionBlockTest {
         assertThat(tested)
                 .as("a class that is missing here needs a constant in EncodingType: see CONTRIBUTING.md")
                 .isEqualTo(ArchitectureTest.concrete(RelativeEncoding.class));
-        assertThat(NamedEncoding.ALL)
-                .as("a class that is missing here needs a name in NamedEncoding: see CONTRIBUTING.md")
-                .extracting(NamedEncoding::type)
+        assertThat(OptionTypes.of(RelativeEncoding.class).values())
+                .as("a class that is missing here needs a name in LibraryTypes: see CONTRIBUTING.md")
+                .extracting(Class::getSimpleName)
                 .containsExactlyInAnyOrderElementsOf(tested);
     }
 

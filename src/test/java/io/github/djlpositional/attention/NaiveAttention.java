@@ -3,6 +3,7 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.nn.ParameterList;
 import ai.djl.nn.core.Linear;
+import io.github.djlpositional.relative.EncodingType;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -13,7 +14,7 @@ import java.util.stream.IntStream;
  * Attention as the papers define it, in double, one number at a time. It reads the weights of a block and shares none
  * of its code.
  */
-final class NaiveAttention {
+public final class NaiveAttention {
 
     private static final int H = EncodingType.HEAD_SIZE;
 
@@ -30,31 +31,31 @@ final class NaiveAttention {
 
     /** Whether a query sees a key, both counted from 0. */
     @FunctionalInterface
-    interface Visible {
+    public interface Visible {
         boolean test(int query, int key);
     }
 
     /** What a mask adds to the score of a head's query and key, both counted from 0. */
     @FunctionalInterface
-    interface Added {
+    public interface Added {
         double at(int head, int query, int key);
     }
 
-    NaiveAttention(EncodingType type, MultiHeadAttentionBlock block) {
+    public NaiveAttention(EncodingType type, MultiHeadAttentionBlock block) {
         this.type = type;
         this.block = block;
-        heads = block.settings().headCount();
+        heads = block.options().headCount();
         size = block.getEmbeddingSize();
     }
 
     /** Sets what a mask adds to the scores. */
-    NaiveAttention with(Added mask) {
+    public NaiveAttention with(Added mask) {
         added = mask;
         return this;
     }
 
     /** Sets the position of each token of a self-attention; by default it is the token's index. */
-    NaiveAttention at(int... given) {
+    public NaiveAttention at(int... given) {
         positions = given;
         return this;
     }
@@ -64,7 +65,7 @@ final class NaiveAttention {
     }
 
     /** Limits each score smoothly, before any mask. */
-    NaiveAttention capped(double limit) {
+    public NaiveAttention capped(double limit) {
         cap = score -> limit * Math.tanh(score / limit);
         return this;
     }
@@ -72,7 +73,7 @@ final class NaiveAttention {
     /**
      * The output, (B, T, D), for queries (B, T, D) at the positions first, first + 1, … and keys (B, F, D) at 0, 1, …
      */
-    double[] forward(int first, NDArray queries, NDArray keys, NDArray values, Visible visible) {
+    public double[] forward(int first, NDArray queries, NDArray keys, NDArray values, Visible visible) {
         return IntStream.range(0, (int) queries.getShape().get(0))
                 .mapToObj(
                         batch -> forward(first, queries.get(batch), keys.get(batch), rows(values.get(batch)), visible))
@@ -100,7 +101,7 @@ final class NaiveAttention {
     }
 
     /** The probabilities, (1, N, T, F), for queries (1, T, D) and keys (1, F, D), both from position 0. */
-    double[] probabilities(NDArray queries, NDArray keys, Visible visible) {
+    public double[] probabilities(NDArray queries, NDArray keys, Visible visible) {
         return Arrays.stream(probabilities(0, rows(queries.get(0)), rows(keys.get(0)), visible))
                 .flatMap(Arrays::stream)
                 .flatMapToDouble(Arrays::stream)
@@ -155,35 +156,35 @@ final class NaiveAttention {
      * @param j the position of the key
      */
     @SuppressWarnings("ArrayRecordComponent") // nothing compares them
-    record Pair(NaiveAttention attention, int head, double[] q, double[] k, int i, int j) {
+    public record Pair(NaiveAttention attention, int head, double[] q, double[] k, int i, int j) {
 
-        int distance() {
+        public int distance() {
             return Math.abs(i - j);
         }
 
         /** A number divided by √H. */
-        double scaled(double number) {
+        public double scaled(double number) {
             return number / Math.sqrt(H);
         }
 
         /** The score without an encoding. */
-        double product() {
+        public double product() {
             return scaled(dot(q, k));
         }
 
         /** A parameter of the encoding: the rows of a matrix, or a vector as one row. */
-        double[][] parameter(String name) {
+        public double[][] parameter(String name) {
             return attention.parameters.computeIfAbsent(
                     name, key -> rows(attention.ofEncoding().get(key).getArray()));
         }
 
         /** The head's number of a parameter (N). */
-        double number(String name) {
+        public double number(String name) {
             return parameter(name)[0][head];
         }
 
         /** The head's part of a projected vector, (H). */
-        double[] projected(String weight, String bias, double... vector) {
+        public double[] projected(String weight, String bias, double... vector) {
             return IntStream.range(head * H, (head + 1) * H)
                     .mapToDouble(
                             row -> dot(parameter(weight)[row], vector) + (bias == null ? 0 : parameter(bias)[0][row]))
@@ -193,7 +194,7 @@ final class NaiveAttention {
         /**
          * The head's output of fully connected layers with an activation between them, normalized if they have scales.
          */
-        double network(DoubleUnaryOperator activation, double... inputs) {
+        public double network(DoubleUnaryOperator activation, double... inputs) {
             double[] x = inputs;
             for (int layer = 1; has("weight" + layer); layer++) {
                 double[] before =
@@ -244,11 +245,11 @@ final class NaiveAttention {
                 .toArray(double[][]::new);
     }
 
-    static double dot(double[] a, double[] b) {
+    public static double dot(double[] a, double[] b) {
         return IntStream.range(0, a.length).mapToDouble(i -> a[i] * b[i]).sum();
     }
 
-    static double[] plus(double[] a, double[] b) {
+    public static double[] plus(double[] a, double[] b) {
         return IntStream.range(0, a.length).mapToDouble(i -> a[i] + b[i]).toArray();
     }
 }

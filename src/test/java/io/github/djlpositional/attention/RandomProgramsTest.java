@@ -24,6 +24,7 @@ import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.RandomCases;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import java.util.ArrayList;
 import java.util.Arrays;

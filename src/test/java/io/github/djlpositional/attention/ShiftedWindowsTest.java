@@ -11,8 +11,10 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.attention.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.guide.Windows;
+import io.github.djlpositional.relative.WindowBiasBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import java.util.List;
 import java.util.Map;
 

@@ -10,6 +10,8 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
+import io.github.djlpositional.relative.WindowBiasBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.weights.WeightFile;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -18,11 +20,11 @@ import java.util.List;
 import java.util.Map;
 
 /** A layer that {@code src/test/python/make_layers.py} wrote: weights, inputs, outputs and gradients, in FLOAT64. */
-final class StoredLayer {
+public final class StoredLayer {
 
     private final Map<String, NDArray> tensors = new HashMap<>();
 
-    StoredLayer(NDManager manager, String name) throws Exception {
+    public StoredLayer(NDManager manager, String name) throws Exception {
         WeightFile file = WeightFile.open(Path.of("src/test/resources/layers", name + ".safetensors"));
         for (String tensor : file.getTensors().keySet()) {
             NDArray array = file.read(manager, tensor);
@@ -32,17 +34,17 @@ final class StoredLayer {
     }
 
     /** The tensor with a name. */
-    NDArray get(String name) {
+    public NDArray get(String name) {
         return tensors.get(name);
     }
 
     /** The tensor with a name, rounded. */
-    NDArray get(String name, DataType type) {
+    public NDArray get(String name, DataType type) {
         return tensors.get(name).toType(type, false);
     }
 
     /** Initializes a block, and gives it the weights. */
-    TransformerLayerBlock load(NDManager manager, TransformerLayerBlock layer, DataType type) {
+    public TransformerLayerBlock load(NDManager manager, TransformerLayerBlock layer, DataType type) {
         NDArray x = get("input");
         Shape[] shapes = layer.getCrossAttention() == null
                 ? new Shape[] {x.getShape()}
@@ -54,7 +56,7 @@ final class StoredLayer {
     }
 
     /** The tensors of a layer's parameters, or their gradients. */
-    Map<Parameter, NDArray> parametersOf(TransformerLayerBlock layer, String prefix) {
+    public Map<Parameter, NDArray> parametersOf(TransformerLayerBlock layer, String prefix) {
         Map<Parameter, NDArray> found = new LinkedHashMap<>();
         if (layer.getAttention().getRelativeEncoding() instanceof WindowBiasBlock window) {
             addSwins(found, layer, prefix);

@@ -22,6 +22,9 @@ import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.TestBlocks;
+import io.github.djlpositional.relative.EncodingType;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.Arrays;
 import java.util.List;
 

@@ -12,24 +12,25 @@ import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.transformer.ScaledDotProductAttentionBlock;
 import ai.djl.util.Pair;
+import io.github.djlpositional.relative.EncodingType;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Random;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
 /** Inputs and weights that are the same on every engine, and checks that many tests share. */
-final class TestNumbers {
+public final class TestNumbers {
 
     /** N of the attentions in the tests. */
-    static final int HEADS = 2;
+    public static final int HEADS = 2;
 
     /** D of the attentions in the tests. */
-    static final int SIZE = HEADS * EncodingType.HEAD_SIZE;
+    public static final int SIZE = HEADS * EncodingType.HEAD_SIZE;
 
     private TestNumbers() {}
 
     /** Numbers in [-2, 2). */
-    static NDArray numbers(NDManager manager, long seed, DataType type, long... shape) {
+    public static NDArray numbers(NDManager manager, long seed, DataType type, long... shape) {
         Random random = new Random(seed);
         double[] values =
                 random.doubles(new Shape(shape).size()).map(x -> 4 * x - 2).toArray();
@@ -40,7 +41,7 @@ final class TestNumbers {
     /**
      * Initializes a block for inputs (B, T, D) with weights that are large enough to make attention far from uniform.
      */
-    static <B extends Block> B filled(NDManager manager, B block, DataType type) {
+    public static <B extends Block> B filled(NDManager manager, B block, DataType type) {
         block.initialize(manager, type, new Shape(-1, -1, SIZE));
         long seed = 1;
         for (Pair<String, Parameter> entry : block.getParameters()) {
@@ -52,7 +53,7 @@ final class TestNumbers {
     }
 
     /** DJL's attention with the weights of a block. */
-    static Block djls(NDManager manager, MultiHeadAttentionBlock block) {
+    public static Block djls(NDManager manager, MultiHeadAttentionBlock block) {
         ScaledDotProductAttentionBlock djls = ScaledDotProductAttentionBlock.builder()
                 .setEmbeddingSize(SIZE)
                 .setHeadCount(HEADS)
@@ -63,7 +64,7 @@ final class TestNumbers {
     }
 
     /** Copies the weights of a block to all parameters of another, by their names without the number of the child. */
-    static void copyWeights(Block from, Block to) {
+    public static void copyWeights(Block from, Block to) {
         Map<String, NDArray> weights = new HashMap<>();
         for (Pair<String, Parameter> entry : from.getParameters()) {
             weights.put(entry.getKey().substring(2), entry.getValue().getArray());
@@ -77,7 +78,7 @@ final class TestNumbers {
     }
 
     /** Checks that a call is rejected, and that the message has these values. */
-    static void refused(ThrowingCallable call, String... values) {
+    public static void refused(ThrowingCallable call, String... values) {
         assertThatIllegalArgumentException()
                 .isThrownBy(call)
                 .withMessageContaining(": ")
@@ -85,18 +86,18 @@ final class TestNumbers {
     }
 
     /** Checks that two arrays have the same shape and elements. */
-    static void requireSame(NDArray actual, NDArray expected) {
+    public static void requireSame(NDArray actual, NDArray expected) {
         assertThat(actual.getShape()).isEqualTo(expected.getShape());
         assertThat(doubles(actual)).isEqualTo(doubles(expected));
     }
 
     /** Checks the elements of an array. */
-    static void requireClose(NDArray actual, double[] expected, double tolerance) {
+    public static void requireClose(NDArray actual, double[] expected, double tolerance) {
         assertThat(doubles(actual)).containsExactly(expected, within(tolerance));
     }
 
     /** The elements of an array of any real data type. */
-    static double[] doubles(NDArray array) {
+    public static double[] doubles(NDArray array) {
         return array.toType(DataType.FLOAT64, false).toDoubleArray();
     }
 }

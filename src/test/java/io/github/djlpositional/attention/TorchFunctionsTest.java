@@ -20,6 +20,7 @@ import ai.djl.training.ParameterStore;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.internal.TorchFunctions;
+import io.github.djlpositional.relative.EncodingType;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -23,6 +23,7 @@ import ai.djl.training.initializer.ConstantInitializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.relative.EncodingType;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;

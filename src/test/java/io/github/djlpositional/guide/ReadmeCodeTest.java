@@ -15,7 +15,7 @@ import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.JavaProgram;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;

@@ -14,11 +14,11 @@ import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.attention.RotaryEmbeddingBlock;
-import io.github.djlpositional.attention.RotaryPresets;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.relative.RotaryPresets;
 import java.util.Arrays;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -126,7 +126,7 @@ class RotaryCodeTest {
                 .containsExactly(x.get(":, :, :, 64:256").toFloatArray(), within(0f));
         assertThat(rotated.get(":, :, :, :64").toFloatArray())
                 .isNotEqualTo(x.get(":, :, :, :64").toFloatArray());
-        assertThat(rotary.build().toString()).contains("ntkAware");
+        assertThat(rotary.build().toString()).contains("NtkAware");
         assertThat(decaying.toString()).contains("512");
     }
 }

@@ -2,12 +2,12 @@ package io.github.djlpositional.guide;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.djlpositional.attention.RotaryEmbeddingBlock;
-import io.github.djlpositional.attention.RotaryPresets;
 import io.github.djlpositional.math.FourierFeatures;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.relative.RotaryPresets;
 import java.io.IOException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;

@@ -40,20 +40,20 @@ import io.github.djlpositional.GridPositionalEncodingBlock;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
-import io.github.djlpositional.attention.DistanceNetworkBiasBlock;
-import io.github.djlpositional.attention.KerpleBiasBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
-import io.github.djlpositional.attention.RotaryEmbeddingBlock;
-import io.github.djlpositional.attention.SandwichBiasBlock;
-import io.github.djlpositional.attention.TransformerLayerBlock;
-import io.github.djlpositional.attention.TransformerLayerBlock.Nonlinearity;
-import io.github.djlpositional.attention.WindowBiasBlock;
 import io.github.djlpositional.math.FourierFeatures;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.relative.DistanceNetworkBiasBlock;
+import io.github.djlpositional.relative.KerpleBiasBlock;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.relative.SandwichBiasBlock;
+import io.github.djlpositional.relative.WindowBiasBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -152,7 +152,7 @@ class UsingCodeTest {
                     .setVocabularySize(1000)
                     .setEmbeddingSize(64)
                     .build();
-            Map<String, Object> arguments = input.getArguments(); // {vocabularySize=1000, embeddingSize=64, …}
+            Map<String, Object> arguments = input.getArguments(); // {type=InputEmbeddingBlock, vocabularySize=1000, …}
             Files.writeString(folder.resolve("input.json"), JsonUtils.GSON.toJson(arguments));
             // end::arguments[]
             model.setBlock(input);

@@ -17,7 +17,7 @@ import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;

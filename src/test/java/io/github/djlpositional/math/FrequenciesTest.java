@@ -56,7 +56,7 @@ class FrequenciesTest {
 
     @Test
     void optionalArgumentsOfYarnDefaultToThePaper() {
-        Map<String, Object> arguments = new LinkedHashMap<>(Map.of("kind", "yarn", "factor", 4, "originalLength", 100));
+        Map<String, Object> arguments = new LinkedHashMap<>(Map.of("type", "Yarn", "factor", 4, "originalLength", 100));
         assertThat(RotaryScaling.fromArguments(arguments)).isEqualTo(RotaryScaling.yarn(4, 100));
         double factorOfThePaper = RotaryScaling.yarn(4, 100).attentionFactor();
         arguments.put("betaSlow", 2);

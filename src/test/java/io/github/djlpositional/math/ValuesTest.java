@@ -95,17 +95,17 @@ class ValuesTest {
     void descriptionsNameEverySetting() {
         assertThat(Frequencies.of(1, 0.5).scaledBy(3).scaledBy(0.25))
                 .hasToString(
-                        "scaled(frequencies=scaled(frequencies=given(values=[1.0, 0.5]), factor=3.0), factor=0.25)");
+                        "Scaled(frequencies=Scaled(frequencies=Given(values=[1.0, 0.5]), factor=3.0), factor=0.25)");
         assertThat(RotaryScaling.dynamicNtk(2, 2048, 4096).frequencies(64, 10_000))
-                .hasToString("rotary(rotarySize=64, base=10000.0,"
-                        + " scaling=dynamicNtk(factor=2.0, originalLength=2048, length=4096))");
+                .hasToString("Rotary(rotarySize=64, base=10000.0,"
+                        + " scaling=DynamicNtk(factor=2.0, originalLength=2048, length=4096))");
         assertThat(GridEncoding.visionTransformer(8))
-                .hasToString("GridEncoding(axes=2, parts=[Part[axis=1, encoding=" + SinusoidalEncoding.xTransformers(4)
-                        + ", first=0, count=4], Part[axis=0, encoding=" + SinusoidalEncoding.xTransformers(4)
-                        + ", first=0, count=4]], channels=8, offset=0.0, scale=1.0)");
+                .hasToString("GridEncoding(axes=2, parts=[Part(axis=1, encoding=" + SinusoidalEncoding.xTransformers(4)
+                        + ", first=0, count=4), Part(axis=0, encoding=" + SinusoidalEncoding.xTransformers(4)
+                        + ", first=0, count=4)], channels=8, offset=0.0, scale=1.0)");
         assertThat(SinusoidalEncoding.vaswani(7))
                 .hasToString(
-                        "SinusoidalEncoding(embeddingSize=7, frequencies=geometric(count=4, base=10000.0, period=3.5),"
+                        "SinusoidalEncoding(embeddingSize=7, frequencies=Geometric(count=4, base=10000.0, period=3.5),"
                                 + " layout=INTERLEAVED, cosineFirst=false, oddSize=KEPT_IN_EXPONENT)");
     }
 

@@ -12,6 +12,7 @@ import io.github.djlpositional.EngineTestExtension;
 import io.github.djlpositional.FileDamage;
 import io.github.djlpositional.RandomCases;
 import io.github.djlpositional.ResourceGuard;
+import io.github.djlpositional.internal.InvalidFileException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;

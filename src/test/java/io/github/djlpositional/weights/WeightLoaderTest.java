@@ -22,7 +22,7 @@ import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
-import io.github.djlpositional.attention.RelativePositionBiasBlock;
+import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -25,25 +25,25 @@ import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
  * The files that {@code src/test/python/make_weights.py} created with torch, their expected numbers, and files that are
  * created in memory, for tests to damage.
  */
-final class Weights {
+public final class Weights {
 
     private Weights() {}
 
-    static Path path(String name) throws Exception {
+    public static Path path(String name) throws Exception {
         return Path.of(Weights.class.getResource("/weights/" + name).toURI());
     }
 
-    static WeightFile open(String name) throws Exception {
+    public static WeightFile open(String name) throws Exception {
         return WeightFile.open(path(name));
     }
 
     /** A loader that may leave tensors unused, for tests of single ones. */
-    static WeightLoader loader(String name) throws Exception {
+    public static WeightLoader loader(String name) throws Exception {
         return WeightLoader.of(open(name)).allowUnused("*");
     }
 
     /** The numbers that torch computed in float64. */
-    static double[] expected(String name) throws Exception {
+    public static double[] expected(String name) throws Exception {
         String line = Files.readAllLines(path("expected.csv")).stream()
                 .filter(candidate -> candidate.startsWith(name + ","))
                 .findFirst()
@@ -54,7 +54,7 @@ final class Weights {
     }
 
     /** A parameter of sevens. MXNet has no gradients in float16. */
-    static Parameter parameter(NDManager manager, DataType type, long... shape) {
+    public static Parameter parameter(NDManager manager, DataType type, long... shape) {
         Parameter parameter = Parameter.builder()
                 .setName("table")
                 .setType(Parameter.Type.OTHER)
@@ -67,12 +67,12 @@ final class Weights {
         return parameter;
     }
 
-    static Parameter parameter(NDManager manager, long... shape) {
+    public static Parameter parameter(NDManager manager, long... shape) {
         return parameter(manager, DataType.FLOAT32, shape);
     }
 
     /** Asserts that a call is rejected, and that the message has some values. */
-    static void assertRejected(ThrowingCallable call, String... values) {
+    public static void assertRejected(ThrowingCallable call, String... values) {
         assertThatIllegalArgumentException()
                 .isThrownBy(call)
                 .withMessageContainingAll(": expected ", "; ")
@@ -80,14 +80,14 @@ final class Weights {
     }
 
     /** Asserts that nothing was loaded into parameters. */
-    static void assertUnchanged(Parameter... parameters) {
+    public static void assertUnchanged(Parameter... parameters) {
         for (Parameter parameter : parameters) {
             assertThat(HostData.doubles(parameter.getArray())).containsOnly(7);
         }
     }
 
     /** Opens a file and loads each of its tensors of up to a thousand numbers into a parameter of its shape. */
-    static void loadAll(NDManager manager, Path path) throws Exception {
+    public static void loadAll(NDManager manager, Path path) throws Exception {
         WeightFile file = WeightFile.open(path);
         WeightLoader loader = WeightLoader.of(file);
         for (Map.Entry<String, TensorInfo> tensor : file.getTensors().entrySet()) {
@@ -102,7 +102,7 @@ final class Weights {
     /**
      * Asserts that a file of some bytes cannot be opened, and that the message has the file's path and other values.
      */
-    static void assertRejected(Path file, byte[] bytes, String... values) {
+    public static void assertRejected(Path file, byte[] bytes, String... values) {
         assertThatExceptionOfType(MalformedModelException.class)
                 .isThrownBy(() -> WeightFile.open(Files.write(file, bytes)))
                 .withMessageContainingAll("weight file " + file, ": expected ", "; ")
@@ -110,14 +110,14 @@ final class Weights {
     }
 
     /** A safetensors file of an unpadded header and zeros as data. */
-    static byte[] safetensors(String header, int dataBytes) {
+    public static byte[] safetensors(String header, int dataBytes) {
         byte[] text = header.getBytes(StandardCharsets.UTF_8);
         byte[] file = new byte[Long.BYTES + text.length + dataBytes];
         littleEndian(file).putLong(text.length).put(text);
         return file;
     }
 
-    static ByteBuffer littleEndian(byte... bytes) {
+    public static ByteBuffer littleEndian(byte... bytes) {
         return ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
     }
 }

@@ -6,8 +6,8 @@ import ai.djl.ndarray.NDResource;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.util.concurrent.Callable;
 
 /** A decoder's step: the attention of one token to a cache of (B, T, D). */

@@ -6,8 +6,8 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDResource;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.nn.Block;
-import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.util.concurrent.Callable;
 
 /** Queries and keys (B, N, T, H) rotated. */

@@ -13,10 +13,10 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
-import io.github.djlpositional.attention.RotaryPresets;
-import io.github.djlpositional.attention.TransformerLayerBlock;
-import io.github.djlpositional.attention.TransformerStackBlock;
-import io.github.djlpositional.attention.WindowBiasBlock;
+import io.github.djlpositional.relative.RotaryPresets;
+import io.github.djlpositional.relative.WindowBiasBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerStackBlock;
 
 /**
  * A small vision transformer after Dosovitskiy et al., <em>An Image is Worth 16x16 Words</em> (2021), in which each

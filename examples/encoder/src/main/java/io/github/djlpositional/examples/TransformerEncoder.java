@@ -11,8 +11,8 @@ import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
-import io.github.djlpositional.attention.TransformerLayerBlock;
-import io.github.djlpositional.attention.TransformerStackBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerStackBlock;
 
 /**
  * A small sentence classifier based on the encoder of Vaswani et al. (2017): input embedding, encoder layers, the mean

@@ -80,7 +80,8 @@ class GenerateTextTest {
         Path folder = StoredModel.folder("llama_3");
         try (NDManager manager = Engines.newManager("PyTorch")) {
             // tag::load[]
-            LlamaDecoder decoder = LlamaDecoder.load(folder, manager); // the manager owns the weights
+            // for texts of up to 2048 tokens; the manager owns the weights
+            LlamaDecoder decoder = LlamaDecoder.load(folder, 2048, manager);
             try (HuggingFaceTokenizer tokenizer = HuggingFaceTokenizer.builder()
                     .optTokenizerPath(folder.resolve("tokenizer.json"))
                     .optTruncation(false) // by default, texts are cut to 512 tokens

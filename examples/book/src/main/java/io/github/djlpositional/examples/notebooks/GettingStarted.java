@@ -11,8 +11,8 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.examples.HeatMapChart;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.util.Arrays;
 import java.util.Collections;
 

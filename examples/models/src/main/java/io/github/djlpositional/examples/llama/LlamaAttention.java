@@ -1,9 +1,9 @@
 package io.github.djlpositional.examples.llama;
 
+import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.attention.RmsNormBlock;
-import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.examples.Check;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.math.BigDecimal;
 import java.util.List;
 import java.util.Map;

@@ -1,7 +1,7 @@
 package io.github.djlpositional.examples.llama;
 
 import io.github.djlpositional.examples.Check;
-import io.github.djlpositional.weights.HuggingFaceRope;
+import io.github.djlpositional.huggingface.HuggingFaceRope;
 import java.math.BigDecimal;
 import java.util.HashMap;
 import java.util.List;

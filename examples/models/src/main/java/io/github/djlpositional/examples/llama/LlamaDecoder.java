@@ -16,14 +16,14 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.attention.RotaryEmbeddingBlock;
-import io.github.djlpositional.attention.TransformerLayerBlock;
-import io.github.djlpositional.attention.TransformerLayerBlock.Nonlinearity;
-import io.github.djlpositional.attention.TransformerLayerBlock.Norm;
-import io.github.djlpositional.attention.TransformerStackBlock;
 import io.github.djlpositional.examples.Check;
 import io.github.djlpositional.examples.UserError;
-import io.github.djlpositional.weights.HuggingFaceRope;
+import io.github.djlpositional.huggingface.HuggingFaceRope;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
+import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
+import io.github.djlpositional.transformer.TransformerStackBlock;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightFile.TensorInfo;
 import io.github.djlpositional.weights.WeightLoader;
@@ -66,7 +66,7 @@ public final class LlamaDecoder extends AbstractBlock {
                 .setEmbeddingSize(config.embeddingSize())
                 .optNoPositions() // the attentions have rotary positions
                 .build();
-        rotary = config.attention().rotary(length).build();
+        rotary = config.rope().rotary(length).build();
         List<TransformerLayerBlock> built = new ArrayList<>();
         for (int i = 0; i < config.layerCount(); i++) {
             built.add(TransformerLayerBlock.builder()
@@ -95,11 +95,7 @@ public final class LlamaDecoder extends AbstractBlock {
      * Loads the model in a folder as Hugging Face publishes it. The weights, F32, F16 or BF16, are FLOAT32 in the
      * decoder, and frozen; the manager owns them.
      *
-     * @param folder the folder with {@code config.json} and {@code model.safetensors}, or the files that
-     *     {@code model.safetensors.index.json} names
      * @param length the number of tokens to serve, on which the frequencies of LongRoPE and dynamic NTK depend
-     * @param manager owns the weights
-     * @return the decoder, ready for inference
      * @throws UserError if the folder is not that of such a model, or a file is missing or damaged
      */
     public static LlamaDecoder load(Path folder, int length, NDManager manager) throws IOException {
@@ -116,13 +112,21 @@ public final class LlamaDecoder extends AbstractBlock {
                     config.layerCount() < tensors.size(),
                     () -> "num_hidden_layers " + config.layerCount() + ": expected fewer than the " + tensors.size()
                             + " tensors of the weights; download both again");
-            decoder = new LlamaDecoder(read, length);
-        } catch (IllegalArgumentException | MalformedModelException e) {
-            throw new UserError("file '" + config + "': " + e.getMessage(), e);
-        }
-        Map<String, Parameter> parameters = decoder.parametersByName();
-        requireSame(folder, weights, parameters);
-        try {
+            LlamaDecoder decoder = new LlamaDecoder(config, length);
+            WeightLoader loader = decoder.addTo(WeightLoader.ofAll(weights))
+                    .oneByOne() // while a tensor is loaded, it is in memory twice
+                    // the frequencies of the rotary encoding, and a copy of a table that is the head too
+                    .allowUnused("*.rotary_emb.inv_freq", "lm_head.weight");
+            // before arrays are created, which may be too large
+            double described = count(decoder.getParameters().values().stream().map(Parameter::getShape));
+            double stored = count(tensors.stream());
+            Check.that(
+                    described <= stored,
+                    () -> String.format(
+                            Locale.ROOT,
+                            "a model of %,.0f numbers: expected at most the %,.0f of the weights; download both again",
+                            described,
+                            stored));
             decoder.setInitializer(Initializer.ZEROS, parameter -> true);
             decoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
             loader.load(decoder);

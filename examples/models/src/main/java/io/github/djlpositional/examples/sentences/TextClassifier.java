@@ -4,7 +4,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.nn.Block;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
-import io.github.djlpositional.attention.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;

@@ -113,7 +113,7 @@ class BadFolderTest {
                 byte[] whole = Files.readAllBytes(file);
                 Files.write(file, FileDamage.of(random, whole));
                 try (NDManager weights = manager.newSubManager()) {
-                    LlamaDecoder.load(folder, weights);
+                    LlamaDecoder.load(folder, 20, weights);
                 } catch (UserError e) {
                     assertThat(e.getMessage()).hasLineCount(1).contains(folder.toString(), ": expected ", "; ");
                 }

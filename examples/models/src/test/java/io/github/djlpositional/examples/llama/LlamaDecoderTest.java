@@ -46,64 +46,95 @@ class LlamaDecoderTest {
     @MethodSource("models")
     void logitsAndContinuationsAreThoseOfThePapers(String engine, String model) throws IOException {
         StoredModel stored = StoredModel.of(model);
-        // LongRoPE and dynamic NTK depend on the length: each number is that of a decoder for its length
-        LlamaDecoder decoder = load(model, stored.prompt().size());
-        float[] expected = new float[stored.logits().size() * decoder.getVocabularySize()];
-        List<Double> flat = stored.logits().stream().flatMap(List::stream).toList();
-        for (int i = 0; i < expected.length; i++) {
-            expected[i] = flat.get(i).floatValue();
-        }
-        NDArray logits = logits(decoder, stored.promptIds());
-        assertThat(logits.getShape()).isEqualTo(new Shape(1, stored.prompt().size(), decoder.getVocabularySize()));
-        assertThat(logits.toFloatArray()).hasSize(flat.size()).containsExactly(expected, within(TOLERANCE));
+        try (NDManager manager = Engines.newManager(engine)) {
+            // LongRoPE and dynamic NTK depend on the length: each number is that of a decoder for its length
+            LlamaDecoder decoder = LlamaDecoder.load(StoredModel.folder(model), stored.prompt().length, manager);
+            NDArray expected = manager.create(stored.logits()).expandDims(0);
+            NDArray logits = logits(decoder, manager, stored.prompt());
+            assertThat(logits.getShape()).isEqualTo(expected.getShape());
+            assertThat(logits.sub(expected).abs().max().toFloatArray()[0]).isLessThan(TOLERANCE);
 
-        List<Long> ids = new ArrayList<>(stored.prompt());
-        for (long next : stored.continuation()) {
-            long[] all = ids.stream().mapToLong(id -> id).toArray();
-            NDArray last = logits(load(model, all.length), all).get("0, -1");
-            assertThat((long) Sampling.greedy().applyAsInt(last.toFloatArray())).isEqualTo(next);
-            ids.add(next);
+            long[] ids = stored.prompt();
+            for (long next : stored.continuation()) {
+                LlamaDecoder longer = LlamaDecoder.load(StoredModel.folder(model), ids.length, manager);
+                NDArray last = logits(longer, manager, ids).get("0, -1");
+                assertThat((long) Sampling.greedy().applyAsInt(last.toFloatArray()))
+                        .isEqualTo(next);
+                ids = Arrays.copyOf(ids, ids.length + 1);
+                ids[ids.length - 1] = next;
+            }
         }
     }
 
     @ParameterizedTest
     @MethodSource("models")
-    void theCacheChangesNoToken(String model) throws IOException {
+    void theCacheChangesNoToken(String engine, String model) throws IOException {
         StoredModel stored = StoredModel.of(model);
-        int length = stored.prompt().size() + stored.continuation().size();
-        LlamaDecoder decoder = load(model, length);
-        List<Long> cached = new ArrayList<>(stored.prompt());
-        decoder.generate(stored.promptIds(), Sampling.greedy(), id -> {
-            cached.add(id);
-            return cached.size() < length;
-        });
-        long[] all = cached.stream().mapToLong(id -> id).toArray();
-        NDArray logits = logits(decoder, all);
-        for (int at = stored.prompt().size(); at < length; at++) {
-            float[] ofNext = logits.get("0, {}", at - 1).toFloatArray();
-            assertThat((long) Sampling.greedy().applyAsInt(ofNext)).isEqualTo(cached.get(at));
-        }
-        if (!List.of("rope_dynamic", "rope_longrope").contains(model)) {
-            assertThat(cached.subList(stored.prompt().size(), length)).isEqualTo(stored.continuation());
+        int prompt = stored.prompt().length;
+        int length = prompt + stored.continuation().size();
+        try (NDManager manager = Engines.newManager(engine)) {
+            LlamaDecoder decoder = LlamaDecoder.load(StoredModel.folder(model), length, manager);
+            List<Long> cached = new ArrayList<>();
+            decoder.generate(stored.prompt(), Sampling.greedy(), id -> {
+                cached.add(id);
+                return cached.size() < stored.continuation().size();
+            });
+            long[] all = Arrays.copyOf(stored.prompt(), length);
+            for (int i = prompt; i < length; i++) {
+                all[i] = cached.get(i - prompt);
+            }
+            NDArray logits = logits(decoder, manager, all);
+            for (int i = prompt; i < length; i++) {
+                float[] ofNext = logits.get("0, {}", i - 1).toFloatArray();
+                assertThat((long) Sampling.greedy().applyAsInt(ofNext)).isEqualTo(all[i]);
+            }
         }
     }
 
-    private LlamaDecoder load(String model, int length) throws IOException {
-        return LlamaDecoder.load(StoredModel.folder(model), length, manager);
+    @EngineTest
+    void leavesNoArraysOpen(String engine) throws IOException {
+        long[] prompt = StoredModel.of("llama_3").prompt();
+        try (NDManager manager = Engines.newManager(engine)) {
+            LlamaDecoder decoder = LlamaDecoder.load(StoredModel.folder("llama_3"), 20, manager);
+            decoder.generate(prompt, Sampling.greedy(), id -> false); // creates the table of positions
+            int open = manager.getManagedArrays().size();
+            decoder.generate(prompt, Sampling.greedy(), id -> false);
+            try (NDList batch = new NDList(manager.create(new long[][] {prompt}))) {
+                decoder.forward(new ParameterStore(manager, false), batch, false)
+                        .close();
+            }
+            assertThat(manager.getManagedArrays()).hasSize(open);
+        }
     }
 
-    @Test
-    void leavesNoArraysOpen() throws IOException {
-        long[] prompt = StoredModel.of("llama_3").promptIds();
-        LlamaDecoder decoder = LlamaDecoder.load(StoredModel.folder("llama_3"), 20, manager);
-        decoder.generate(prompt, Sampling.greedy(), id -> false); // creates the table of positions
-        int open = manager.getManagedArrays().size();
-        decoder.generate(prompt, Sampling.greedy(), id -> false);
-        NDArray ids = manager.create(prompt);
-        NDList batch = new NDList(ids.expandDims(0));
-        decoder.forward(new ParameterStore(manager, false), batch, false).close();
-        batch.close();
-        ids.close();
-        assertThat(manager.getManagedArrays()).hasSize(open);
+    /**
+     * The stored configurations have only the keys of the attention; the other sizes and the numbers are of the model
+     * cards.
+     */
+    @ParameterizedTest
+    @CsvSource({
+        "Llama-2-7b-hf, 32000, 11008, false, 6738415616",
+        "Meta-Llama-3-8B, 128256, 14336, false, 8030261248",
+        "Llama-3.1-8B, 128256, 14336, false, 8030261248",
+        "Llama-3.2-1B, 128256, 8192, true, 1235814400",
+        "Mistral-7B-v0.1, 32000, 14336, false, 7241732096",
+        "Mistral-7B-v0.3, 32768, 14336, false, 7248023552",
+        "Qwen2-7B, 152064, 18944, false, 7615616512",
+        "Qwen2.5-7B-Instruct-with-YaRN, 152064, 18944, false, 7615616512",
+        "Qwen3-8B, 151936, 12288, false, 8190735360",
+        "vicuna-7b-v1.5-16k, 32000, 11008, false, 6738415616"
+    })
+    void numberOfParametersIsThePublishedOne(
+            String model, int vocabularySize, int hiddenSize, boolean isTied, long parameters) throws IOException {
+        Map<String, Object> config = new ModelFolder(CONFIGURATIONS).json(model + ".json");
+        config.put("vocab_size", vocabularySize);
+        config.put("intermediate_size", hiddenSize);
+        config.put("tie_word_embeddings", isTied);
+        LlamaDecoder decoder = new LlamaDecoder(LlamaConfig.of(config), 1);
+        assertThat(decoder.getParameters().values().stream()
+                        .map(Parameter::getShape)
+                        .mapToLong(shape -> shape.size())
+                        .sum())
+                .isEqualTo(parameters);
     }
 }

@@ -20,8 +20,7 @@ import java.util.stream.Stream;
  * @param continuation the greedy continuation of the prompt, of a forward over the whole sequence for each token
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared
-public record StoredModel(
-        String text, String continuedText, List<Long> prompt, List<List<Double>> logits, List<Long> continuation) {
+public record StoredModel(String text, String continuedText, long[] prompt, float[][] logits, List<Long> continuation) {
 
     private static final Path MODELS = Path.of("src", "test", "resources", "llama");
 

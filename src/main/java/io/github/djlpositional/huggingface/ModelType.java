@@ -1,0 +1,158 @@
+package io.github.djlpositional.huggingface;
+
+import io.github.djlpositional.internal.Json;
+import io.github.djlpositional.options.Check;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * What the published code of a model type fixes, and the values that it takes where a configuration has none: a line of
+ * the file {@code model-types.jsonc}, which explains its columns and all facts.
+ *
+ * @param like the type whose line holds for what this one does not say; null for the line of every type
+ */
+record ModelType(ModelType like, Map<?, ?> line) {
+
+    static final String FULL = "full_attention";
+    static final String SLIDING = "sliding_attention";
+    static final String CHUNKED = "chunked_attention";
+
+    /** Types whose {@code text_config} is the configuration of the text, and its type if it does not name one. */
+    static final Map<?, ?> WITH_TEXT_CONFIG;
+
+    private static final String FILE = "model-types.jsonc";
+    private static final Set<String> COLUMNS = Set.of("like", "defaults", "fixed", "nullable", "names", "required");
+
+    /** The facts of the column sizes, which stands for defaults. */
+    static final List<String> SIZES = List.of(
+            "hidden_size",
+            "num_hidden_layers",
+            "num_attention_heads",
+            "num_key_value_heads",
+            "head_dim",
+            "max_position_embeddings");
+
+    private static final Map<String, ModelType> ALL;
+
+    static {
+        Map<String, Object> file = read(FILE);
+        WITH_TEXT_CONFIG = (Map<?, ?>) file.get("text_config");
+        ALL = types(file);
+    }
+
+    /** Returns the types of a file by name. */
+    static Map<String, ModelType> types(Map<String, Object> file) {
+        Map<String, ModelType> types = new TreeMap<>();
+        ModelType every = new ModelType(null, (Map<?, ?>) file.get("every"));
+        ((Map<?, ?>) file.get("types")).forEach((name, value) -> {
+            Map<?, ?> line = withoutSizes((Map<?, ?>) value);
+            ModelType type = new ModelType(line.containsKey("like") ? types.get(line.get("like")) : every, line);
+            Check.that(
+                    type.like != null
+                            && COLUMNS.containsAll(line.keySet())
+                            && every.facts().containsAll(type.facts()),
+                    () -> "model type " + name + " has " + line + ": expected the columns " + COLUMNS + ", the facts "
+                            + every.facts() + " and a type further up; correct the line");
+            types.put(String.valueOf(name), type);
+        });
+        return types;
+    }
+
+    /** Reads JSON with comments. */
+    static Map<String, Object> read(String file) {
+        try (InputStream in = ModelType.class.getResourceAsStream(file)) {
+            String text = new String(in.readAllBytes(), StandardCharsets.UTF_8);
+            return Json.read(text.replaceAll("(?m)^ *//.*", "").getBytes(StandardCharsets.UTF_8));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static Map<?, ?> withoutSizes(Map<?, ?> line) {
+        Map<Object, Object> copy = new LinkedHashMap<>(line);
+        if (copy.remove("sizes") instanceof List<?> sizes) {
+            Map<Object, Object> defaults = new LinkedHashMap<>((Map<?, ?>) copy.getOrDefault("defaults", Map.of()));
+            for (int i = 0; i < sizes.size(); i++) {
+                defaults.put(SIZES.get(i), sizes.get(i));
+            }
+            copy.put("defaults", defaults);
+        }
+        return copy;
+    }
+
+    /** Returns a type by its name in configurations, or null if it is not known. */
+    static ModelType of(Object name) {
+        return name == null ? null : ALL.get(name.toString());
+    }
+
+    /** Returns the names of all types, sorted. */
+    static Set<String> names() {
+        return ALL.keySet();
+    }
+
+    /** Returns the names of all facts of the file of this type. */
+    Set<Object> facts() {
+        Set<Object> facts = new HashSet<>(column("defaults").keySet());
+        facts.addAll(column("fixed").keySet());
+        facts.addAll(column("names").keySet());
+        return facts;
+    }
+
+    /** Returns a column of this type, with the entries of the types that it is like. */
+    Map<Object, Object> column(String name) {
+        Map<Object, Object> entries = like == null ? new LinkedHashMap<>() : like.column(name);
+        entries.putAll(own(name));
+        return entries;
+    }
+
+    private Map<?, ?> own(String column) {
+        return line.containsKey(column) ? (Map<?, ?>) line.get(column) : Map.of();
+    }
+
+    /** Returns the key of a fact in configurations of this type. */
+    String keyOf(String fact) {
+        return String.valueOf(column("names").getOrDefault(fact, fact));
+    }
+
+    /** Returns a fact, or null for none. A key with the value null is not the same as no key. */
+    Object value(String fact, Map<String, ?> config) {
+        return value(fact, keyOf(fact), config);
+    }
+
+    private Object value(String fact, String key, Map<String, ?> config) {
+        if (own("fixed").containsKey(fact)) {
+            return own("fixed").get(fact);
+        }
+        if (!own("defaults").containsKey(fact)) {
+            return like.value(fact, key, config);
+        }
+        Object defaultValue = own("defaults").get(fact);
+        if (!config.containsKey(key)) {
+            return defaultValue;
+        }
+        Check.that(
+                config.get(key) != null || defaultValue == null || isNullable(fact),
+                () -> key + " null of model_type " + config.get("model_type")
+                        + ": expected a value; leave the key out for the default, " + defaultValue);
+        return config.get(key);
+    }
+
+    boolean isNullable(String fact) {
+        return (line.get("nullable") instanceof List<?> facts && facts.contains(fact))
+                || (like != null && like.isNullable(fact));
+    }
+
+    /** Returns whether the code of this type reads a fact from the configuration. */
+    boolean reads(String fact) {
+        return !own("fixed").containsKey(fact)
+                && (own("defaults").containsKey(fact) || (like != null && like.reads(fact)));
+    }
+}

@@ -1,0 +1,120 @@
+package io.github.djlpositional.internal;
+
+import ai.djl.MalformedModelException;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Collection;
+import java.util.List;
+import java.util.Locale;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/** A weight file or a configuration is damaged, or has another format. */
+public final class InvalidFileException extends IOException {
+
+    private static final int LONGEST_QUOTE = 100;
+    private static final int TEXTS_SHOWN = 8;
+
+    /** Characters that would break a line, reverse the text around them, or not be visible. */
+    private static final Pattern HIDDEN = Pattern.compile("[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Cn}\\p{Zl}\\p{Zp}]");
+
+    private static final String SAVE_AGAIN = "copy, download or save it again";
+    private static final String CONVERT =
+            "convert it in Python as in docs/weights.md#files-in-other-formats, if you trust it";
+
+    /**
+     * Other formats: a regular expression of the first bytes, a description, and what to do. The first match counts.
+     */
+    private static final String[][] FORMATS = {
+        {"", "is empty", SAVE_AGAIN},
+        {"\u0093NUMPY.*", "is an array of NumPy", CONVERT},
+        // the second byte is the version of the protocol
+        {"\u0080[\0-\5].*", "is a pickle, as torch.save writes it, which can run code when it is read", CONVERT},
+        {"PK\3\4.*", "is a zip, as torch.save (a pickle, which can run code) and numpy.savez write it", CONVERT},
+        {"\u0089HDF.*", "is HDF5, as Keras writes it", CONVERT},
+        {"DJL@.*", "holds the parameters of a DJL model", "load it with Model.load(path, name)"},
+        {
+            "\\{.*",
+            "is JSON, as the index of a checkpoint in several files",
+            "open the file in the same folder that its \"weight_map\" names for the tensor"
+        },
+        {".*", "is not safetensors, or its first bytes are damaged", CONVERT}
+    };
+
+    private final String remedy;
+
+    private InvalidFileException(String problem, String remedy, Exception cause) {
+        super(problem, cause);
+        this.remedy = remedy;
+    }
+
+    public static InvalidFileException damaged(String what, Exception cause) {
+        return new InvalidFileException("is damaged or truncated, " + what, SAVE_AGAIN, cause);
+    }
+
+    /** A file that is not the expected JSON. The first line of the parser's message says why, the second has a link. */
+    public static InvalidFileException notJson(String what, Exception cause) {
+        String reason = String.valueOf(cause.getMessage()).lines().findFirst().orElse("");
+        return damaged(what + " (" + visible(reason) + ")", cause);
+    }
+
+    /**
+     * Checks the content of a file. Strings among the values come from the file and are {@linkplain #quoted quoted}.
+     */
+    public static void check(boolean holds, String message, Object... values) throws InvalidFileException {
+        if (!holds) {
+            Object[] shown = Stream.of(values)
+                    .map(value -> value instanceof String text ? quoted(text) : value)
+                    .toArray();
+            throw damaged(String.format(Locale.ROOT, message, shown), null);
+        }
+    }
+
+    /** Returns a text from a file in quotes, as messages show it. */
+    public static String quoted(Object text) {
+        return '"' + shown(text) + '"';
+    }
+
+    /** Returns the first of some texts in quotes. */
+    public static List<String> listed(Collection<String> texts) {
+        Stream<String> first = texts.stream().limit(TEXTS_SHOWN).map(InvalidFileException::quoted);
+        return Stream.concat(first, texts.size() > TEXTS_SHOWN ? Stream.of("…") : Stream.empty())
+                .toList();
+    }
+
+    /** Returns a value from a file as messages show it: visible, on one line, and not too long. */
+    public static String shown(Object value) {
+        String text = String.valueOf(value);
+        boolean isLong = text.codePointCount(0, text.length()) > LONGEST_QUOTE;
+        String shown = isLong ? text.substring(0, text.offsetByCodePoints(0, LONGEST_QUOTE)) + "…" : text;
+        return visible(shown);
+    }
+
+    private static String visible(String text) {
+        return HIDDEN.matcher(text)
+                .replaceAll(found -> String.format("\\\\u%04x", found.group().codePointAt(0)));
+    }
+
+    /** Returns the exception for a file of another format, which its first bytes identify. */
+    public static InvalidFileException otherFormat(String start) {
+        String[] format = Stream.of(FORMATS)
+                .filter(each -> start.matches("(?s)" + each[0]))
+                .findFirst()
+                .orElseThrow();
+        return new InvalidFileException(format[1], format[2], null);
+    }
+
+    /** Returns the exception that the caller gets for a weight file. */
+    public MalformedModelException of(Path file) {
+        return of("the weight file " + file, "a complete safetensors file");
+    }
+
+    /** Returns the exception that the caller gets for a configuration. */
+    public MalformedModelException ofConfiguration(Path file) {
+        return of("the configuration " + file, "the config.json of a model");
+    }
+
+    private MalformedModelException of(String file, String expected) {
+        return new MalformedModelException(file + " " + getMessage() + ": expected " + expected + "; " + remedy, this);
+    }
+}

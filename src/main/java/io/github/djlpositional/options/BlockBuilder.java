@@ -1,0 +1,139 @@
+package io.github.djlpositional.options;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import java.lang.reflect.Method;
+import java.lang.reflect.RecordComponent;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+
+/**
+ * A builder of an object that {@linkplain HasArguments has arguments}: each method {@code setX} or {@code optX} sets
+ * the option {@code x}. Defaults and ranges are those of the record of options; see {@link Settings}.
+ *
+ * @param <T> what is built
+ * @param <B> the builder
+ */
+public abstract class BlockBuilder<T, B extends BlockBuilder<T, B>> {
+
+    /** Marks a method of a builder that sets no option of its own name. */
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target(ElementType.METHOD)
+    public @interface WithoutOption {}
+
+    /** The options that the methods of a class of builders are named after. */
+    private static final ClassValue<List<String>> NAMED_BY_METHODS = new ClassValue<>() {
+        @Override
+        protected List<String> computeValue(Class<?> builder) {
+            return Stream.of(builder.getMethods())
+                    .filter(method -> !method.isAnnotationPresent(WithoutOption.class))
+                    .map(Method::getName)
+                    .filter(name -> name.matches("(set|opt)[A-Z].*"))
+                    .map(name -> Character.toLowerCase(name.charAt(3)) + name.substring(4))
+                    .toList();
+        }
+    };
+
+    private final List<String> names;
+    private final Function<Map<String, Object>, T> create;
+    private final Map<String, Object> options = new LinkedHashMap<>();
+
+    /** Options that become a part of what is built, by name, and whether something has been built with them. */
+    private final Map<String, Boolean> parts = new HashMap<>();
+
+    /**
+     * Starts without any option.
+     *
+     * @param type the record of options
+     * @param create creates the object from the record
+     * @param <R> the record
+     */
+    protected <R extends Record> BlockBuilder(Class<R> type, Function<R, T> create) {
+        this.create = values -> create.apply(Settings.create(type, values));
+        names = Stream.of(type.getRecordComponents())
+                .map(RecordComponent::getName)
+                .toList();
+        NAMED_BY_METHODS.get(getClass()).forEach(this::requireOption);
+    }
+
+    private void requireOption(String name) {
+        if (!names.contains(name)) {
+            throw new IllegalStateException(getClass().getName() + " has no option '" + name + "': expected one of "
+                    + names + "; correct the name, or mark a method without an option of its name with @WithoutOption");
+        }
+    }
+
+    /**
+     * Sets an option.
+     *
+     * @param name the name of the component
+     * @param value a value of its type, or as a map of arguments has it, or a {@link Supplier} that each {@link #build}
+     *     calls
+     * @return this builder
+     */
+    @SuppressWarnings("unchecked") // B is the class of this object
+    protected final B set(String name, Object value) {
+        requireOption(name);
+        options.put(name, Objects.requireNonNull(value, name));
+        parts.remove(name);
+        return (B) this;
+    }
+
+    /** Sets an option that only one object may be built with, since it becomes a part of that object. */
+    protected final B setPart(String name, Object value) {
+        B builder = set(name, value);
+        parts.put(name, false);
+        return builder;
+    }
+
+    /** {@return the options that were set, by name} */
+    protected final Map<String, Object> options() {
+        return Collections.unmodifiableMap(options);
+    }
+
+    /**
+     * Sets the options of a map of plain values.
+     *
+     * @param arguments what {@link HasArguments#getArguments} has returned; {@code type} may be missing
+     * @return this builder
+     */
+    @WithoutOption
+    @SuppressWarnings("unchecked") // B is the class of this object
+    public final B setAll(Map<?, ?> arguments) {
+        arguments.forEach((name, value) -> options.put(String.valueOf(name), value));
+        return (B) this;
+    }
+
+    /**
+     * Builds the object. A table is created when a block is initialized, or at its first forward.
+     *
+     * @return the object
+     * @throws IllegalArgumentException if a required option was not set, an option is unknown, of another type or out
+     *     of range, or options contradict each other
+     * @throws IllegalStateException if an object was built with the same part, such as an attention, which both would
+     *     share
+     */
+    public T build() {
+        parts.forEach((name, isBuilt) -> {
+            if (isBuilt) {
+                throw new IllegalStateException("build() was called twice with the same " + name
+                        + ", which both blocks would share: expected one block; use another builder, or set another "
+                        + name);
+            }
+        });
+        Map<String, Object> values = new LinkedHashMap<>(options);
+        values.replaceAll((name, value) -> value instanceof Supplier<?> supplier ? supplier.get() : value);
+        T built = create.apply(values);
+        parts.replaceAll((name, isBuilt) -> true);
+        return built;
+    }
+}

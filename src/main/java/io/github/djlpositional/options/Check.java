@@ -1,0 +1,63 @@
+package io.github.djlpositional.options;
+
+import java.util.function.Supplier;
+
+/**
+ * Checks of arguments, one line each. A failed check says what was given, what is expected, and what to do, as an
+ * {@link IllegalArgumentException}.
+ */
+public final class Check {
+
+    private Check() {}
+
+    /** Checks any condition. The message says what was given, what is expected and what to do. */
+    public static void that(boolean holds, String message) {
+        if (!holds) {
+            throw new IllegalArgumentException(message);
+        }
+    }
+
+    /** Checks any condition. The message is made only if the condition does not hold. */
+    public static void that(boolean holds, Supplier<String> message) {
+        if (!holds) {
+            throw new IllegalArgumentException(message.get());
+        }
+    }
+
+    /** Checks that a size or a count is 1 or more. */
+    public static void positive(String name, int value) {
+        between(name, value, 1, Integer.MAX_VALUE);
+    }
+
+    /** Checks that a whole number is in a range; {@link Integer#MAX_VALUE} stands for no upper limit. */
+    public static void between(String name, long value, long least, long greatest) {
+        that(
+                value >= least && value <= greatest,
+                () -> name + " " + value + ": expected " + least
+                        + (greatest == Integer.MAX_VALUE ? " or more" : " to " + greatest) + "; set " + name
+                        + " to a number in this range");
+    }
+
+    /**
+     * Checks that a real number, such as a base, a factor or a scale, is positive and finite. The message suggests a
+     * usual value.
+     */
+    public static void positive(String name, double value, String usual) {
+        that(
+                value > 0 && Double.isFinite(value),
+                () -> name + " " + value + ": expected a positive finite number, " + usual + "; set another " + name);
+    }
+
+    /** Checks that a dropout rate is in [0, 1). */
+    public static void rate(String name, float rate) {
+        that(
+                rate >= 0 && rate < 1,
+                () -> name + " " + rate + ": expected 0 or more and less than 1; use 0 for no dropout");
+    }
+
+    /** Checks that a required argument was set, and returns it. */
+    public static <T> T given(String name, T value) {
+        that(value != null, () -> name + " is missing: expected a value; set it");
+        return value;
+    }
+}

@@ -1,0 +1,18 @@
+package io.github.djlpositional.options;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/**
+ * The value of an option that was not set, as text. A component without a default is required if it is primitive, and
+ * otherwise null.
+ */
+@Retention(RetentionPolicy.RUNTIME)
+@Target(ElementType.RECORD_COMPONENT)
+public @interface Default {
+
+    /** {@return the value} */
+    String value();
+}

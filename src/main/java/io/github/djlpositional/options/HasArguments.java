@@ -1,0 +1,23 @@
+package io.github.djlpositional.options;
+
+import java.util.Map;
+
+/**
+ * An object that is configured by a record of options and can be created again from them: every block of this library,
+ * and every encoding that a block is built with. Each class has a static {@code fromArguments(Map)}.
+ */
+@FunctionalInterface
+public interface HasArguments {
+
+    /**
+     * Returns the options that this object was built with, defaults included, as a map of plain values, always in the
+     * same order: {@code type}, the simple name of its class, and a value for each option. An option that was not set
+     * and has no default is left out.
+     *
+     * @return an unmodifiable map of {@link String}, {@link Boolean}, {@link Number}, {@link java.util.List} and
+     *     {@link Map}
+     * @throws UnsupportedOperationException if a block within this block has no arguments, or several attentions share
+     *     a relative encoding
+     */
+    Map<String, Object> getArguments();
+}

@@ -1,0 +1,21 @@
+package io.github.djlpositional.options;
+
+import java.util.Map;
+
+/**
+ * Names classes that the arguments of others may name as their {@code type}. Implementations are found by
+ * {@link java.util.ServiceLoader}: a program that adds an encoding of its own lists its implementation in
+ * {@code META-INF/services/io.github.djlpositional.options.TypeProvider}.
+ */
+@FunctionalInterface
+public interface TypeProvider {
+
+    /**
+     * Returns the classes by the names that papers and models give them, such as {@code ALiBi}. A class is also found
+     * by its simple name. Each class {@linkplain HasArguments has arguments} and a public static method
+     * {@code fromArguments(Map)} that returns an object of it.
+     *
+     * @return the classes by name
+     */
+    Map<String, Class<?>> types();
+}

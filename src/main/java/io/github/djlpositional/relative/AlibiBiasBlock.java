@@ -1,0 +1,145 @@
+package io.github.djlpositional.relative;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
+import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.math.AlibiSlopes;
+import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.Default;
+import io.github.djlpositional.options.Range;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+
+/**
+ * Attention with linear biases (ALiBi): the score of a key falls with its distance from the query, by a slope that
+ * differs between heads. No position is added to the embeddings. After Press, Smith and Lewis, <em>Train Short, Test
+ * Long</em> (2022). For the query's position i and the key's position j, the bias is
+ *
+ * <pre>
+ * -slope · |i - j|
+ * </pre>
+ *
+ * <p>Each bias is the nearest number of the data type, unless the slopes are learned.
+ *
+ * @see <a href="https://arxiv.org/abs/2108.12409">Train Short, Test Long: Attention with Linear Biases Enables Input
+ *     Length Extrapolation</a>
+ */
+public final class AlibiBiasBlock extends RelativeBiasBlock {
+
+    record Options(
+            @Range(min = 1) int headCount,
+            List<Double> slopes,
+            @Default("false") boolean learned,
+            @Default("false") boolean scaled) {
+
+        Options {
+            int count = slopes == null ? headCount : slopesOf(headCount, slopes).heads();
+            Check.that(
+                    count == headCount,
+                    count + " slopes with headCount " + headCount
+                            + ": expected one for each head; give as many slopes");
+        }
+
+        static AlibiSlopes slopesOf(int headCount, List<Double> slopes) {
+            return slopes == null
+                    ? AlibiSlopes.of(headCount)
+                    : AlibiSlopes.given(
+                            slopes.stream().mapToDouble(Double::doubleValue).toArray());
+        }
+    }
+
+    private final Options options;
+    private final AlibiSlopes slopes;
+
+    /** The biases, or only the negative distances if the slopes are learned. */
+    private final ConstantTable table;
+
+    /** The logarithms of learned slopes; null for fixed ones. */
+    private final Parameter logSlopes;
+
+    private AlibiBiasBlock(Options options) {
+        super(options, options.headCount);
+        this.options = options;
+        slopes = Options.slopesOf(options.headCount, options.slopes);
+        table = options.learned
+                ? addNumbers(distance -> -Math.abs(distance))
+                : addNumbers(
+                        options.headCount,
+                        distance -> IntStream.range(0, options.headCount)
+                                .mapToDouble(head -> slopes.bias(head, distance))
+                                .toArray());
+        logSlopes = options.learned ? addParameter("logSlopes", new Shape(options.headCount), this::logSlopes) : null;
+    }
+
+    private NDArray logSlopes(NDManager manager, Shape shape, DataType type) {
+        return HostData.computed(manager, manager.getDevice(), shape, type, (first, count, format, out) -> {
+            for (int i = 0; i < count; i++) {
+                format.put(out, i, Math.log(slopes.get(first + i)));
+            }
+        });
+    }
+
+    /** {@return a new builder} */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * {@return the block that {@link #getArguments} describes}
+     *
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     */
+    public static AlibiBiasBlock fromArguments(Map<?, ?> arguments) {
+        return builder().setAll(arguments).build();
+    }
+
+    /** {@return the slopes of the N heads, before any training} */
+    public AlibiSlopes getSlopes() {
+        return slopes;
+    }
+
+    @Override
+    NDArray biases(AttentionCall call, Distances distances) {
+        NDArray biases = logSlopes == null ? distances.biases(table) : learned(call, distances.numbers(table));
+        return options.scaled ? scaled(call, biases) : biases;
+    }
+
+    private NDArray learned(AttentionCall call, NDArray distances) {
+        return value(logSlopes, call, distances).exp().expandDims(1).mul(distances);
+    }
+
+    /** Builds an {@link AlibiBiasBlock}. */
+    public static final class Builder extends HeadsBuilder<AlibiBiasBlock, Builder> {
+
+        private Builder() {
+            super(Options.class, AlibiBiasBlock::new);
+        }
+
+        /** Sets the slopes, one for each head (default: {@link AlibiSlopes#of(int)}). */
+        public Builder optSlopes(AlibiSlopes slopes) {
+            return set(
+                    "slopes",
+                    IntStream.range(0, slopes.heads()).mapToObj(slopes::get).toList());
+        }
+
+        /**
+         * Trains the slopes, from the initial ones (default: false). The parameter {@code logSlopes}, (N), holds their
+         * logarithms, so that they stay positive; a head without bias stays without one.
+         */
+        public Builder optLearned(boolean learned) {
+            return set("learned", learned);
+        }
+
+        /** Multiplies the biases by the scale of the attention too, usually 1 / √H, as in Falcon (default: false). */
+        public Builder optScaled(boolean scaled) {
+            return set("scaled", scaled);
+        }
+    }
+}

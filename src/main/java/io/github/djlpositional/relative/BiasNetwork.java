@@ -1,0 +1,101 @@
+package io.github.djlpositional.relative;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.nn.Activation;
+import ai.djl.nn.norm.LayerNorm;
+import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.TorchFunctions;
+import io.github.djlpositional.relative.ScoreTermBlock.Layer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+
+/** Fully connected layers that compute the biases of the heads from a few numbers about query and key. */
+final class BiasNetwork {
+
+    static final UnaryOperator<NDArray> RELU = Activation::relu;
+
+    /** x · sigmoid(x). */
+    static final UnaryOperator<NDArray> SILU = x -> x.mul(Activation.sigmoid(x));
+
+    /** As in PyTorch. */
+    private static final float EPSILON = 1e-5f;
+
+    private final ScoreTermBlock block;
+    private final UnaryOperator<NDArray> activation;
+    private final List<Layer> layers = new ArrayList<>();
+
+    /** The scale and the offset of each hidden layer's normalization; empty for none. */
+    private final List<Layer> norms = new ArrayList<>();
+
+    /**
+     * Adds the parameters {@code weight1}, {@code bias1}, {@code weight2}, … to a block.
+     *
+     * @param activation the function after each hidden layer
+     * @param isNormalized whether hidden layers are normalized, with the parameters {@code scale1}, {@code offset1}, …
+     * @param lastBias whether the last layer has a bias
+     * @param sizes the numbers of inputs, of the units of each hidden layer, and of heads
+     */
+    BiasNetwork(
+            ScoreTermBlock block,
+            UnaryOperator<NDArray> activation,
+            boolean isNormalized,
+            boolean lastBias,
+            int... sizes) {
+        this.block = block;
+        this.activation = activation;
+        for (int i = 1; i < sizes.length; i++) {
+            boolean isLast = i == sizes.length - 1;
+            layers.add(block.addLayer("weight" + i, isLast && !lastBias ? null : "bias" + i, sizes[i - 1], sizes[i]));
+            if (isNormalized && !isLast) {
+                norms.add(block.addNorm("scale" + i, "offset" + i, sizes[i]));
+            }
+        }
+    }
+
+    /**
+     * {@return the biases of the heads, (N, n), of the data type of the inputs} A row for each unit, instead of a
+     * column, takes half the time, and is what the scores need.
+     *
+     * @param inputs n columns of inputs, (inputs, n), FLOAT32 for a block of FLOAT16
+     */
+    NDArray biases(AttentionCall call, NDArray inputs) {
+        TorchFunctions functions = TorchFunctions.of(inputs);
+        if (functions != null && activation == RELU && norms.isEmpty() && layers.size() == 2) {
+            NDArray[] values = layers.stream()
+                    .flatMap(layer -> Stream.of(layer.weight(), layer.bias()))
+                    .map(parameter -> parameter == null ? null : block.value(parameter, call, inputs))
+                    .toArray(NDArray[]::new);
+            return functions.perceptron(inputs, values[0], values[1], values[2], values[3]);
+        }
+        NDArray x = inputs;
+        for (int i = 0; i < layers.size(); i++) {
+            x = linear(layers.get(i), call, i == 0 ? x : activation.apply(x));
+            if (i < norms.size()) {
+                x = normalized(norms.get(i), call, x);
+            }
+        }
+        return x;
+    }
+
+    private NDArray linear(Layer layer, AttentionCall call, NDArray x) {
+        NDArray product = block.value(layer.weight(), call, x).matMul(x);
+        // not to the manager of the weight
+        product.attach(x.getManager());
+        if (layer.bias() == null) {
+            return product;
+        }
+        NDArray bias = block.value(layer.bias(), call, x).expandDims(1);
+        return Arithmetic.isInPlaceSafe(product) ? product.addi(bias) : product.add(bias);
+    }
+
+    private NDArray normalized(Layer norm, AttentionCall call, NDArray x) {
+        NDArray scale = block.value(norm.weight(), call, x);
+        NDArray offset = block.value(norm.bias(), call, x);
+        return LayerNorm.layerNorm(x.transpose(1, 0), scale.getShape(), scale, offset, EPSILON)
+                .singletonOrThrow()
+                .transpose(1, 0);
+    }
+}

@@ -1,0 +1,267 @@
+package io.github.djlpositional.relative;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
+import ai.djl.training.initializer.NormalInitializer;
+import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.DistanceBias;
+import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.Positions;
+import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.Default;
+import io.github.djlpositional.options.Range;
+import java.util.Map;
+
+/**
+ * Disentangled attention: learned vectors of relative positions, projected for the queries and for the keys. After He
+ * et al., <em>DeBERTa: Decoding-enhanced BERT with Disentangled Attention</em> (2021), section 3.1, with the
+ * logarithmic buckets of DeBERTa V2 and V3. A score is
+ *
+ * <pre>
+ * (qᵢ · kⱼ + qᵢ · Wₖ P[δ(i - j)] + kⱼ · W_q P[δ(i - j)]) / √(3H)
+ * </pre>
+ *
+ * <p>The second term is called content to position, the third one position to content. With k buckets on each side,
+ * δ(d) = d + k for |d| ≤ k / 2. Larger distances share buckets, which grow with the logarithm, up to the maximum
+ * distance. An attention with this encoding has the scale 1 / √(3H), unless another is set.
+ *
+ * <p>P and the projections are parameters of this block: {@code vectors}, (2k, D), {@code keyWeight} and
+ * {@code queryWeight}, (D, D), {@code keyBias} and {@code queryBias}, (D). To load a published model, set the vectors
+ * to its {@code rel_embeddings} after their layer normalization; with {@code share_att_key}, copy the weights of the
+ * attention's own projections of keys and queries.
+ *
+ * <p>D = N · H. The content of the keys matters too: in a forward of its own, {@code [queries, keys]} are (B, N, T, H)
+ * and (B, N, F, H), and {@code [x]} stands for {@code [x, x]}. The output is the sum of both terms, unscaled.
+ *
+ * @see <a href="https://arxiv.org/abs/2006.03654">DeBERTa: Decoding-enhanced BERT with Disentangled Attention</a>
+ */
+public final class DisentangledPositionBlock extends ScoreTermBlock {
+
+    private static final float STANDARD_DEVIATION = 0.02f;
+
+    record Options(
+            @Range(min = 1) int embeddingSize,
+            @Range(min = 1) int headCount,
+            @Default("256") @Range(min = 2, max = 1 << 20) int buckets,
+            @Default("512") int maxDistance) {
+
+        Options {
+            MultiHeadAttentionBlock.requireDivides(headCount, embeddingSize);
+            Check.between("maxDistance", maxDistance, buckets / 2 + 2, Positions.UNLIMITED);
+        }
+
+        int headSize() {
+            return embeddingSize / headCount;
+        }
+
+        /** The row of P for a query's position less a key's. */
+        int row(int difference) {
+            int middle = buckets / 2;
+            int distance = Math.abs(difference);
+            if (distance > middle) {
+                double share = Math.log((double) distance / middle) / Math.log((maxDistance - 1.0) / middle);
+                distance = middle + (int) Math.min(buckets, Math.ceil(share * (middle - 1)));
+            }
+            int bucket = difference < 0 ? -distance : distance;
+            return Math.max(-buckets, Math.min(buckets - 1, bucket)) + buckets;
+        }
+    }
+
+    private final Options options;
+    private final Parameter vectors;
+    private final Layer ofKeys;
+    private final Layer ofQueries;
+    private final ConstantTable bucketNumbers;
+
+    private DisentangledPositionBlock(Options options) {
+        super(options, options.headCount, options.headSize());
+        this.options = options;
+        int size = options.embeddingSize;
+        vectors = addParameter(
+                "vectors", new Shape(2L * options.buckets, size), new NormalInitializer(STANDARD_DEVIATION));
+        ofKeys = addLayer("keyWeight", "keyBias", size, size);
+        ofQueries = addLayer("queryWeight", "queryBias", size, size);
+        bucketNumbers = addNumbers(relative -> options.row(-relative));
+    }
+
+    /** {@return a new builder} */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * {@return the block that {@link #getArguments} describes}
+     *
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     */
+    public static DisentangledPositionBlock fromArguments(Map<?, ?> arguments) {
+        return builder().setAll(arguments).build();
+    }
+
+    @Override
+    public Double defaultScale() {
+        return 1 / Math.sqrt(3.0 * options.headSize());
+    }
+
+    /** Wₖ P, and the products of all keys with W_q P, (B, N, H + F, 2k). */
+    @Override
+    public NDArray sharedTerm(AttentionCall call, NDArray queries, NDArray keys) {
+        return Temporaries.result(() -> {
+            NDArray positions = projected(ofKeys, call, queries);
+            Shape shape =
+                    Shape.update(positions.getShape(), 0, queries.getShape().get(0));
+            return positions.broadcast(shape).concat(toContent(call, queries, keys), 2);
+        });
+    }
+
+    @Override
+    NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
+        Shape shape = keys.getShape();
+        requireHeads(shape, "keys", -1, options.headSize());
+        Check.that(
+                shape.get(0) == queries.getShape().get(0) && shape.get(1) > 0 && options.headCount % shape.get(1) == 0,
+                () -> "keys of shape " + shape + " for queries " + queries.getShape()
+                        + ": expected the same batch size, and a number of heads that divides " + options.headCount
+                        + "; give the keys of these queries");
+        Check.that(
+                keys.getShape().get(2) == call.keys().length(),
+                () -> "keys of shape " + keys.getShape() + " with "
+                        + call.keys().length()
+                        + " keys from position 0: expected as many; give queries and keys");
+        if (call.isStep()) {
+            return termOfStep(call, queries, keys);
+        }
+        NDArray buckets = buckets(call, queries);
+        NDArray shared = call.shared();
+        if (shared == null && call.queries().length() == 1) {
+            NDArray byQuery = selected(queries.matMul(projected(ofKeys, call, queries)), buckets);
+            NDArray rows = Indices.lookUp(buckets.squeeze(1), flat(ofQueries, call, queries), queries.getManager());
+            return scaled(call, byQuery.add(byKeyOfOneQuery(queries, keys, byHead(rows))));
+        }
+        NDArray positions = shared == null ? projected(ofKeys, call, queries) : slice(shared, 0, options.headSize());
+        NDArray toContent = shared == null
+                ? toContent(call, queries, keys)
+                : slice(
+                        shared,
+                        options.headSize()
+                                + call.keys().first()
+                                - call.sharedKeys().first(),
+                        call.keys().length());
+        NDArray byQuery = selected(queries.matMul(positions), buckets);
+        NDArray byKey = selected(toContent, buckets.transpose(0, 2, 1)).transpose(0, 1, 3, 2);
+        return scaled(call, byQuery.add(byKey));
+    }
+
+    /** The row of P and of W_q P for each distance is cached. */
+    private NDArray termOfStep(AttentionCall call, NDArray queries, NDArray keys) {
+        NDManager manager = queries.getManager();
+        NDArray buckets = call.byDistance("buckets", 1, manager, count -> buckets(queries, count));
+        NDArray byQuery = selected(queries.matMul(projected(ofKeys, call, queries)), buckets.expandDims(1));
+        NDArray rows = call.byDistance(
+                "rows",
+                2,
+                manager,
+                count -> byHead(Indices.lookUp(buckets(queries, count), flat(ofQueries, call, queries), manager)));
+        return scaled(call, byQuery.add(byKeyOfOneQuery(queries, keys, rows)));
+    }
+
+    /** The rows of P for the nearest distances, (1, count), INT32. */
+    private NDArray buckets(NDArray queries, int count) {
+        NDArray rows = ofDistances(Distances.consecutive(queries, 1 - count, count));
+        return Arithmetic.toType(rows.reshape(1, count), DataType.INT32);
+    }
+
+    /** The products of keys and W_q P, (B, N, F, 2k). */
+    private NDArray toContent(AttentionCall call, NDArray queries, NDArray keys) {
+        return ofHeads(queries, keys).matMul(projected(ofQueries, call, queries));
+    }
+
+    /** The products of each key and the one row of W_q P for its distance, (B, N, 1, F). */
+    private NDArray byKeyOfOneQuery(NDArray queries, NDArray keys, NDArray rows) {
+        return ofHeads(queries, keys).mul(rows).sum(new int[] {3}).expandDims(2);
+    }
+
+    /** From (1 or B, F, N · H) to (1 or B, N, F, H). */
+    private NDArray byHead(NDArray rows) {
+        Shape shape = rows.getShape();
+        return rows.reshape(shape.get(0), shape.get(1), options.headCount, options.headSize())
+                .transpose(0, 2, 1, 3);
+    }
+
+    /** The keys of each query head, (B, N, F, H), in the data type of the queries. */
+    private static NDArray ofHeads(NDArray queries, NDArray keys) {
+        NDArray typed = Arithmetic.toType(keys, queries.getDataType());
+        long group = queries.getShape().get(1) / keys.getShape().get(1);
+        return group == 1 ? typed : typed.repeat(1, group);
+    }
+
+    /** W P + b, (1, N, H, 2k), on the manager of the queries. */
+    private NDArray projected(Layer layer, AttentionCall call, NDArray queries) {
+        return flat(layer, call, queries)
+                .reshape(1, -1, options.headCount, options.headSize())
+                .transpose(0, 2, 3, 1);
+    }
+
+    /** W P + b, (2k, N · H), on the manager of the queries, or of a cache. */
+    private NDArray flat(Layer layer, AttentionCall call, NDArray queries) {
+        return call.cached(layer.weight().getName(), () -> {
+            NDArray flat = linear(layer, call, value(vectors, call, queries));
+            flat.attach(queries.getManager());
+            return flat;
+        });
+    }
+
+    private static NDArray slice(NDArray array, long first, long count) {
+        return array.get(NDIndex.sliceAxis(2, first, first + count));
+    }
+
+    /** The row of P for each query and key, (1 or B, T, F), INT32. */
+    private NDArray buckets(AttentionCall call, NDArray queries) {
+        DistanceBias.Pairs pairs = DistanceBias.pairs(new Temporaries(), call, queries);
+        NDArray found = Indices.lookUp(pairs.indices(), ofDistances(pairs.distances()), queries.getManager());
+        return Arithmetic.toType(found.squeeze(3), DataType.INT32);
+    }
+
+    /** The row of P of each distance, (size, 1), FLOAT32. */
+    private NDArray ofDistances(Distances distances) {
+        return distances.rows(bucketNumbers, DataType.FLOAT32).squeeze(0);
+    }
+
+    /** Builds a {@link DisentangledPositionBlock}. */
+    public static final class Builder extends HeadsBuilder<DisentangledPositionBlock, Builder> {
+
+        private Builder() {
+            super(Options.class, DisentangledPositionBlock::new);
+        }
+
+        /** Sets D, the attention's embedding size, a multiple of the head count. */
+        public Builder setEmbeddingSize(int embeddingSize) {
+            return set("embeddingSize", embeddingSize);
+        }
+
+        /**
+         * Sets k, the number of buckets of each side, from 2 to 2<sup>20</sup> (default: 256, {@code position_buckets}
+         * of V2 and V3).
+         */
+        public Builder optBuckets(int buckets) {
+            return set("buckets", buckets);
+        }
+
+        /**
+         * Sets the distance in positions from which all keys share a bucket, at least k / 2 + 2 (default: 512,
+         * {@code max_position_embeddings} of V2 and V3).
+         */
+        public Builder optMaxDistance(int maxDistance) {
+            return set("maxDistance", maxDistance);
+        }
+    }
+}

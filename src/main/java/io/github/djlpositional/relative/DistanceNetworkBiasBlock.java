@@ -1,0 +1,102 @@
+package io.github.djlpositional.relative;
+
+import ai.djl.ndarray.NDArray;
+import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.options.Default;
+import io.github.djlpositional.options.Range;
+import java.util.Map;
+
+/**
+ * A small network computes the bias of each head from the distance of query and key: the dynamic position bias of Wang
+ * et al., <em>CrossFormer: A Versatile Vision Transformer Hinging on Cross-scale Attention</em> (2021), section 3.3, in
+ * the form of x-transformers ({@code DynamicPositionBias}).
+ *
+ * <pre>
+ * W₃ · silu(W₂ · silu(W₁ · (i - j) + b₁) + b₂) + b₃      for the query's position i and the key's position j
+ * </pre>
+ *
+ * <p>With {@code optLogarithmic(true)}, the network gets sign(i - j) · ln(|i - j| + 1) instead of i - j. With
+ * {@code optNormalized(true)}, the layers before each silu are normalized.
+ *
+ * <p>The parameters are {@code weight1}, (E, 1), {@code bias1}, (E), {@code weight2}, (E, E), {@code bias2}, (E),
+ * {@code weight3}, (N, E), and {@code bias3}, (N), for E hidden units, and for normalized layers {@code scale1},
+ * {@code offset1}, {@code scale2} and {@code offset2}, (E). Their initial values are PyTorch's.
+ *
+ * @see <a href="https://arxiv.org/abs/2108.00154">CrossFormer: A Versatile Vision Transformer Hinging on Cross-scale
+ *     Attention</a>
+ */
+public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
+
+    record Options(
+            @Range(min = 1) int headCount,
+            @Range(min = 1) int hiddenSize,
+            @Default("false") boolean logarithmic,
+            @Default("false") boolean normalized) {}
+
+    private final BiasNetwork network;
+    private final ConstantTable distances;
+
+    private DistanceNetworkBiasBlock(Options options) {
+        super(options, options.headCount);
+        network = new BiasNetwork(
+                this,
+                BiasNetwork.SILU,
+                options.normalized,
+                true,
+                1,
+                options.hiddenSize,
+                options.hiddenSize,
+                options.headCount);
+        distances = addNumbers(relative -> {
+            double logarithm = Math.copySign(Math.log1p(Math.abs(relative)), -relative);
+            return options.logarithmic ? logarithm : -relative;
+        });
+    }
+
+    /** {@return a new builder} */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * {@return the block that {@link #getArguments} describes}
+     *
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     */
+    public static DistanceNetworkBiasBlock fromArguments(Map<?, ?> arguments) {
+        return builder().setAll(arguments).build();
+    }
+
+    @Override
+    NDArray biases(AttentionCall call, Distances requested) {
+        return network.biases(call, requested.numbers(distances).expandDims(0));
+    }
+
+    /** Builds a {@link DistanceNetworkBiasBlock}. */
+    public static final class Builder extends HeadsBuilder<DistanceNetworkBiasBlock, Builder> {
+
+        private Builder() {
+            super(Options.class, DistanceNetworkBiasBlock::new);
+        }
+
+        /** Sets E, the number of units of each hidden layer, at least 1; x-transformers uses D / 4. */
+        public Builder setHiddenSize(int hiddenSize) {
+            return set("hiddenSize", hiddenSize);
+        }
+
+        /** Gives the network sign(i - j) · ln(|i - j| + 1) instead of i - j (default: false). */
+        public Builder optLogarithmic(boolean logarithmic) {
+            return set("logarithmic", logarithmic);
+        }
+
+        /**
+         * Normalizes each hidden layer before its silu, with a learned scale and offset for each unit (default: false),
+         * as {@code norm} of x-transformers does.
+         */
+        public Builder optNormalized(boolean normalized) {
+            return set("normalized", normalized);
+        }
+    }
+}

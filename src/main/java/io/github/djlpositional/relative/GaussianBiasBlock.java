@@ -1,0 +1,85 @@
+package io.github.djlpositional.relative;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
+import ai.djl.training.initializer.ConstantInitializer;
+import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.options.Default;
+import io.github.djlpositional.options.NotSaved;
+import io.github.djlpositional.options.Range;
+import java.util.Map;
+
+/**
+ * A Gaussian of the distance between query and key: each weight of the attention is multiplied by it, before the
+ * weights of a query are divided by their sum. Each head learns its width, as in Sperber, Niehues, Neubig, Stüker and
+ * Waibel, <em>Self-Attentional Acoustic Models</em> (2018). For the query's position i and the key's position j, the
+ * bias of a head is
+ *
+ * <pre>
+ * -(i - j)² / (2 · σ²)
+ * </pre>
+ *
+ * <p>The parameter is the logarithm of σ, {@code logSigma}, (N), so that σ stays positive in training.
+ *
+ * @see <a href="https://arxiv.org/abs/1803.09519">Self-Attentional Acoustic Models</a>
+ */
+public final class GaussianBiasBlock extends RelativeBiasBlock {
+
+    record Options(
+            @Range(min = 1) int headCount,
+            @NotSaved @Default("3") @Range(above = 0) double sigma) {}
+
+    private final Parameter logSigma;
+
+    /** The biases with σ = 1. */
+    private final ConstantTable unit;
+
+    private GaussianBiasBlock(Options options) {
+        super(options, options.headCount);
+        logSigma = addParameter(
+                "logSigma", new Shape(options.headCount), new ConstantInitializer((float) Math.log(options.sigma)));
+        // as doubles: the square of an int overflows at a distance of 46,341
+        unit = addNumbers(distance -> -0.5 * distance * distance);
+    }
+
+    /** {@return a new builder} */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * {@return the block that {@link #getArguments} describes}
+     *
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     */
+    public static GaussianBiasBlock fromArguments(Map<?, ?> arguments) {
+        return builder().setAll(arguments).build();
+    }
+
+    @Override
+    NDArray biases(AttentionCall call, Distances distances) {
+        NDArray numbers = distances.numbers(unit);
+        NDArray inverse = value(logSigma, call, numbers).neg().exp();
+        return inverse.mul(inverse).expandDims(1).mul(numbers);
+    }
+
+    /** Builds a {@link GaussianBiasBlock}. */
+    public static final class Builder extends HeadsBuilder<GaussianBiasBlock, Builder> {
+
+        private Builder() {
+            super(Options.class, GaussianBiasBlock::new);
+        }
+
+        /**
+         * Sets the initial σ of every head, in positions and positive (default: 3). A σ as large as the sequences are
+         * long hardly distinguishes near from far, and trains slowly. A model file may be loaded into a block with
+         * another initial value.
+         */
+        public Builder optSigma(double sigma) {
+            return set("sigma", sigma);
+        }
+    }
+}

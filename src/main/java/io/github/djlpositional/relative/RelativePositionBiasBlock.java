@@ -1,0 +1,112 @@
+package io.github.djlpositional.relative;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
+import ai.djl.training.initializer.NormalInitializer;
+import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.math.RelativeBuckets;
+import io.github.djlpositional.options.Default;
+import io.github.djlpositional.options.Range;
+import java.util.Map;
+
+/**
+ * A learned bias of each head for each bucket of relative positions, after Raffel et al., <em>Exploring the Limits of
+ * Transfer Learning with a Unified Text-to-Text Transformer</em> (T5, 2020), section 2.1. Each near position has its
+ * own bucket; far positions share buckets: see {@link RelativeBuckets}. The parameter is {@code biases}, (buckets, N).
+ *
+ * <p>T5 does not scale its scores: build the attention with {@code optScale(1)}.
+ *
+ * <p>T5 has one such block for all layers of a stack: run it once, and pass its output to the attention of every layer
+ * as the mask. If there is padding, add -100,000 (FLOAT16: -30,000) to the output there.
+ *
+ * @see <a href="https://arxiv.org/abs/1910.10683">Exploring the Limits of Transfer Learning with a Unified Text-to-Text
+ *     Transformer</a>
+ */
+public final class RelativePositionBiasBlock extends RelativeBiasBlock {
+
+    private static final float STANDARD_DEVIATION = 0.02f;
+
+    record Options(
+            @Range(min = 1) int headCount,
+            @Default("true") boolean bidirectional,
+            @Default("32") int buckets,
+            @Default("128") int maxDistance) {}
+
+    private final Parameter biases;
+
+    /**
+     * The buckets as floats, which hold them exactly. An array that each forward creates on the host would make it wait
+     * for a GPU.
+     */
+    private final ConstantTable bucketNumbers;
+
+    private RelativePositionBiasBlock(Options options) {
+        super(options, options.headCount);
+        RelativeBuckets buckets = RelativeBuckets.of(options.bidirectional, options.buckets, options.maxDistance);
+        biases = addParameter(
+                "biases", new Shape(buckets.size(), options.headCount), new NormalInitializer(STANDARD_DEVIATION));
+        bucketNumbers = addNumbers(buckets::bucket);
+    }
+
+    /** {@return a new builder} */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * {@return the block that {@link #getArguments} describes}
+     *
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     */
+    public static RelativePositionBiasBlock fromArguments(Map<?, ?> arguments) {
+        return builder().setAll(arguments).build();
+    }
+
+    /** {@return the learned biases, the parameter (buckets, N)} */
+    public Parameter getBiases() {
+        return biases;
+    }
+
+    @Override
+    NDArray biases(AttentionCall call, Distances distances) {
+        NDArray numbers = distances.numbers(bucketNumbers);
+        NDArray indices = Arithmetic.toType(numbers, DataType.INT32);
+        return Indices.lookUp(indices, value(biases, call, numbers), numbers.getManager())
+                .transpose(1, 0);
+    }
+
+    /** Builds a {@link RelativePositionBiasBlock}. */
+    public static final class Builder extends HeadsBuilder<RelativePositionBiasBlock, Builder> {
+
+        private Builder() {
+            super(Options.class, RelativePositionBiasBlock::new);
+        }
+
+        /**
+         * Gives keys before and after the query different buckets (default: true, as in an encoder). In a decoder,
+         * which sees no key after the query, all buckets are for keys before it.
+         */
+        public Builder optBidirectional(boolean bidirectional) {
+            return set("bidirectional", bidirectional);
+        }
+
+        /** Sets the number of buckets, from 2 to 4096 (default: 32); if bidirectional, it is even and at least 4. */
+        public Builder optBuckets(int buckets) {
+            return set("buckets", buckets);
+        }
+
+        /**
+         * Sets the distance from which all positions share the last bucket (default: 128), more than half of the
+         * buckets, or a quarter of them if bidirectional.
+         */
+        public Builder optMaxDistance(int maxDistance) {
+            return set("maxDistance", maxDistance);
+        }
+    }
+}

@@ -1,0 +1,463 @@
+package io.github.djlpositional.relative;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.OptionsBlock;
+import io.github.djlpositional.internal.Positions;
+import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.math.Frequencies;
+import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.math.RotaryAxes;
+import io.github.djlpositional.math.RotaryScaling;
+import io.github.djlpositional.math.RotaryTable;
+import io.github.djlpositional.options.BlockBuilder;
+import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.Default;
+import io.github.djlpositional.options.NotSaved;
+import io.github.djlpositional.options.Range;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+
+/**
+ * Rotary position embedding: rotates each pair of dimensions of queries and keys by an angle proportional to the
+ * position, so that their products depend only on the distance. After Su et al., <em>RoFormer: Enhanced Transformer
+ * with Rotary Position Embedding</em> (2021), with the context extensions of {@link RotaryScaling}.
+ *
+ * <pre>{@code
+ * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+ *         .setEmbeddingSize(512)
+ *         .setHeadCount(8)
+ *         .optRelativeEncoding(RotaryEmbeddingBlock.builder().setHeadSize(64).build())
+ *         .build();
+ * }</pre>
+ *
+ * <p>Of the H dimensions, r consecutive ones are rotated, by default all; the others do not change.
+ *
+ * <h2>Inputs and output of its own forward</h2>
+ *
+ * <ul>
+ *   <li>{@code [x]}, unless the block has {@linkplain Builder#optXpos XPos}, or queries and keys together,
+ *       {@code [queries, keys]}: each (B, N, T, H), or with {@link Builder#optSequenceAxis} (B, T, N, H). B, T and the
+ *       data type are the same for both, N may differ.
+ *   <li>{@code [x, positions]} or {@code [queries, keys, positions]}: positions is (T) or (B, T), of any integer or
+ *       real type. A block with {@linkplain Builder#optAxes axes} also accepts (axes, B, T) and (axes, 1, T); (T) and
+ *       (B, T) are then the position on every axis.
+ * </ul>
+ *
+ * The output is x, or queries and keys, rotated: one array for each. Real positions, and all explicit positions of a
+ * block with {@link Builder#optAutoExtend}, are read, which waits for a GPU.
+ *
+ * @see <a href="https://arxiv.org/abs/2104.09864">RoFormer: Enhanced Transformer with Rotary Position Embedding</a>
+ * @see <a href="https://arxiv.org/abs/2212.10554">A Length-Extrapolatable Transformer</a>
+ */
+public final class RotaryEmbeddingBlock extends OptionsBlock implements RelativeEncoding {
+
+    record Options(
+            @Range(min = 1) int headSize,
+            @Default("0") int rotaryStart,
+            Integer rotarySize,
+            Double base,
+            @Default("INTERLEAVED") PairLayout layout,
+            @NotSaved(onlyIf = "None()") RotaryScaling scaling,
+            Frequencies frequencies,
+            RotaryAxes axes,
+            @Range(above = 0) Double xpos,
+            @Default("2") @Range(min = 1, max = 2) int sequenceAxis,
+            @NotSaved @Default("5000") @Range(min = 1) int maxSequenceLength,
+            @NotSaved Integer autoExtend) {
+
+        Options {
+            Check.between("rotaryStart", rotaryStart, 0, headSize);
+            int rest = headSize - rotaryStart;
+            Check.that(
+                    frequencies == null || (base == null && scaling == null),
+                    "frequencies were given together with base " + base + " and scaling " + scaling
+                            + ": expected one or the other; give the frequencies only");
+            if (frequencies == null) {
+                base = Objects.requireNonNullElse(base, 10_000.0);
+                scaling = Objects.requireNonNullElse(scaling, RotaryScaling.none());
+                rotarySize = Objects.requireNonNullElse(rotarySize, rest);
+            }
+            int size = frequencies == null ? rotarySize : 2 * frequencies.size();
+            rotarySize = Objects.requireNonNullElse(rotarySize, size);
+            Check.that(
+                    rotarySize >= 2 && rotarySize % 2 == 0 && rotarySize <= rest,
+                    "rotarySize " + rotarySize + " from rotaryStart " + rotaryStart + " with headSize " + headSize
+                            + ": expected an even number from 2 to the dimensions that are left, " + rest
+                            + "; set another rotary size, start or head size");
+            Check.that(
+                    rotarySize == size,
+                    "rotarySize " + rotarySize + " with " + (size / 2)
+                            + " frequencies: expected one frequency for each pair; give as many, or leave the rotary size out");
+            Check.that(
+                    axes == null || 2 * axes.axisOfPair().size() == rotarySize,
+                    () -> "axes " + axes + " with rotarySize " + size + ": expected one axis for each of " + size / 2
+                            + " pairs; give as many");
+            if (autoExtend != null) {
+                Check.between("autoExtend", autoExtend, maxSequenceLength, Positions.UNLIMITED);
+            }
+        }
+
+        /** One more than the largest position. */
+        int limit() {
+            return autoExtend == null ? maxSequenceLength : autoExtend;
+        }
+
+        /** The rows of queries or keys. */
+        Positions.Computed rows(boolean areKeys) {
+            RotaryTable rows = scaling == null
+                    ? new RotaryTable(frequencies, layout, 1)
+                    : new RotaryTable(scaling.frequencies(rotarySize, base), layout, scaling.attentionFactor());
+            RotaryTable scaled = xpos == null ? rows : rows.withXpos(areKeys ? -xpos : xpos);
+            return new Positions.Computed(scaled::write, rotarySize);
+        }
+
+        /** 1 if the column belongs to a pair of the axis, and 0 otherwise. */
+        double isOfAxis(int axis, int column) {
+            int pair = layout == PairLayout.INTERLEAVED ? column / 2 : column % (rotarySize / 2);
+            return axes.axisOfPair().get(pair) == axis ? 1 : 0;
+        }
+    }
+
+    private final Options options;
+    private final Rotation rotation;
+
+    /** The rows of queries, (positions, r). */
+    private final ConstantTable queryTable;
+
+    /** The rows of keys, which differ with XPos. */
+    private final ConstantTable keyTable;
+
+    /** 1 in the columns of the pairs of each axis, 0 in the others, (axes, r); null for one axis. */
+    private final ConstantTable columnsOfAxes;
+
+    private RotaryEmbeddingBlock(Options options) {
+        super(options);
+        this.options = options;
+        rotation = new Rotation(options.headSize, options.rotaryStart, options.rotarySize, options.layout);
+        queryTable = addTable(false);
+        keyTable = options.xpos == null ? queryTable : addTable(true);
+        RotaryAxes axes = options.axes;
+        columnsOfAxes = axes == null
+                ? null
+                : addTable(ConstantTable.ofPositions(
+                        new Shape(options.rotarySize),
+                        axes.axisCount(),
+                        axes.axisCount(),
+                        HostData.Rows.of(options.rotarySize, options::isOfAxis)));
+    }
+
+    private ConstantTable addTable(boolean areKeys) {
+        return addTable(ConstantTable.ofPositions(options.maxSequenceLength, options.limit(), options.rows(areKeys)));
+    }
+
+    /** {@return a new builder} */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * {@return the block that {@link #getArguments} describes}
+     *
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     */
+    public static RotaryEmbeddingBlock fromArguments(Map<?, ?> arguments) {
+        return builder().setAll(arguments).build();
+    }
+
+    /** {@return H, the size of a head} */
+    public int getHeadSize() {
+        return options.headSize;
+    }
+
+    /** {@return r, the number of dimensions of a head that are rotated} */
+    public int getRotarySize() {
+        return options.rotarySize;
+    }
+
+    /** {@return how the frequencies are changed for longer contexts} */
+    public RotaryScaling getScaling() {
+        return options.scaling == null ? RotaryScaling.none() : options.scaling;
+    }
+
+    /** {@return the axis of the position for each pair; null for one axis} */
+    public RotaryAxes getAxes() {
+        return options.axes;
+    }
+
+    @Override
+    public void requireFits(int headCount, int attentionHeadSize) {
+        Check.that(
+                options.headSize == attentionHeadSize,
+                () -> this + ": expected the attention's head size " + attentionHeadSize
+                        + ", its embedding size divided by its head count; use setHeadSize(" + attentionHeadSize + ")");
+    }
+
+    @Override
+    protected NDList compute(
+            ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
+        int count = rotatedCount(inputs.getShapes());
+        Check.that(
+                count == 2 || options.xpos == null,
+                () -> "one array to rotate was given to " + this
+                        + ": expected [queries, keys], which XPos scales differently; pass both");
+        NDList rotated = inputs.subNDList(0, count);
+        requireInputs(rotated);
+        // queries may have no heads where the keys have some
+        NDArray x = isEmpty(rotated.head()) ? rotated.get(count - 1) : rotated.head();
+        int axis = options.sequenceAxis;
+        NDArray input = count < inputs.size() ? inputs.get(count) : null;
+        Positions positions = Positions.of(x, axis, input, params, options.limit(), readsPositions(), true);
+        mistakes.checkPositions(positions.positions(), positions.length());
+        requireAxes(positions);
+        NDList results = new NDList();
+        try (Temporaries temporaries = new Temporaries()) {
+            NDArray rows = null;
+            for (NDArray array : rotated) {
+                if (isEmpty(array)) {
+                    results.add(array.duplicate());
+                } else {
+                    rows = rows == null || options.xpos != null
+                            ? rows(temporaries, array, axis, positions, !results.isEmpty())
+                            : rows;
+                    results.add(rotation.apply(array, rows));
+                }
+            }
+        }
+        return results;
+    }
+
+    /** Whether the largest of explicit positions must be known. */
+    private boolean readsPositions() {
+        return options.autoExtend != null;
+    }
+
+    private void requireAxes(Positions positions) {
+        Shape shape = positions.positions() == null
+                ? new Shape()
+                : positions.positions().getShape();
+        int axes = options.axes == null ? 0 : options.axes.axisCount();
+        Check.that(
+                shape.dimension() != 3 || (axes > 0 && shape.get(0) == axes),
+                () -> "positions of shape " + shape + ": expected "
+                        + (axes == 0 ? "(T) or (B, T)" : axes + " coordinates, one for each axis") + " of " + this
+                        + "; give as many, or build the block with other optAxes");
+    }
+
+    /**
+     * Returns the cosines and sines of tokens of x, in a shape that broadcasts over it.
+     *
+     * @param axis the axis of the sequence, 1 or 2
+     */
+    private NDArray rows(Temporaries temporaries, NDArray x, int axis, Positions positions, boolean areKeys) {
+        NDArray rows = positions.rows(temporaries, x, areKeys ? keyTable : queryTable);
+        NDArray joined = rows.getShape().dimension() < 4 ? rows : joined(temporaries, rows, x);
+        return Positions.broadcast(temporaries, joined, x, axis);
+    }
+
+    /** The columns of each pair from the rows of its axis: from (axes, 1 or B, n, r) to (1 or B, n, r). */
+    private NDArray joined(Temporaries temporaries, NDArray rows, NDArray x) {
+        int axes = options.axes.axisCount();
+        NDArray columns =
+                temporaries.add(columnsOfAxes.table(axes, x, x.getDataType()).reshape(axes, 1, 1, -1));
+        return temporaries.add(temporaries.add(rows.mul(columns)).sum(new int[] {0}));
+    }
+
+    private static boolean isEmpty(NDArray array) {
+        return array.getShape().size() == 0;
+    }
+
+    /** The number of arrays to rotate; positions may follow, which do not have four axes. */
+    private static int rotatedCount(Shape... shapes) {
+        int count = shapes.length;
+        if (count > 1 && shapes[count - 1].dimension() != 4) {
+            count--;
+        }
+        Check.that(
+                count == 1 || count == 2,
+                count + " arrays to rotate were given: expected [x] or [queries, keys], and positions or none; pass one"
+                        + " or two arrays (B, N, T, H)");
+        return count;
+    }
+
+    private void requireInputs(NDList inputs) {
+        NDArray first = inputs.get(0);
+        for (NDArray input : inputs) {
+            DataTypes.requireEmbedding(input, "input");
+            ScoreTermBlock.requireHeads(input.getShape(), "input", -1, options.headSize);
+            Check.that(
+                    input.getShape().get(0) == first.getShape().get(0)
+                            && input.getShape().get(options.sequenceAxis)
+                                    == first.getShape().get(options.sequenceAxis)
+                            && input.getDataType() == first.getDataType()
+                            && input.getDevice().equals(first.getDevice()),
+                    () -> "queries " + first.getShape() + " " + first.getDataType() + " on " + first.getDevice()
+                            + " and keys " + input.getShape() + " " + input.getDataType() + " on " + input.getDevice()
+                            + ": expected the same batch size, sequence length, data type and device; rotate them one by one"
+                            + " if their positions differ");
+        }
+    }
+
+    @Override
+    public Set<Term> terms() {
+        return Set.of();
+    }
+
+    @Override
+    public NDArray encodeQueries(AttentionCall call, NDArray queries) {
+        return rotate(queries, call.queries(), false);
+    }
+
+    @Override
+    public NDArray encodeKeys(AttentionCall call, NDArray keys) {
+        return rotate(keys, call.keys(), true);
+    }
+
+    private NDArray rotate(NDArray x, Positions tokens, boolean areKeys) {
+        requireAxes(tokens);
+        Positions positions = tokens.below(options.limit(), readsPositions());
+        try (Temporaries temporaries = new Temporaries()) {
+            return rotation.apply(x, rows(temporaries, x, 2, positions, areKeys));
+        }
+    }
+
+    @Override
+    public Shape[] getOutputShapes(Shape[] inputShapes) {
+        Shape[] shapes = Arrays.copyOf(inputShapes, rotatedCount(inputShapes));
+        for (Shape shape : shapes) {
+            ScoreTermBlock.requireHeads(shape, "input", -1, options.headSize);
+        }
+        return shapes;
+    }
+
+    @Override
+    protected void requireShapes(Shape... inputShapes) {
+        for (Shape shape : getOutputShapes(inputShapes)) {
+            // an attention gives (B, N, T, H) also where the block's own forward has another order
+            if (options.sequenceAxis == 2) {
+                Positions.requireLength(Math.max(0, shape.get(2)), 0, options.limit());
+            }
+        }
+    }
+
+    /** Builds a {@link RotaryEmbeddingBlock}. */
+    public static final class Builder extends BlockBuilder<RotaryEmbeddingBlock, Builder> {
+
+        private Builder() {
+            super(Options.class, RotaryEmbeddingBlock::new);
+        }
+
+        /** Sets H, the size of a head, at least 2: the attention's embedding size divided by its head count. */
+        public Builder setHeadSize(int headSize) {
+            return set("headSize", headSize);
+        }
+
+        /**
+         * Sets the first dimension that is rotated, from 0 (default: 0); DeepSeek rotates the last 64 of 192
+         * dimensions, from 128.
+         */
+        public Builder optRotaryStart(int rotaryStart) {
+            return set("rotaryStart", rotaryStart);
+        }
+
+        /**
+         * Sets r, the number of dimensions that are rotated, from {@link #optRotaryStart} on: even, at least 2
+         * (default: up to the last). The frequencies depend on r: GPT-J rotates 64 of 256, GPT-NeoX and Pythia a
+         * quarter.
+         */
+        public Builder optRotarySize(int rotarySize) {
+            return set("rotarySize", rotarySize);
+        }
+
+        /**
+         * Sets the base of the frequencies base<sup>-2k/r</sup>, positive (default: 10,000, as in RoFormer); Llama 3
+         * uses 500,000.
+         */
+        public Builder optBase(double base) {
+            return set("base", base);
+        }
+
+        /**
+         * Sets the r / 2 frequencies, not together with {@link #optBase} or {@link #optScaling}; a pair with frequency
+         * 0 is not rotated.
+         */
+        public Builder optFrequencies(Frequencies frequencies) {
+            return set("frequencies", frequencies);
+        }
+
+        /**
+         * Sets where the two dimensions of a pair are (default: {@link PairLayout#INTERLEAVED}, as in RoFormer and
+         * GPT-J). Weights that were trained with {@link PairLayout#CONCATENATED}, such as Hugging Face's Llama, Mistral
+         * and Qwen, need that layout; with the other one they give wrong outputs, not errors.
+         */
+        public Builder optLayout(PairLayout layout) {
+            return set("layout", layout);
+        }
+
+        /**
+         * Sets how the frequencies are changed for longer contexts (default: {@link RotaryScaling#none}). A model file
+         * that was saved without a scaling may be loaded with any, which is how a context is extended. One that was
+         * saved with a scaling needs the same.
+         */
+        public Builder optScaling(RotaryScaling scaling) {
+            return set("scaling", scaling);
+        }
+
+        /**
+         * Sets the axis of each of the r / 2 pairs, for positions with several coordinates (default: one axis);
+         * {@link RotaryPresets} has those of published models.
+         */
+        public Builder optAxes(RotaryAxes axes) {
+            return set("axes", axes);
+        }
+
+        /**
+         * Scales queries and keys by XPos: Sun et al., <em>A Length-Extrapolatable Transformer</em> (2022) (default:
+         * not). At position p, pair k of a query is also multiplied by ζ<sub>k</sub><sup>p / scaleBase</sup> and that
+         * of a key by its inverse, with ζ<sub>k</sub> = (2k / r + 0.4) / 1.4, so that scores decrease with the distance
+         * of keys before the query. Use it in a causal attention, since scores grow with the distance of keys after the
+         * query.
+         *
+         * <p>Only distances matter, so positions are not centered as in the published code. The factors of late
+         * positions exceed the data type: with the scale base 512, positions up to 3966 fit FLOAT16 and up to 35,694
+         * FLOAT32; a longer {@link #optMaxSequenceLength} throws {@link IllegalArgumentException} when the table is
+         * created. See {@link RotaryTable#withXpos}.
+         *
+         * @param scaleBase in positions, positive; 512 in the paper
+         */
+        public Builder optXpos(double scaleBase) {
+            return set("xpos", scaleBase);
+        }
+
+        /**
+         * Sets the axis of T in the arrays of the block's own forward: 2 for (B, N, T, H), the default, or 1 for (B, T,
+         * N, H). An attention always gives (B, N, T, H).
+         */
+        public Builder optSequenceAxis(int sequenceAxis) {
+            return set("sequenceAxis", sequenceAxis);
+        }
+
+        /** Sets the maximum sequence length, at least 1 (default: 5000). */
+        public Builder optMaxSequenceLength(int maxSequenceLength) {
+            return set("maxSequenceLength", maxSequenceLength);
+        }
+
+        /**
+         * Lets a longer sequence extend the table, up to a limit, instead of being rejected (default: not). See
+         * {@link io.github.djlpositional.PositionalEncodingBlock.Builder#optAutoExtend}.
+         */
+        public Builder optAutoExtend(int limit) {
+            return set("autoExtend", limit);
+        }
+    }
+}

@@ -1,0 +1,265 @@
+package io.github.djlpositional.relative;
+
+import io.github.djlpositional.math.Frequencies;
+import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.math.RotaryAxes;
+import io.github.djlpositional.options.Check;
+import java.util.stream.IntStream;
+
+/**
+ * Rotary embeddings of published models whose positions have several coordinates, and those coordinates.
+ *
+ * <p>Each preset returns a builder of a {@link RotaryEmbeddingBlock}, whose other options are still free. Positions are
+ * (axes, B, T), or (axes, 1, T) for all sequences; {@code manager.create(positions).expandDims(1)} makes them from an
+ * array of this class, of which each row is an axis. All presets of images have the axes row, column, in this order. A
+ * token with the coordinates 0 is not rotated. All methods throw {@link IllegalArgumentException} for sizes that are
+ * not positive or not as documented.
+ *
+ * <pre>{@code
+ * RotaryEmbeddingBlock rotary = RotaryPresets.dinov3(64).build();
+ * NDArray positions = manager.create(RotaryPresets.dinov3Positions(5, 14, 14)).expandDims(1);
+ * NDList rotated = rotary.forward(parameterStore, new NDList(queries, keys, positions), false);
+ * }</pre>
+ */
+public final class RotaryPresets {
+
+    /** More than the patches of any image or video. */
+    private static final int MAX_CELLS = 1 << 24;
+
+    private RotaryPresets() {}
+
+    /**
+     * {@return the M-RoPE of Qwen2-VL: Wang et al., <em>Qwen2-VL</em> (2024), section 2.1, and the layout of Hugging
+     * Face's weights} The axes are time, row and column; text has the same position on all three.
+     *
+     * @param headSize H, 128 in Qwen2-VL
+     * @param base 1,000,000 in Qwen2-VL
+     * @param sections the pairs of each axis; 16, 24, 24 in Qwen2-VL
+     * @throws IllegalArgumentException if a section is empty
+     * @see <a href="https://arxiv.org/abs/2409.12191">Qwen2-VL: Enhancing Vision-Language Model's Perception of the
+     *     World at Any Resolution</a>
+     */
+    public static RotaryEmbeddingBlock.Builder qwen2Vl(int headSize, double base, int... sections) {
+        return halves(headSize).optBase(base).optAxes(RotaryAxes.sections(sections));
+    }
+
+    /**
+     * {@return the interleaved M-RoPE of Qwen3-VL (Alibaba, 2025; {@code apply_interleaved_mrope} of the published
+     * code), and the layout of Hugging Face's weights} The axes are time, row and column; text has the same position on
+     * all three.
+     *
+     * @param headSize H, 128 in Qwen3-VL
+     * @param base 5,000,000 in Qwen3-VL
+     * @param sections the pairs of each axis; 24, 20, 20 in Qwen3-VL
+     * @throws IllegalArgumentException if the sections are not those of H / 2 pairs
+     * @see <a href="https://arxiv.org/abs/2511.21631">Qwen3-VL Technical Report</a>
+     */
+    public static RotaryEmbeddingBlock.Builder qwen3Vl(int headSize, double base, int... sections) {
+        return halves(headSize).optBase(base).optAxes(RotaryAxes.interleaved(headSize / 2, sections));
+    }
+
+    /**
+     * {@return the rotary embedding of FLUX.1 (Black Forest Labs, 2024; {@code EmbedND} of the published code): heads
+     * of 128 with 16 dimensions for the first axis and 56 each for rows and columns, every axis with its own
+     * 10,000<sup>-2i/size</sup>} Text has the position 0 on all axes, an image 0 on the first: {@link #positions}(1,
+     * rows, columns).
+     */
+    public static RotaryEmbeddingBlock.Builder flux() {
+        return sideBySide(16, 56, 56);
+    }
+
+    /**
+     * {@return the rotary embedding of CogVideoX: Yang et al., <em>CogVideoX</em> (2024), section 2.2, and
+     * {@code get_3d_rotary_pos_embed} of Hugging Face diffusers} A quarter of the dimensions is for time, and three
+     * eighths each for rows and columns, every axis with its own 10,000<sup>-2i/size</sup>. Only the tokens of the
+     * video are rotated: their coordinates are {@link #positions}(frames, rows, columns), and those of text are 0.
+     *
+     * @param headSize H, a multiple of 16; 64 in CogVideoX
+     * @see <a href="https://arxiv.org/abs/2408.06072">CogVideoX: Text-to-Video Diffusion Models with An Expert
+     *     Transformer</a>
+     */
+    public static RotaryEmbeddingBlock.Builder cogVideoX(int headSize) {
+        requireMultiple(headSize, 16);
+        return sideBySide(headSize / 4, headSize / 8 * 3, headSize / 8 * 3);
+    }
+
+    /**
+     * {@return the rotary embedding of Pixtral's vision tower: Agrawal et al., <em>Pixtral 12B</em> (2024), section
+     * 2.2, and {@code PixtralRotaryEmbedding} of Hugging Face transformers} Of the frequencies 10,000<sup>-2i/H</sup>,
+     * those of even i are for rows and the others for columns; all pairs of rows come first. The coordinates are
+     * {@link #positions}(rows, columns). Mistral's own weights have {@link PairLayout#INTERLEAVED}.
+     *
+     * @param headSize H, a multiple of 4; 64 in Pixtral
+     * @see <a href="https://arxiv.org/abs/2410.07073">Pixtral 12B</a>
+     */
+    public static RotaryEmbeddingBlock.Builder pixtral(int headSize) {
+        Frequencies even = quarter(headSize, 10_000);
+        Frequencies odd = even.scaledBy(StrictMath.pow(10_000, -2.0 / headSize));
+        return rowsThenColumns(headSize, even, odd).optLayout(PairLayout.CONCATENATED);
+    }
+
+    /**
+     * {@return the rotary embedding of the vision towers of Qwen2-VL and Qwen2.5-VL
+     * ({@code Qwen2_5_VisionRotaryEmbedding} of Hugging Face transformers): half of the pairs for rows, then half for
+     * columns, each with 10,000<sup>-2i/(H/2)</sup>} The coordinates are {@link #positions}(rows, columns), in the
+     * order of the model's patches, which are grouped by the cells that are merged later.
+     *
+     * @param headSize H, a multiple of 4; 80 in Qwen2-VL
+     * @see <a href="https://arxiv.org/abs/2409.12191">Qwen2-VL: Enhancing Vision-Language Model's Perception of the
+     *     World at Any Resolution</a>
+     */
+    public static RotaryEmbeddingBlock.Builder qwenVision(int headSize) {
+        return eva(headSize).optLayout(PairLayout.CONCATENATED);
+    }
+
+    /**
+     * {@return the rotary embedding of EVA-02: Fang et al., <em>EVA-02</em> (2023), and
+     * {@code VisionRotaryEmbeddingFast} of the published code: half of the pairs for rows, then half for columns, each
+     * with 10,000<sup>-2i/(H/2)</sup>} The coordinates are scaled to the grid of the pretraining:
+     * {@link #evaPositions}.
+     *
+     * @param headSize H, a multiple of 4; 64 in EVA-02
+     * @see <a href="https://arxiv.org/abs/2303.11331">EVA-02: A Visual Representation for Neon Genesis</a>
+     */
+    public static RotaryEmbeddingBlock.Builder eva(int headSize) {
+        Frequencies frequencies = quarter(headSize, 10_000);
+        return rowsThenColumns(headSize, frequencies, frequencies);
+    }
+
+    /**
+     * {@return the rotary embedding of DINOv3: Siméoni et al., <em>DINOv3</em> (2025), section 3.2, and
+     * {@code RopePositionEmbedding} of the published code: half of the pairs for rows, then half for columns, each with
+     * 2π · 100<sup>-2i/(H/2)</sup>} The coordinates are the centers of the patches, from -1 to 1:
+     * {@link #dinov3Positions}.
+     *
+     * @param headSize H, a multiple of 4; 64 in DINOv3
+     * @see <a href="https://arxiv.org/abs/2508.10104">DINOv3</a>
+     */
+    public static RotaryEmbeddingBlock.Builder dinov3(int headSize) {
+        Frequencies frequencies = quarter(headSize, 100).scaledBy(2 * Math.PI);
+        return rowsThenColumns(headSize, frequencies, frequencies).optLayout(PairLayout.CONCATENATED);
+    }
+
+    /**
+     * {@return the rotary embedding of Llama 4's vision tower (Meta, 2025; {@code Llama4VisionRotaryEmbedding} of
+     * Hugging Face transformers): half of the pairs for columns, then half for rows, each with
+     * 10,000<sup>-2i/(H/2)</sup>} The coordinates are counted from 1, and the class token comes last:
+     * {@link #llama4VisionPositions}.
+     *
+     * @param headSize H, a multiple of 4; 88 in Llama 4
+     */
+    public static RotaryEmbeddingBlock.Builder llama4Vision(int headSize) {
+        return eva(headSize)
+                .optAxes(RotaryAxes.of(IntStream.range(0, headSize / 2)
+                        .map(pair -> pair < headSize / 4 ? 1 : 0)
+                        .toArray()));
+    }
+
+    /**
+     * {@return the indices of the cells of a grid, row-major: an array (axes, cells) of integers from 0}
+     *
+     * @param sizes the number of cells on each axis, for example rows and columns
+     * @throws IllegalArgumentException if a size is not positive, or there are more than 16,777,216 cells
+     */
+    public static double[][] positions(int... sizes) {
+        return positions(0, 0, (size, index) -> index, sizes);
+    }
+
+    /**
+     * {@return the coordinates of EVA-02's tokens, (2, leading + rows · columns): index · pretrained / size}
+     *
+     * @param leading the number of tokens before the patches, which are not rotated: 1, the class token
+     * @param pretrained the number of rows and columns of the pretraining; 16 in EVA-02
+     * @param rows the number of rows of patches
+     * @param columns the number of columns of patches
+     */
+    public static double[][] evaPositions(int leading, int pretrained, int rows, int columns) {
+        Check.positive("pretrained", pretrained);
+        return positions(leading, 0, (size, index) -> (double) index * pretrained / size, rows, columns);
+    }
+
+    /**
+     * {@return the coordinates of DINOv3's tokens, (2, leading + rows · columns): 2 · (index + 0.5) / size - 1}
+     *
+     * @param leading the number of tokens before the patches, which are not rotated: 5, the class token and 4 registers
+     * @param rows the number of rows of patches
+     * @param columns the number of columns of patches
+     */
+    public static double[][] dinov3Positions(int leading, int rows, int columns) {
+        return positions(leading, 0, (size, index) -> 2 * (index + 0.5) / size - 1, rows, columns);
+    }
+
+    /**
+     * {@return the coordinates of the tokens of Llama 4's vision tower, (2, rows · columns + 1): index + 1, and 0 for
+     * the class token, which is not rotated}
+     *
+     * @param rows the number of rows of patches
+     * @param columns the number of columns of patches
+     */
+    public static double[][] llama4VisionPositions(int rows, int columns) {
+        return positions(0, 1, (size, index) -> index + 1, rows, columns);
+    }
+
+    /** The coordinate of a cell of an axis. */
+    @FunctionalInterface
+    private interface Coordinate {
+        double of(int size, int index);
+    }
+
+    /** The coordinates of the cells of a grid, between tokens with the coordinates 0. */
+    private static double[][] positions(int leading, int trailing, Coordinate coordinate, int... sizes) {
+        Check.between("leading", leading, 0, MAX_CELLS);
+        long cellCount = 1;
+        for (int size : sizes) {
+            Check.positive("grid size", size);
+            cellCount *= size;
+            Check.between("cell count", cellCount, 1, MAX_CELLS);
+        }
+        int cells = (int) cellCount;
+        double[][] positions = new double[sizes.length][leading + cells + trailing];
+        int after = cells;
+        for (int axis = 0; axis < sizes.length; axis++) {
+            after /= sizes[axis];
+            for (int cell = 0; cell < cells; cell++) {
+                positions[axis][leading + cell] = coordinate.of(sizes[axis], cell / after % sizes[axis]);
+            }
+        }
+        return positions;
+    }
+
+    private static RotaryEmbeddingBlock.Builder halves(int headSize) {
+        return RotaryEmbeddingBlock.builder().setHeadSize(headSize).optLayout(PairLayout.CONCATENATED);
+    }
+
+    /** Axes one after another, each with the frequencies of its size. */
+    private static RotaryEmbeddingBlock.Builder sideBySide(int... sizes) {
+        return RotaryEmbeddingBlock.builder()
+                .setHeadSize(IntStream.of(sizes).sum())
+                .optFrequencies(Frequencies.joined(IntStream.of(sizes)
+                        .mapToObj(size -> Frequencies.geometric(size / 2, 10_000, size / 2.0))
+                        .toArray(Frequencies[]::new)))
+                .optAxes(RotaryAxes.sections(
+                        IntStream.of(sizes).map(size -> size / 2).toArray()));
+    }
+
+    /** base^(-2i / (H/2)) for a quarter of a head's dimensions. */
+    private static Frequencies quarter(int headSize, double base) {
+        requireMultiple(headSize, 4);
+        return Frequencies.geometric(headSize / 4, base, headSize / 4.0);
+    }
+
+    private static RotaryEmbeddingBlock.Builder rowsThenColumns(
+            int headSize, Frequencies ofRows, Frequencies ofColumns) {
+        return RotaryEmbeddingBlock.builder()
+                .setHeadSize(headSize)
+                .optFrequencies(Frequencies.joined(ofRows, ofColumns))
+                .optAxes(RotaryAxes.sections(headSize / 4, headSize / 4));
+    }
+
+    private static void requireMultiple(int headSize, int of) {
+        Check.that(
+                headSize > 0 && headSize % of == 0,
+                () -> "headSize " + headSize + ": expected a positive multiple of " + of
+                        + "; set it to the model's head size");
+    }
+}

@@ -1,0 +1,86 @@
+package io.github.djlpositional.relative;
+
+import ai.djl.ndarray.NDArray;
+import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.Range;
+import java.util.Map;
+import java.util.Objects;
+import java.util.stream.IntStream;
+
+/**
+ * Sandwich: the dot product of the sinusoids of the query's and the key's position, which depends on their distance
+ * only, divided by a number for each head. After Chi, Fan, Rudnicky and Ramadge, <em>Dissecting Transformer Length
+ * Extrapolation via the Lens of Receptive Field Analysis</em> (2023), section 5 and appendix. For the query's position
+ * i and the key's position j, the bias of head h = 1 … N is
+ *
+ * <pre>
+ * N / (8h) · Σₖ cos((i - j) · θₖ)      with the frequencies θ of the sinusoids
+ * </pre>
+ *
+ * <p>There are no parameters.
+ *
+ * @see <a href="https://arxiv.org/abs/2212.10356">Dissecting Transformer Length Extrapolation via the Lens of Receptive
+ *     Field Analysis</a>
+ */
+public final class SandwichBiasBlock extends RelativeBiasBlock {
+
+    record Options(@Range(min = 1) int headCount, SinusoidalEncoding encoding) {
+        Options {
+            encoding = Objects.requireNonNullElseGet(encoding, () -> SinusoidalEncoding.vaswani(128));
+            int size = encoding.getEmbeddingSize();
+            Check.that(size % 2 == 0, () -> "sinusoids of size " + size + ": expected an even size; use " + (size + 1));
+        }
+    }
+
+    private final ConstantTable biases;
+
+    private SandwichBiasBlock(Options options) {
+        super(options, options.headCount);
+        int heads = options.headCount;
+        biases = addNumbers(heads, distance -> {
+            double similarity = options.encoding.similarity(distance);
+            return IntStream.rangeClosed(1, heads)
+                    .mapToDouble(head -> similarity * heads / (8.0 * head))
+                    .toArray();
+        });
+    }
+
+    /** {@return a new builder} */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * {@return the block that {@link #getArguments} describes}
+     *
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     */
+    public static SandwichBiasBlock fromArguments(Map<?, ?> arguments) {
+        return builder().setAll(arguments).build();
+    }
+
+    @Override
+    NDArray biases(AttentionCall call, Distances distances) {
+        return distances.biases(biases);
+    }
+
+    /** Builds a {@link SandwichBiasBlock}. */
+    public static final class Builder extends HeadsBuilder<SandwichBiasBlock, Builder> {
+
+        private Builder() {
+            super(Options.class, SandwichBiasBlock::new);
+        }
+
+        /**
+         * Sets the sinusoids, of an even size (default: those of the original transformer, of size 128, as in the
+         * paper).
+         */
+        public Builder optEncoding(SinusoidalEncoding encoding) {
+            return set("encoding", encoding);
+        }
+    }
+}

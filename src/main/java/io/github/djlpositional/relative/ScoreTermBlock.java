@@ -1,0 +1,295 @@
+package io.github.djlpositional.relative;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.NDScope;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
+import ai.djl.nn.core.Linear;
+import ai.djl.training.ParameterStore;
+import ai.djl.training.initializer.Initializer;
+import ai.djl.training.initializer.UniformInitializer;
+import ai.djl.util.PairList;
+import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.OptionsBlock;
+import io.github.djlpositional.internal.Positions;
+import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.options.BlockBuilder;
+import io.github.djlpositional.options.Check;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.function.IntFunction;
+import java.util.function.IntToDoubleFunction;
+
+/** A relative encoding that adds a term to the scores. A forward of its own returns the term. */
+abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
+
+    /** The initial number of distances in each direction of a table. */
+    private static final int FIRST_DISTANCES = 512;
+
+    private final int headCount;
+    private final int headSize;
+
+    /**
+     * Creates a block for heads of a number and a size.
+     *
+     * @param headCount N, or -1 for any
+     * @param headSize H, or -1 for a bias: a term that does not depend on the content of the queries
+     */
+    ScoreTermBlock(Record options, int headCount, int headSize) {
+        super(options);
+        this.headCount = headCount;
+        this.headSize = headSize;
+    }
+
+    @Override
+    public final void requireFits(int attentionHeads, int attentionHeadSize) {
+        String heads = "setHeadCount(" + attentionHeads + ")";
+        String remedy = headSize == -1
+                ? heads
+                : headCount == -1
+                        ? "setHeadSize(" + attentionHeadSize + ")"
+                        : heads + " and setEmbeddingSize(" + attentionHeads * attentionHeadSize + ")";
+        Check.that(
+                !differs(attentionHeads, headCount) && !differs(attentionHeadSize, headSize),
+                () -> this + " does not fit an attention with heads " + attentionHeads + " of size " + attentionHeadSize
+                        + ": expected the same sizes; build it with " + remedy);
+    }
+
+    @Override
+    public Set<Term> terms() {
+        return Set.of(Term.SCORE);
+    }
+
+    @Override
+    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
+        return Temporaries.result(() -> term(call, queries, keys));
+    }
+
+    /**
+     * Computes the term: a new array on the manager of the queries, in their data type. Other arrays that it creates
+     * are closed.
+     */
+    abstract NDArray term(AttentionCall call, NDArray queries, NDArray keys);
+
+    private void requireQueries(Shape queries) {
+        if (headSize == -1) {
+            requireSequence("queries", queries);
+        } else {
+            requireHeads(queries, "queries", headCount, headSize);
+        }
+    }
+
+    /** Returns the shape of the term for T queries and F keys. */
+    private Shape outputShape(Shape queries, long length, long keyLength) {
+        return headSize == -1
+                ? new Shape(1, headCount, length, keyLength)
+                : new Shape(queries.get(0), queries.get(1), length, keyLength);
+    }
+
+    @Override
+    protected final NDList compute(
+            ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
+        Shape[] shapes = inputs.getShapes();
+        requireShapes(shapes);
+        NDArray queries = inputs.head();
+        DataTypes.requireEmbedding(queries, "queries");
+        long length = lengthOf(shapes[0]);
+        NDArray positions = Positions.given(null, params);
+        int start = positions == null ? Positions.start(params, Positions.UNLIMITED) : 0;
+        long keys = shapes.length == 1 ? start + length : lengthOf(shapes[1]);
+        Check.that(
+                length > 0 && keys > 0,
+                () -> length + " queries and " + keys
+                        + " keys: expected 1 or more of both; skip the call if there are none");
+        Shape output = outputShape(shapes[0], length, keys);
+        if (output.size() == 0) {
+            // an empty batch: MXNet cannot slice an empty array
+            return new NDList(queries.getManager().create(output, queries.getDataType(), queries.getDevice()));
+        }
+        for (Parameter parameter : getDirectParameters().values()) {
+            DataTypes.requireSame(
+                    queries,
+                    DataTypes.value(this, parameter, parameterStore, queries, training),
+                    "encoding's parameters");
+        }
+        try (Temporaries temporaries = new Temporaries()) {
+            int axis = shapes[0].dimension() - 2;
+            Positions span = Positions.ofTokens(temporaries, queries, axis, positions, start, true);
+            mistakes.checkPositions(positions, span.length());
+            boolean isSelf = positions != null && shapes.length == 1;
+            AttentionCall call = new AttentionCall(
+                    parameterStore, training, span, isSelf ? span : Positions.of(0, Math.toIntExact(keys)), false, 1);
+            NDArray encoded = encodeKeys(call, inputs.get(inputs.size() - 1));
+            return new NDList(Temporaries.result(() -> term(call, queries, encoded)));
+        }
+    }
+
+    @Override
+    public final Shape[] getOutputShapes(Shape[] inputShapes) {
+        requireShapes(inputShapes);
+        Shape keys = inputShapes[inputShapes.length - 1];
+        return new Shape[] {outputShape(inputShapes[0], lengthOf(inputShapes[0]), lengthOf(keys))};
+    }
+
+    @Override
+    protected final void requireShapes(Shape... inputShapes) {
+        Check.that(
+                inputShapes.length == 1 || inputShapes.length == 2,
+                () -> inputShapes.length
+                        + " inputs were given: expected [queries] or [queries, keys]; pass one or two arrays");
+        requireQueries(inputShapes[0]);
+        if (inputShapes.length == 2) {
+            requireSequence("keys", inputShapes[1]);
+        }
+    }
+
+    /** Checks that a shape is (…, T, D). */
+    static void requireSequence(String what, Shape shape) {
+        Check.that(
+                shape.dimension() >= 2,
+                () -> what + " of shape " + shape
+                        + ": expected (…, length, D), rank 2 or more; add the missing dimensions with expandDims");
+    }
+
+    /**
+     * Checks that a shape is (B, N, T, H) with the given sizes; -1 stands for any size, and for one that is not known
+     * yet.
+     */
+    static void requireHeads(Shape shape, String what, long heads, long headSize) {
+        if (shape.dimension() != 4 || differs(shape.get(1), heads) || differs(shape.get(3), headSize)) {
+            throw new IllegalArgumentException(what + " of shape " + shape + ": expected (B, "
+                    + (heads < 0 ? "N" : heads) + ", T, " + (headSize < 0 ? "H" : headSize)
+                    + "); split the embeddings into heads first, as MultiHeadAttentionBlock does");
+        }
+    }
+
+    private static boolean differs(long size, long expected) {
+        return size != -1 && expected != -1 && size != expected;
+    }
+
+    private static long lengthOf(Shape shape) {
+        return shape.get(shape.dimension() - 2);
+    }
+
+    /**
+     * A fully connected layer, with the initial values of PyTorch's {@code nn.Linear}.
+     *
+     * @param weight (outputs, inputs)
+     * @param bias (outputs); null for none
+     */
+    record Layer(Parameter weight, Parameter bias) {}
+
+    final Layer addLayer(String weight, String bias, int inputs, int outputs) {
+        Initializer initializer = new UniformInitializer((float) (1 / Math.sqrt(inputs)));
+        return new Layer(
+                addParameter(weight, new Shape(outputs, inputs), initializer),
+                bias == null ? null : addParameter(bias, new Shape(outputs), initializer));
+    }
+
+    /**
+     * Adds a table by distance, which grows with the longest sequence.
+     *
+     * @param row the shape of a row
+     * @param rows computes the rows of consecutive distances
+     */
+    final ConstantTable addTable(Shape row, HostData.Rows rows) {
+        return addTable(ConstantTable.ofDistances(row, FIRST_DISTANCES, Positions.UNLIMITED, rows));
+    }
+
+    /** Adds a table of a number for each distance, with rows (1). */
+    final ConstantTable addNumbers(IntToDoubleFunction number) {
+        return addNumbers(1, distance -> new double[] {number.applyAsDouble(distance)});
+    }
+
+    /** Adds a table of as many numbers for each distance. */
+    final ConstantTable addNumbers(int width, IntFunction<double[]> numbers) {
+        return addTable(new Shape(width), (first, count, format, out) -> {
+            for (int row = 0; row < count; row++) {
+                double[] values = numbers.apply(first + row);
+                for (int i = 0; i < width; i++) {
+                    format.put(out, row * width + i, values[i]);
+                }
+            }
+        });
+    }
+
+    /** Adds the scale and the offset of a normalization. */
+    final Layer addNorm(String scale, String offset, int size) {
+        return new Layer(
+                addParameter(scale, new Shape(size), Initializer.ONES),
+                addParameter(offset, new Shape(size), Initializer.ZEROS));
+    }
+
+    final NDArray linear(Layer layer, AttentionCall call, NDArray input) {
+        NDArray bias = layer.bias == null ? null : value(layer.bias, call, input);
+        return Linear.linear(input, value(layer.weight, call, input), bias).singletonOrThrow();
+    }
+
+    /** Returns the value of a parameter on the device of an input, in the data type of the input. */
+    final NDArray value(Parameter parameter, AttentionCall call, NDArray input) {
+        NDArray value = DataTypes.value(this, parameter, call.parameterStore(), input, call.training());
+        // the store may have created it just now, and keeps it
+        NDScope.unregister(value);
+        if (input.getDataType() == DataType.FLOAT32 && value.getDataType() == DataType.FLOAT16) {
+            // an attention computes its scores in FLOAT32
+            return Arithmetic.toType(value, DataType.FLOAT32);
+        }
+        DataTypes.requireSame(input, value, "encoding's parameters");
+        return value;
+    }
+
+    /**
+     * {@return the products of each query and the vector of its relation to each key, (B, N, T, F)}
+     *
+     * @param products the products of each query and all vectors, (B, N, T, R)
+     * @param vectors the number of the vector for each query and key, (1 or B, T, F), INT32
+     */
+    static NDArray selected(NDArray products, NDArray vectors) {
+        NDManager manager = products.getManager();
+        Shape shape = products.getShape();
+        if (Arithmetic.isPyTorch(products)) {
+            NDArray numbers = Arithmetic.toType(vectors, DataType.INT64).expandDims(1);
+            return products.gather(
+                    numbers.broadcast(Shape.update(shape, 3, vectors.getShape().get(2))), 3);
+        }
+        // MXNet has no such operation
+        int queries = Math.toIntExact(shape.get(0) * shape.get(2));
+        NDArray table = products.transpose(0, 2, 3, 1).reshape(-1, shape.get(1));
+        NDArray number = manager.arange(0, queries, 1, DataType.INT32, products.getDevice());
+        NDArray first = Arithmetic.multiply(number, Math.toIntExact(shape.get(3)));
+        NDArray indices = first.reshape(shape.get(0), shape.get(2), 1).add(vectors);
+        return Indices.lookUp(indices, table, manager).transpose(0, 3, 1, 2);
+    }
+
+    /** Returns an array multiplied by the scale of the scores. */
+    static NDArray scaled(AttentionCall call, NDArray array) {
+        return call.scale() == 1 ? array : Arithmetic.multiply(array, call.scale());
+    }
+
+    /**
+     * The options of a term for heads of a number.
+     *
+     * @param <T> the block
+     * @param <B> the builder
+     */
+    abstract static class HeadsBuilder<T, B extends HeadsBuilder<T, B>> extends BlockBuilder<T, B> {
+
+        <R extends Record> HeadsBuilder(Class<R> options, Function<R, T> create) {
+            super(options, create);
+        }
+
+        /** Sets N, the number of heads, at least 1. */
+        public B setHeadCount(int headCount) {
+            return set("headCount", headCount);
+        }
+    }
+}

@@ -1,0 +1,244 @@
+package io.github.djlpositional.relative;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
+import ai.djl.training.initializer.NormalInitializer;
+import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.DistanceBias;
+import io.github.djlpositional.attention.RelativeShift;
+import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.Positions;
+import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.options.BlockBuilder;
+import io.github.djlpositional.options.Default;
+import io.github.djlpositional.options.Range;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.LongStream;
+
+/**
+ * Learned vectors for relative positions, added to the keys and to the values, after Shaw, Uszkoreit and Vaswani,
+ * <em>Self-Attention with Relative Position Representations</em> (2018). Positions farther apart than a clipping
+ * distance k share the vectors of k. All heads share the vectors. They are the parameters {@code keys} and
+ * {@code values}, (2k + 1, H), of which the first row is for keys that are k or more before the query.
+ *
+ * <p>With a<sup>K</sup> and a<sup>V</sup> the vectors and c(d) = max(-k, min(k, d)), a score is q<sub>i</sub> ·
+ * (k<sub>j</sub> + a<sup>K</sup><sub>c(j - i)</sub>) (equation 4 of the paper), and a result is Σ<sub>j</sub>
+ * p<sub>ij</sub> · (v<sub>j</sub> + a<sup>V</sup><sub>c(j - i)</sub>) (equation 3). Queries are multiplied by the 2k +
+ * 1 vectors, not by one vector for each pair of positions, and weights are summed by relative position before they are
+ * multiplied by vectors. No array of the shape (T, F, H) is created.
+ *
+ * <p>The output of a forward of its own is the term of the keys, q<sub>i</sub> · a<sup>K</sup><sub>c(j - i)</sub>.
+ *
+ * @see <a href="https://arxiv.org/abs/1803.02155">Self-Attention with Relative Position Representations</a>
+ */
+public final class ShawRelativePositionBlock extends ScoreTermBlock {
+
+    record Options(
+            @Range(min = 1) int headSize,
+
+            @Default("16") @Range(min = 1, max = Positions.UNLIMITED)
+            int maxDistance,
+
+            @Default("true") boolean values) {}
+
+    private final Options options;
+    private final Parameter keyVectors;
+
+    /** Null if only the keys have vectors. */
+    private final Parameter valueVectors;
+
+    private ShawRelativePositionBlock(Options options) {
+        super(options, -1, options.headSize);
+        this.options = options;
+        keyVectors = addVectors("keys");
+        valueVectors = options.values ? addVectors("values") : null;
+    }
+
+    private Parameter addVectors(String name) {
+        // the mean norm of projected keys that are initialized after Glorot and Bengio
+        float deviation = (float) (1 / Math.sqrt(options.headSize));
+        return addParameter(
+                name, new Shape(2L * options.maxDistance + 1, options.headSize), new NormalInitializer(deviation));
+    }
+
+    /** {@return a new builder} */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * {@return the block that {@link #getArguments} describes}
+     *
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     */
+    public static ShawRelativePositionBlock fromArguments(Map<?, ?> arguments) {
+        return builder().setAll(arguments).build();
+    }
+
+    /**
+     * The vectors for consecutive relative positions, from first to last. The first also stands for {@code front} more
+     * positions before it, and the last for {@code end} more positions after it. If all positions are clipped to the
+     * same end, first and last are equal.
+     */
+    private record Clipped(int first, int last, int front, int end) {
+
+        static Clipped of(int smallest, int count, int maxDistance) {
+            int largest = smallest + count - 1;
+            int first = Math.max(-maxDistance, Math.min(maxDistance, smallest));
+            int last = Math.max(-maxDistance, Math.min(maxDistance, largest));
+            return new Clipped(
+                    first,
+                    last,
+                    Math.max(0, Math.min(first, largest) - smallest),
+                    Math.max(0, largest - Math.max(last, smallest)));
+        }
+
+        NDArray of(NDArray vectors) {
+            long zero = vectors.getShape().get(0) / 2;
+            return vectors.get(NDIndex.sliceAxis(0, zero + first, zero + last + 1));
+        }
+    }
+
+    @Override
+    public Set<Term> terms() {
+        return valueVectors == null ? Set.of(Term.SCORE) : Set.of(Term.SCORE, Term.VALUE);
+    }
+
+    @Override
+    NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
+        return call.hasPositions() ? termOfPositions(call, queries) : termOfIndices(call, queries);
+    }
+
+    private NDArray termOfPositions(AttentionCall call, NDArray queries) {
+        NDArray vectors = ofPositions(keyVectors, call, queries);
+        NDArray byQuery = scaled(call, queries).transpose(0, 2, 1, 3);
+        return byQuery.matMul(vectors.transpose(0, 1, 3, 2)).transpose(0, 2, 1, 3);
+    }
+
+    /** The vector of each query and key, (1 or B, T, F, H). */
+    private NDArray ofPositions(Parameter vectors, AttentionCall call, NDArray input) {
+        NDArray rows = Arithmetic.add(DistanceBias.ofPairs(new Temporaries(), call, input), options.maxDistance);
+        NDArray clipped =
+                rows.maximum(Arithmetic.number(rows, 0)).minimum(Arithmetic.number(rows, 2 * options.maxDistance));
+        return Indices.lookUp(clipped, value(vectors, call, input), input.getManager());
+    }
+
+    private NDArray termOfIndices(AttentionCall call, NDArray queries) {
+        Clipped clipped =
+                Clipped.of(RelativeShift.firstDistance(call), RelativeShift.columns(call), options.maxDistance);
+        NDArray rows = scaled(call, clipped.of(value(keyVectors, call, queries)));
+        NDArray products = queries.matMul(rows.transpose(1, 0));
+        return RelativeShift.toKeys(repeatedEnds(products, clipped), call.keys().length());
+    }
+
+    /** Repeats the first and the last column: (B, N, T, C) to (B, N, T, front + C + end). */
+    private static NDArray repeatedEnds(NDArray columns, Clipped clipped) {
+        NDList parts = new NDList(columns);
+        if (clipped.front > 0) {
+            parts.add(0, repeated(columns, 0, clipped.front));
+        }
+        if (clipped.end > 0) {
+            parts.add(repeated(columns, columns.getShape().get(3) - 1, clipped.end));
+        }
+        return parts.size() == 1 ? columns : NDArrays.concat(parts, 3);
+    }
+
+    private static NDArray repeated(NDArray columns, long column, int count) {
+        return columns.get(NDIndex.sliceAxis(3, column, column + 1))
+                .broadcast(Shape.update(columns.getShape(), 3, count));
+    }
+
+    @Override
+    public NDArray valueTerm(AttentionCall call, NDArray probabilities) {
+        return valueVectors == null ? null : Temporaries.result(() -> ofValues(call, probabilities));
+    }
+
+    private NDArray ofValues(AttentionCall call, NDArray probabilities) {
+        if (call.hasPositions()) {
+            NDArray vectors = ofPositions(valueVectors, call, probabilities);
+            return probabilities.transpose(0, 2, 1, 3).matMul(vectors).transpose(0, 2, 1, 3);
+        }
+        int count = call.keys().length() + call.queries().length() - 1;
+        Clipped clipped = Clipped.of(RelativeShift.firstDistance(call), count, options.maxDistance);
+        NDArray vectors = clipped.of(value(valueVectors, call, probabilities));
+        return summedEnds(RelativeShift.toPositions(probabilities), clipped).matMul(vectors);
+    }
+
+    /** The reverse of {@link #repeatedEnds}: sums the columns that are repeated there. */
+    private static NDArray summedEnds(NDArray columns, Clipped clipped) {
+        long width = columns.getShape().get(3);
+        // where the middle, which is not summed, begins and ends
+        long from = clipped.front > 0 ? clipped.front + 1L : 0;
+        long to = clipped.end > 0 ? width - clipped.end - 1 : width;
+        if (to - from == width) {
+            return columns;
+        }
+        if (clipped.first == clipped.last) {
+            return columns.sum(new int[] {3}, true);
+        }
+        long[] cuts = LongStream.of(from, to)
+                .filter(at -> at > 0 && at < width)
+                .distinct()
+                .toArray();
+        NDList parts = split(columns, cuts);
+        if (from > 0) {
+            parts.set(0, parts.head().sum(new int[] {3}, true));
+        }
+        if (to < width) {
+            int last = parts.size() - 1;
+            parts.set(last, parts.get(last).sum(new int[] {3}, true));
+        }
+        return NDArrays.concat(parts, 3);
+    }
+
+    /** A split has one array of gradients on PyTorch, where slices would have one each; on MXNet, slices are faster. */
+    private static NDList split(NDArray columns, long... cuts) {
+        if (Arithmetic.isPyTorch(columns)) {
+            return columns.split(cuts, 3);
+        }
+        NDList parts = new NDList();
+        long start = 0;
+        for (long cut : LongStream.concat(
+                        LongStream.of(cuts), LongStream.of(columns.getShape().get(3)))
+                .toArray()) {
+            parts.add(columns.get(NDIndex.sliceAxis(3, start, cut)));
+            start = cut;
+        }
+        return parts;
+    }
+
+    /** Builds a {@link ShawRelativePositionBlock}. */
+    public static final class Builder extends BlockBuilder<ShawRelativePositionBlock, Builder> {
+
+        private Builder() {
+            super(Options.class, ShawRelativePositionBlock::new);
+        }
+
+        /** Sets H, the size of a head, at least 1. */
+        public Builder setHeadSize(int headSize) {
+            return set("headSize", headSize);
+        }
+
+        /**
+         * Sets k, the distance from which all positions share a vector, from 1 to 2<sup>29</sup> (default: 16, as in
+         * the paper).
+         */
+        public Builder optMaxDistance(int maxDistance) {
+            return set("maxDistance", maxDistance);
+        }
+
+        /**
+         * Gives the values vectors too (default: true); for translation, those of the keys suffice (table 3 of the
+         * paper).
+         */
+        public Builder optValues(boolean values) {
+            return set("values", values);
+        }
+    }
+}

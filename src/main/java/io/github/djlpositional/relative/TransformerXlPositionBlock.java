@@ -1,0 +1,230 @@
+package io.github.djlpositional.relative;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
+import ai.djl.training.initializer.NormalInitializer;
+import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.DistanceBias;
+import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.attention.KeyValueCache;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RelativeShift;
+import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.math.FloatFormat;
+import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.options.Range;
+import java.nio.ByteBuffer;
+import java.util.Map;
+
+/**
+ * The relative positional encoding of Dai et al., <em>Transformer-XL: Attentive Language Models beyond a Fixed-Length
+ * Context</em> (2019), section 3.3: sinusoids of the distance between query and key, projected by a learned matrix, and
+ * two learned biases that are added to the query.
+ *
+ * <p>A score is (q<sub>i</sub> + u) · k<sub>j</sub> + (q<sub>i</sub> + v) · W R<sub>i - j</sub>, with R the sinusoids,
+ * W the projection, u the content bias and v the position bias. W R is computed once for each distance; the relative
+ * shift of the paper's appendix B moves its products to the keys. In inference, a {@link KeyValueCache} holds what the
+ * paper keeps of the previous segment; the recurrence of the paper in training is not implemented.
+ *
+ * <p>The parameters are u, {@code contentBias}, and v, {@code positionBias}, (N, H), and W, {@code projection}, (D, E):
+ * {@code r_w_bias}, {@code r_r_bias} and {@code r_net.weight} in the published code. D = N · H, and E is the size of
+ * the sinusoids, D by default.
+ *
+ * <p>The output of a forward of its own is the term of the positions, (q<sub>i</sub> + v) · W R<sub>i - j</sub>.
+ *
+ * @see <a href="https://arxiv.org/abs/1901.02860">Transformer-XL: Attentive Language Models Beyond a Fixed-Length
+ *     Context</a>
+ */
+public final class TransformerXlPositionBlock extends ScoreTermBlock {
+
+    /** As in the published code. */
+    private static final float STANDARD_DEVIATION = 0.02f;
+
+    record Options(
+            @Range(min = 1) int embeddingSize,
+            @Range(min = 1) int headCount,
+            SinusoidalEncoding encoding) {
+
+        Options {
+            MultiHeadAttentionBlock.requireDivides(headCount, embeddingSize);
+            if (encoding == null) {
+                encoding = SinusoidalEncoding.builder()
+                        .setEmbeddingSize(embeddingSize)
+                        .optLayout(PairLayout.CONCATENATED)
+                        .build();
+            }
+        }
+
+        int headSize() {
+            return embeddingSize / headCount;
+        }
+    }
+
+    private final Options options;
+    private final Parameter contentBias;
+    private final Parameter positionBias;
+    private final Parameter projection;
+    private final ConstantTable sinusoids;
+
+    private TransformerXlPositionBlock(Options options) {
+        super(options, options.headCount, options.headSize());
+        this.options = options;
+        Shape biasShape = new Shape(options.headCount, options.headSize());
+        int width = options.encoding.getEmbeddingSize();
+        contentBias = addParameter("contentBias", biasShape, new NormalInitializer(STANDARD_DEVIATION));
+        positionBias = addParameter("positionBias", biasShape, new NormalInitializer(STANDARD_DEVIATION));
+        projection = addParameter(Parameter.builder()
+                .setName("projection")
+                .setType(Parameter.Type.WEIGHT)
+                .optShape(new Shape(options.embeddingSize, width))
+                .build());
+        sinusoids = addTable(new Shape(width), this::write);
+    }
+
+    /** Writes R of distances, which are relative positions with the opposite sign. */
+    private void write(int first, int count, FloatFormat format, ByteBuffer out) {
+        double[] distances = new double[count];
+        for (int row = 0; row < count; row++) {
+            distances[row] = -(first + row);
+        }
+        options.encoding.write(distances, format, out);
+    }
+
+    /** {@return a new builder} */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * {@return the block that {@link #getArguments} describes}
+     *
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     */
+    public static TransformerXlPositionBlock fromArguments(Map<?, ?> arguments) {
+        return builder().setAll(arguments).build();
+    }
+
+    @Override
+    public NDArray encodeQueries(AttentionCall call, NDArray queries) {
+        return Temporaries.result(() -> biased(contentBias, call, queries));
+    }
+
+    private NDArray biased(Parameter bias, AttentionCall call, NDArray queries) {
+        return queries.add(value(bias, call, queries).reshape(1, options.headCount, 1, options.headSize()));
+    }
+
+    @Override
+    NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
+        if (call.isStep()) {
+            return termOfStep(call, queries);
+        }
+        return call.hasPositions()
+                ? termOfPositions(call, queries)
+                : RelativeShift.toKeys(byPosition(call, queries), call.keys().length());
+    }
+
+    /** The sequences of a batch are rows of one product, since W R is the same for all. */
+    private NDArray termOfStep(AttentionCall call, NDArray queries) {
+        NDArray rows = call.byDistance("projected", 2, queries.getManager(), count -> {
+            NDArray projected = projected(call, Distances.consecutive(queries, 1 - count, count), queries);
+            // a row for each distance, as the keys have, is read faster
+            return projected.transpose(0, 1, 3, 2).reshape(-1).reshape(1, options.headCount, count, options.headSize());
+        });
+        NDArray bySequence = biasedQueries(call, queries).transpose(2, 1, 0, 3);
+        return bySequence.matMul(rows.transpose(0, 1, 3, 2)).transpose(2, 1, 0, 3);
+    }
+
+    private NDArray termOfPositions(AttentionCall call, NDArray queries) {
+        DistanceBias.Pairs pairs = DistanceBias.pairs(new Temporaries(), call, queries);
+        // W R of every query and key would be N times as large as R
+        NDArray rows = Indices.lookUp(pairs.indices(), sinusoids(pairs.distances(), queries), queries.getManager());
+        NDArray byQuery = projectedQueries(call, queries).transpose(0, 2, 1, 3);
+        return byQuery.matMul(rows.transpose(0, 1, 3, 2)).transpose(0, 2, 1, 3);
+    }
+
+    /** (q + v) W R, (B, N, T, columns), in the order of the products that needs the fewer multiplications. */
+    private NDArray byPosition(AttentionCall call, NDArray queries) {
+        long count = queries.getShape().get(0) * queries.getShape().get(2);
+        int width = options.encoding.getEmbeddingSize();
+        boolean isShort = count * (options.headCount * (long) width - options.embeddingSize)
+                < (long) width * options.embeddingSize;
+        if (call.shared() == null && isShort) {
+            return projectedQueries(call, queries)
+                    .matMul(sinusoids(Distances.of(call, queries), queries).transpose(1, 0));
+        }
+        return biasedQueries(call, queries)
+                .matMul(
+                        call.shared() == null
+                                ? projected(call, Distances.of(call, queries), queries)
+                                : columns(call.shared(), call));
+    }
+
+    /** q + v times the scale, (B, N, T, H). */
+    private NDArray biasedQueries(AttentionCall call, NDArray queries) {
+        return scaled(call, biased(positionBias, call, queries));
+    }
+
+    /** (q + v) W, (B, N, T, E). */
+    private NDArray projectedQueries(AttentionCall call, NDArray queries) {
+        int width = options.encoding.getEmbeddingSize();
+        NDArray weight = value(projection, call, queries).reshape(1, options.headCount, options.headSize(), width);
+        return biasedQueries(call, queries).matMul(weight);
+    }
+
+    /** R of distances, (columns, E), on the manager of the queries. */
+    private NDArray sinusoids(Distances distances, NDArray queries) {
+        NDArray rows = distances.rows(sinusoids, queries.getDataType()).squeeze(0);
+        rows.attach(queries.getManager());
+        return rows;
+    }
+
+    /** W R of the distances between all queries and all keys, (1, N, H, columns). */
+    @Override
+    public NDArray sharedTerm(AttentionCall call, NDArray queries, NDArray keys) {
+        int last = Math.max(call.queries().end(), call.keys().end()) - 1;
+        return call.hasPositions()
+                ? null
+                : Temporaries.result(
+                        () -> projected(call, Distances.consecutive(queries, -last, 2 * last + 1), queries));
+    }
+
+    /** The columns of a call among the shared columns. */
+    private static NDArray columns(NDArray shared, AttentionCall call) {
+        long first = RelativeShift.firstDistance(call) + shared.getShape().get(3) / 2;
+        return shared.get(NDIndex.sliceAxis(3, first, first + RelativeShift.columns(call)));
+    }
+
+    /** W R of distances, (1, N, H, columns). */
+    private NDArray projected(AttentionCall call, Distances distances, NDArray queries) {
+        NDArray projected = value(projection, call, queries)
+                .matMul(sinusoids(distances, queries).transpose(1, 0));
+        projected.attach(queries.getManager());
+        return projected.reshape(1, options.headCount, options.headSize(), -1);
+    }
+
+    /** Builds a {@link TransformerXlPositionBlock}. */
+    public static final class Builder extends HeadsBuilder<TransformerXlPositionBlock, Builder> {
+
+        private Builder() {
+            super(Options.class, TransformerXlPositionBlock::new);
+        }
+
+        /** Sets D, the attention's embedding size, a multiple of the head count. */
+        public Builder setEmbeddingSize(int embeddingSize) {
+            return set("embeddingSize", embeddingSize);
+        }
+
+        /**
+         * Sets the sinusoids of a distance, of any size (default: those of the published code, which have the
+         * frequencies of the original transformer, all sines, then all cosines).
+         */
+        public Builder optEncoding(SinusoidalEncoding encoding) {
+            return set("encoding", encoding);
+        }
+    }
+}

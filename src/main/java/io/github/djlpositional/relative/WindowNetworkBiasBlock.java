@@ -1,0 +1,122 @@
+package io.github.djlpositional.relative;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Activation;
+import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.PlainAttention;
+import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.options.Default;
+import io.github.djlpositional.options.Range;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * A small network computes the bias of each head from the difference of rows and columns in a window of h by w cells,
+ * after Liu et al., <em>Swin Transformer V2: Scaling Up Capacity and Resolution</em> (2022), section 3.3. For a query
+ * in row y and column x and a key in row y' and column x', the bias is
+ *
+ * <pre>
+ * 16 · sigmoid(f(u(y - y', h), u(x - x', w)))      with u(d, n) = sign(d) · log₂(1 + 8 |d| / (n - 1)) / 3
+ * </pre>
+ *
+ * <p>f has a hidden layer with ReLU. Its parameters are {@code weight1}, (E, 2), {@code bias1}, (E), and
+ * {@code weight2}, (N, E), for E hidden units, with the initial values of PyTorch. They fit any window. Tokens are the
+ * cells, as in a {@link WindowBiasBlock} without a class token.
+ *
+ * @see <a href="https://arxiv.org/abs/2111.09883">Swin Transformer V2: Scaling Up Capacity and Resolution</a>
+ */
+public final class WindowNetworkBiasBlock extends WindowTermBlock {
+
+    record Options(
+            @Range(min = 1) int headCount,
+            @Range(min = 1, max = MAX_DIFFERENCES) List<Integer> window,
+            @Default("512") @Range(min = 1) int hiddenSize,
+            @Range(min = 1, max = MAX_DIFFERENCES) List<Integer> trainedWindow) {
+
+        Options {
+            requireWindow("window", window);
+            trainedWindow = Objects.requireNonNullElse(trainedWindow, window);
+            requireWindow("trainedWindow", trainedWindow);
+        }
+
+        /** u for a difference of rows, on axis 0, or of columns. */
+        double input(int axis, int index) {
+            int difference = index - window.get(axis) + 1;
+            double share = 8.0 * Math.abs(difference) / Math.max(1, trainedWindow.get(axis) - 1);
+            return Math.signum(difference) * Math.log1p(share) / Math.log(8);
+        }
+    }
+
+    private final int rows;
+    private final BiasNetwork network;
+
+    /** The inputs of the network for each row of a table of biases. */
+    private final ConstantTable inputs;
+
+    private WindowNetworkBiasBlock(Options options) {
+        super(
+                options,
+                options.headCount,
+                -1,
+                options.window.get(0) * options.window.get(1),
+                position -> ofCell(options.window, position));
+        int columns = differences(options.window)[1];
+        rows = differences(options.window)[0] * columns;
+        network = new BiasNetwork(this, BiasNetwork.RELU, false, false, 2, options.hiddenSize, options.headCount);
+        inputs = addTable(ConstantTable.ofPositions(new Shape(2), rows, rows, (first, count, format, out) -> {
+            for (int i = 0; i < count; i++) {
+                format.put(out, 2 * i, options.input(0, (first + i) / columns));
+                format.put(out, 2 * i + 1, options.input(1, (first + i) % columns));
+            }
+        }));
+    }
+
+    /** {@return a new builder} */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * {@return the block that {@link #getArguments} describes}
+     *
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     */
+    public static WindowNetworkBiasBlock fromArguments(Map<?, ?> arguments) {
+        return builder().setAll(arguments).build();
+    }
+
+    @Override
+    NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
+        NDArray biases = call.cached("biases", () -> {
+            NDArray table = inputs.table(rows, queries, PlainAttention.scoreType(queries));
+            NDArray logits = network.biases(call, table.transpose(1, 0));
+            NDArray bounded = Arithmetic.multiply(Activation.sigmoid(logits), 16);
+            return bounded.transpose(1, 0).reshape(-1).reshape(rows, -1);
+        });
+        return lookUp(difference(call, queries, 0, 0, rows / 2), biases, queries);
+    }
+
+    /** Builds a {@link WindowNetworkBiasBlock}. */
+    public static final class Builder extends WindowBuilder<WindowNetworkBiasBlock, Builder> {
+
+        private Builder() {
+            super(Options.class, WindowNetworkBiasBlock::new);
+        }
+
+        /** Sets E, the number of hidden units, at least 1 (default: 512, as in Swin V2). */
+        public Builder optHiddenSize(int hiddenSize) {
+            return set("hiddenSize", hiddenSize);
+        }
+
+        /**
+         * Sets the window that the network was trained with, in rows and columns, for use with another one (default:
+         * the window).
+         */
+        public Builder optTrainedWindow(int height, int width) {
+            return set("trainedWindow", List.of(height, width));
+        }
+    }
+}

@@ -1,0 +1,128 @@
+package io.github.djlpositional.relative;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
+import ai.djl.training.initializer.Initializer;
+import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.math.GridResampling;
+import io.github.djlpositional.options.BlockBuilder;
+import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.Range;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Learned vectors for differences of rows and of columns in a window of h by w cells, which are multiplied by the
+ * queries: the decomposed relative positions of Li et al., <em>MViTv2: Improved Multiscale Vision Transformers for
+ * Classification and Detection</em> (2022), section 4.1, in the form of ViTDet and of the encoder of SAM. For a query q
+ * in row y and column x and a key in row y' and column x', the term is
+ *
+ * <pre>
+ * q · a[y - y' + h - 1] + q · b[x - x' + w - 1]
+ * </pre>
+ *
+ * <p>It is added to the scaled score and is not scaled. All heads share the vectors, which are initially 0: the
+ * parameters {@code rows}, (2h - 1, H), and {@code columns}, (2w - 1, H), {@code rel_pos_h} and {@code rel_pos_w} in
+ * the published code. Tokens are the cells, as in a {@link WindowBiasBlock}.
+ *
+ * @see <a href="https://arxiv.org/abs/2112.01526">MViTv2: Improved Multiscale Vision Transformers for Classification
+ *     and Detection</a>
+ * @see <a href="https://arxiv.org/abs/2203.16527">Exploring Plain Vision Transformer Backbones for Object Detection</a>
+ * @see <a href="https://arxiv.org/abs/2304.02643">Segment Anything</a>
+ */
+public final class WindowVectorsBlock extends WindowTermBlock {
+
+    record Options(
+            @Range(min = 1) int headSize,
+            @Range(min = 1, max = MAX_DIFFERENCES) List<Integer> window) {
+
+        Options {
+            requireWindow("window", window);
+        }
+    }
+
+    private final Options options;
+    private final Parameter rows;
+    private final Parameter columns;
+
+    private WindowVectorsBlock(Options options) {
+        super(
+                options,
+                -1,
+                options.headSize,
+                options.window.get(0) * options.window.get(1),
+                position -> position / options.window.get(1),
+                position -> position % options.window.get(1));
+        this.options = options;
+        rows = addParameter("rows", new Shape(2L * options.window.get(0) - 1, options.headSize), Initializer.ZEROS);
+        columns =
+                addParameter("columns", new Shape(2L * options.window.get(1) - 1, options.headSize), Initializer.ZEROS);
+    }
+
+    /** {@return a new builder} */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * {@return the block that {@link #getArguments} describes}
+     *
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     */
+    public static WindowVectorsBlock fromArguments(Map<?, ?> arguments) {
+        return builder().setAll(arguments).build();
+    }
+
+    /**
+     * Sets the vectors from a block for another window, for example a loaded one. They are resampled by
+     * {@link GridResampling#BILINEAR}, as in SAM.
+     *
+     * @param trained a block for heads of the same size; unchanged
+     * @throws IllegalArgumentException if it does not fit, or a block has no values
+     */
+    public void resample(WindowVectorsBlock trained) {
+        Check.that(
+                options.headSize == trained.options.headSize,
+                () -> trained + " with " + this + ": expected the same head size; build one for another window only");
+        List<Parameter> from = List.of(trained.rows, trained.columns);
+        List<Parameter> to = List.of(rows, columns);
+        for (int axis = 0; axis < 2; axis++) {
+            int[] before = {2 * trained.options.window.get(axis) - 1};
+            resample(GridResampling.BILINEAR, from.get(axis), before, to.get(axis), 2 * options.window.get(axis) - 1);
+        }
+    }
+
+    @Override
+    NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
+        return products(call, queries, 0, rows).add(products(call, queries, 1, columns));
+    }
+
+    /** The products of the queries with the vectors of one coordinate, (B, N, T, F). */
+    private NDArray products(AttentionCall call, NDArray queries, int coordinate, Parameter vectors) {
+        NDArray table = value(vectors, call, queries).transpose(1, 0);
+        int zero = Math.toIntExact(table.getShape().get(1) / 2);
+        NDArray differences = difference(call, queries, coordinate, coordinate, zero);
+        return selected(queries.matMul(table), Arithmetic.toType(differences, DataType.INT32));
+    }
+
+    /** Builds a {@link WindowVectorsBlock}. */
+    public static final class Builder extends BlockBuilder<WindowVectorsBlock, Builder> {
+
+        private Builder() {
+            super(Options.class, WindowVectorsBlock::new);
+        }
+
+        /** Sets H, the size of a head, at least 1. */
+        public Builder setHeadSize(int headSize) {
+            return set("headSize", headSize);
+        }
+
+        /** Sets the window: h, the number of rows of cells, and w, the number of cells in a row, each at least 1. */
+        public Builder setWindow(int height, int width) {
+            return set("window", List.of(height, width));
+        }
+    }
+}

@@ -1,0 +1,59 @@
+package io.github.djlpositional.transformer;
+
+import io.github.djlpositional.FourierFeaturesBlock;
+import io.github.djlpositional.GridPositionalEncodingBlock;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.LearnedPositionalEncodingBlock;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.RmsNormBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.options.TypeProvider;
+import io.github.djlpositional.relative.AlibiBiasBlock;
+import io.github.djlpositional.relative.DisentangledPositionBlock;
+import io.github.djlpositional.relative.DistanceNetworkBiasBlock;
+import io.github.djlpositional.relative.FireBiasBlock;
+import io.github.djlpositional.relative.GaussianBiasBlock;
+import io.github.djlpositional.relative.KerpleBiasBlock;
+import io.github.djlpositional.relative.RelativePositionBiasBlock;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.relative.SandwichBiasBlock;
+import io.github.djlpositional.relative.ShawRelativePositionBlock;
+import io.github.djlpositional.relative.TransformerXlPositionBlock;
+import io.github.djlpositional.relative.WindowBiasBlock;
+import io.github.djlpositional.relative.WindowNetworkBiasBlock;
+import io.github.djlpositional.relative.WindowVectorsBlock;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** The blocks of this library, by the names that papers and models give to relative encodings. */
+public final class LibraryTypes implements TypeProvider {
+
+    @Override
+    public Map<String, Class<?>> types() {
+        Map<String, Class<?>> types = new LinkedHashMap<>();
+        types.put("rotary", RotaryEmbeddingBlock.class);
+        types.put("ALiBi", AlibiBiasBlock.class);
+        types.put("T5", RelativePositionBiasBlock.class);
+        types.put("KERPLE", KerpleBiasBlock.class);
+        types.put("Sandwich", SandwichBiasBlock.class);
+        types.put("Gaussian", GaussianBiasBlock.class);
+        types.put("distance network", DistanceNetworkBiasBlock.class);
+        types.put("FIRE", FireBiasBlock.class);
+        types.put("Shaw", ShawRelativePositionBlock.class);
+        types.put("Transformer-XL", TransformerXlPositionBlock.class);
+        types.put("disentangled", DisentangledPositionBlock.class);
+        types.put("Swin", WindowBiasBlock.class);
+        types.put("Swin V2", WindowNetworkBiasBlock.class);
+        types.put("MViTv2", WindowVectorsBlock.class);
+        types.put("sinusoidal", PositionalEncodingBlock.class);
+        types.put("learned", LearnedPositionalEncodingBlock.class);
+        types.put("grid", GridPositionalEncodingBlock.class);
+        types.put("Fourier features", FourierFeaturesBlock.class);
+        types.put("input embedding", InputEmbeddingBlock.class);
+        types.put("RMS norm", RmsNormBlock.class);
+        types.put("attention", MultiHeadAttentionBlock.class);
+        types.put("transformer layer", TransformerLayerBlock.class);
+        types.put("transformer stack", TransformerStackBlock.class);
+        return types;
+    }
+}

@@ -1,0 +1,532 @@
+package io.github.djlpositional.transformer;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.NDScope;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Activation;
+import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
+import ai.djl.nn.core.Linear;
+import ai.djl.nn.norm.Dropout;
+import ai.djl.nn.norm.LayerNorm;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.RmsNormBlock;
+import io.github.djlpositional.attention.AttentionInputs;
+import io.github.djlpositional.attention.KeyValueCache;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.OptionsBlock;
+import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.internal.TorchFunctions;
+import io.github.djlpositional.options.BlockBuilder;
+import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.Default;
+import io.github.djlpositional.options.NotSaved;
+import io.github.djlpositional.options.Range;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+
+/**
+ * A transformer layer: attention, attention over an encoder's output if there is any, and a feed-forward network, each
+ * with a residual connection, dropout and a normalization. After Vaswani et al., <em>Attention Is All You Need</em>
+ * (2017), section 3.1. With the same weights it has the output of PyTorch's {@code nn.TransformerEncoderLayer}, or of
+ * {@code nn.TransformerDecoderLayer} if it has a cross-attention.
+ *
+ * <pre>{@code
+ * TransformerLayerBlock layer = TransformerLayerBlock.builder()
+ *         .setAttention(MultiHeadAttentionBlock.builder()
+ *                 .setEmbeddingSize(512)
+ *                 .setHeadCount(8)
+ *                 .optRelativeEncoding(RotaryEmbeddingBlock.builder().setHeadSize(64).build())
+ *                 .optCausal(true)
+ *                 .build())
+ *         .setHiddenSize(2048)
+ *         .optPreNorm(true)
+ *         .build();                       // (B, T, 512) -> the same
+ * }</pre>
+ *
+ * <h2>Inputs and output</h2>
+ *
+ * S is the length of the encoder's output.
+ *
+ * <ul>
+ *   <li>{@code [x]} or {@code [x, mask]}: x is (B, T, D), and the mask is one for a {@link MultiHeadAttentionBlock}.
+ *   <li>With a cross-attention, {@code [x, memory]} or {@code [x, memory, mask, memoryMask]}, in the order of PyTorch:
+ *       memory is (B, S, D), and memoryMask is (B, S) or any other mask for T queries and S keys. An empty array, such
+ *       as (B, 0), stands for no mask. A single mask is rejected, since it may be meant for x or for the memory.
+ * </ul>
+ *
+ * The output is (B, T, D). The attentions get the forward parameters, such as a {@link KeyValueCache}.
+ *
+ * <p>With {@link Builder#optPreNorm} the sum of the residual connections is not normalized: a model normalizes the
+ * output of its last layer, as a {@link TransformerStackBlock} does.
+ */
+public final class TransformerLayerBlock extends OptionsBlock {
+
+    /**
+     * The function between the two matrices of the feed-forward network, for its hidden values h = W x. The last three
+     * have a third matrix, the gate G; Shazeer, <em>GLU Variants Improve Transformer</em> (2020).
+     */
+    public enum Nonlinearity {
+        /** max(0, h), as in the original transformer. */
+        RELU(false),
+        /** h · Φ(h), exact, as in BERT. */
+        GELU(false),
+        /**
+         * GELU with h / 2 · (1 + tanh(√(2 / π) · (h + 0.044715 h³))), as in GPT-2; PyTorch's
+         * {@code approximate="tanh"}.
+         */
+        GELU_TANH(false),
+        /** h · sigmoid(h), also called swish. */
+        SILU(false),
+        /** SiLU(G x) ⊙ h, as in Llama. */
+        SWIGLU(true),
+        /** GELU(G x) ⊙ h, exact, as in ModernBERT. */
+        GEGLU(true),
+        /** GELU(G x) ⊙ h with the formula of {@link #GELU_TANH}, as in T5 1.1 and Gemma. */
+        GEGLU_TANH(true);
+
+        private final boolean isGated;
+
+        Nonlinearity(boolean isGated) {
+            this.isGated = isGated;
+        }
+    }
+
+    /** The normalization. */
+    public enum Norm {
+        /** Layer normalization, with parameters {@code gamma} and {@code beta}. */
+        LAYER,
+        /** Root mean square normalization, an {@link RmsNormBlock}. */
+        RMS
+    }
+
+    record Options(
+            MultiHeadAttentionBlock attention,
+            MultiHeadAttentionBlock crossAttention,
+            @Range(min = 1) int hiddenSize,
+            @Default("RELU") Nonlinearity nonlinearity,
+            @Default("LAYER") Norm norm,
+            @Default("1e-5") @Range(above = 0) double epsilon,
+            @Default("false") boolean preNorm,
+            @Default("true") boolean bias,
+
+            @NotSaved @Default("0") @Range(min = 0, below = 1)
+            float dropoutRate) {
+
+        Options {
+            Check.given("attention", attention);
+        }
+    }
+
+    private static final String DECODER_INPUTS = "[x, memory] or [x, memory, mask, memoryMask]";
+
+    private final Options options;
+    private final int embeddingSize;
+    private final MultiHeadAttentionBlock attention;
+    private final Block attentionNorm;
+
+    /** Null for none, like its norm. */
+    private final MultiHeadAttentionBlock crossAttention;
+
+    private final Block crossAttentionNorm;
+    private final Linear hiddenProjection;
+
+    /** Null unless the function has a gate. */
+    private final Linear gateProjection;
+
+    private final Linear outputProjection;
+    private final Block feedForwardNorm;
+
+    private TransformerLayerBlock(Options options) {
+        super(options);
+        this.options = options;
+        crossAttention = options.crossAttention;
+        attention = addPart("attention", options.attention);
+        embeddingSize = attention.getEmbeddingSize();
+        attentionNorm = addNorm("attentionNorm");
+        if (crossAttention == null) {
+            crossAttentionNorm = null;
+        } else {
+            Check.that(
+                    crossAttention != attention,
+                    "the attention and the cross-attention are the same block: expected two; build another one");
+            Check.that(
+                    crossAttention.getEmbeddingSize() == embeddingSize,
+                    () -> "the cross-attention has embeddingSize " + crossAttention.getEmbeddingSize()
+                            + ": expected that of the attention, " + embeddingSize + "; give both the same size");
+            addPart("crossAttention", crossAttention);
+            crossAttentionNorm = addNorm("crossAttentionNorm");
+        }
+        hiddenProjection = addProjection("hiddenProjection", embeddingSize, options.hiddenSize, options.bias);
+        gateProjection = options.nonlinearity.isGated
+                ? addProjection("gateProjection", embeddingSize, options.hiddenSize, options.bias)
+                : null;
+        outputProjection = addProjection("outputProjection", options.hiddenSize, embeddingSize, options.bias);
+        feedForwardNorm = addNorm("feedForwardNorm");
+    }
+
+    private Block addNorm(String name) {
+        return addChildBlock(name, newNorm());
+    }
+
+    /** A normalization like those of this layer. */
+    Block newNorm() {
+        return options.norm == Norm.LAYER
+                ? new SizedLayerNorm(embeddingSize, options.epsilon)
+                : RmsNormBlock.builder()
+                        .setEmbeddingSize(embeddingSize)
+                        .optEpsilon(options.epsilon)
+                        .build();
+    }
+
+    /** DJL's layer normalization of a size that is known before it is initialized. */
+    private static final class SizedLayerNorm extends LayerNorm {
+        SizedLayerNorm(int size, double epsilon) {
+            super(LayerNorm.builder().axis(2).optEpsilon((float) epsilon));
+            normalizedShape = new Shape(size);
+            prepare(new Shape[0]);
+        }
+
+        @Override
+        protected NDList forwardInternal(
+                ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
+            NDArray x = inputs.head();
+            NDArray scale = parameterStore.getValue(gamma, x.getDevice(), training);
+            NDArray offset = parameterStore.getValue(beta, x.getDevice(), training);
+            NDList y;
+            // on MXNet the operation leaves its intermediate arrays open, some of them with the manager of the weights
+            try (NDScope scope = new NDScope()) {
+                scope.suppressNotUsedWarning();
+                y = layerNorm(x, normalizedShape, scale, offset, epsilon);
+                NDScope.unregister(y);
+            }
+            y.forEach(NDScope::register);
+            return y;
+        }
+    }
+
+    @Override
+    public Map<String, Object> getArguments() {
+        requireOwnEncodings(List.of(this));
+        return super.getArguments();
+    }
+
+    /** Throws if attentions of layers share a relative encoding, which their arguments would give to each. */
+    static void requireOwnEncodings(List<TransformerLayerBlock> layers) {
+        List<RelativeEncoding> encodings = layers.stream()
+                .flatMap(layer -> Stream.of(layer.attention, layer.crossAttention))
+                .filter(attention -> attention != null && attention.getRelativeEncoding() != null)
+                .map(MultiHeadAttentionBlock::getRelativeEncoding)
+                .toList();
+        encodings.forEach(encoding -> {
+            if (Collections.frequency(encodings, encoding) > 1) {
+                throw new UnsupportedOperationException("several attentions share " + encoding
+                        + ": expected one for each attention, since blocks that are created from arguments share none;"
+                        + " create the outer block with its builder, in a BlockFactory of your own");
+            }
+        });
+    }
+
+    /** {@return a new builder} */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * {@return the block that {@link #getArguments} describes}
+     *
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     */
+    public static TransformerLayerBlock fromArguments(Map<?, ?> arguments) {
+        return builder().setAll(arguments).build();
+    }
+
+    boolean isPreNorm() {
+        return options.preNorm;
+    }
+
+    /** {@return the attention over the layer's input} */
+    public MultiHeadAttentionBlock getAttention() {
+        return attention;
+    }
+
+    /** {@return the attention over an encoder's output; null for none} */
+    public MultiHeadAttentionBlock getCrossAttention() {
+        return crossAttention;
+    }
+
+    /** {@return the feed-forward network's first projection, from D to the hidden size} */
+    public Linear getHiddenProjection() {
+        return hiddenProjection;
+    }
+
+    /** {@return the gate G, a projection from D to the hidden size; null if the nonlinearity has none} */
+    public Linear getGateProjection() {
+        return gateProjection;
+    }
+
+    /** {@return the feed-forward network's last projection, from the hidden size to D} */
+    public Linear getOutputProjection() {
+        return outputProjection;
+    }
+
+    /** {@return the normalization of the attention, with parameters of (D)} */
+    public Block getAttentionNorm() {
+        return attentionNorm;
+    }
+
+    /** {@return the normalization of the cross-attention, with parameters of (D); null for none} */
+    public Block getCrossAttentionNorm() {
+        return crossAttentionNorm;
+    }
+
+    /** {@return the normalization of the feed-forward network, with parameters of (D)} */
+    public Block getFeedForwardNorm() {
+        return feedForwardNorm;
+    }
+
+    @Override
+    protected NDList compute(
+            ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
+        requireShapes(inputs.getShapes());
+        NDArray x = inputs.head();
+        Parameter weight = hiddenProjection.getDirectParameters().get("weight");
+        DataTypes.requireSame(x, DataTypes.value(this, weight, parameterStore, x, training), "projections");
+        if (x.getShape().size() == 0) {
+            return new NDList(x.duplicate());
+        }
+        try (Temporaries own = new Temporaries()) {
+            Forward forward = new Forward(this, parameterStore, training, params, own);
+            boolean isDecoder = crossAttention != null;
+            x = forward.residual(
+                    x, attentionNorm, normed -> forward.attend(attention, inputs, isDecoder ? 2 : 1, normed));
+            if (isDecoder) {
+                NDArray memory = inputs.get(1);
+                x = forward.residual(
+                        x,
+                        crossAttentionNorm,
+                        normed -> forward.attend(crossAttention, inputs, 3, memory, normed, memory));
+            }
+            return new NDList(own.keep(forward.residual(x, feedForwardNorm, forward::feed)));
+        }
+    }
+
+    /**
+     * Adds a mask for the self-attention to the inputs of a forward, unless they have one.
+     *
+     * @param mask returns the mask, or null for none
+     */
+    void addMask(Temporaries own, NDList inputs, Supplier<NDArray> mask) {
+        boolean isDecoder = crossAttention != null;
+        int index = isDecoder ? 2 : 1;
+        boolean isPresent = inputs.size() > index;
+        NDArray added = isPresent && !(isDecoder && inputs.get(index).size() == 0) ? null : mask.get();
+        if (added == null) {
+            return;
+        }
+        if (isPresent) {
+            inputs.set(index, added);
+            return;
+        }
+        inputs.add(added);
+        if (isDecoder) {
+            inputs.add(own.add(added.getManager().create(new Shape(0))));
+        }
+    }
+
+    /** What the parts of a forward share. */
+    private record Forward(
+            TransformerLayerBlock layer,
+            ParameterStore store,
+            boolean training,
+            PairList<String, Object> params,
+            Temporaries own) {
+
+        /** x plus a part of the layer, normalized before or after. */
+        NDArray residual(NDArray x, Block norm, UnaryOperator<NDArray> part) {
+            NDArray input = layer.options.preNorm ? apply(norm, x) : x;
+            NDArray sum = own.add(x.add(dropOut(part.apply(input))));
+            return layer.options.preNorm ? sum : apply(norm, sum);
+        }
+
+        /** An attention over some arrays, with the mask among the layer's inputs if there is one. */
+        NDArray attend(MultiHeadAttentionBlock block, NDList inputs, int maskIndex, NDArray... arrays) {
+            NDList all = new NDList(arrays);
+            NDArray mask = inputs.size() > maskIndex ? inputs.get(maskIndex) : null;
+            if (mask != null && (mask.size() > 0 || layer.crossAttention == null)) {
+                all.add(mask);
+            }
+            return own.add(block.forward(store, all, training, params).singletonOrThrow());
+        }
+
+        NDArray feed(NDArray x) {
+            NDArray hidden = apply(layer.hiddenProjection, x);
+            NDArray activated = layer.gateProjection == null
+                    ? activate(hidden)
+                    : own.add(activate(apply(layer.gateProjection, x)).mul(hidden));
+            return apply(layer.outputProjection, dropOut(activated));
+        }
+
+        private NDArray activate(NDArray x) {
+            return switch (layer.options.nonlinearity) {
+                case RELU -> own.add(Activation.relu(x));
+                case GELU, GEGLU -> gelu(x);
+                case GELU_TANH, GEGLU_TANH -> geluTanh(x);
+                case SILU, SWIGLU -> own.add(x.mul(own.add(Activation.sigmoid(x))));
+            };
+        }
+
+        private NDArray geluTanh(NDArray x) {
+            TorchFunctions functions = TorchFunctions.of(x);
+            if (functions != null) {
+                return own.add(functions.geluTanh(x));
+            }
+            // (1 + tanh(z)) / 2 = sigmoid(2z)
+            double scale = 2 * Math.sqrt(2 / Math.PI);
+            NDArray square = own.add(Arithmetic.multiply(own.add(x.mul(x)), 0.044715 * scale));
+            NDArray product = own.add(x.mul(own.add(Arithmetic.add(square, scale))));
+            return own.add(x.mul(own.add(Activation.sigmoid(product))));
+        }
+
+        private NDArray gelu(NDArray x) {
+            if (x.getDataType() != DataType.FLOAT64) {
+                return own.add(Activation.gelu(x));
+            }
+            // MXNet computes its GELU in FLOAT32
+            NDArray erf =
+                    own.add(own.add(Arithmetic.multiply(x, Math.sqrt(0.5))).erf());
+            NDArray half = own.add(Arithmetic.multiply(x, 0.5));
+            return own.add(half.add(own.add(half.mul(erf))));
+        }
+
+        private NDArray apply(Block block, NDArray x) {
+            return own.add(block.forward(store, new NDList(x), training).singletonOrThrow());
+        }
+
+        private NDArray dropOut(NDArray x) {
+            return training && layer.options.dropoutRate > 0
+                    ? own.add(
+                            Dropout.dropout(x, layer.options.dropoutRate, true).singletonOrThrow())
+                    : x;
+        }
+    }
+
+    @Override
+    public Shape[] getOutputShapes(Shape[] inputShapes) {
+        requireShapes(inputShapes);
+        return new Shape[] {inputShapes[0]};
+    }
+
+    @Override
+    protected void requireShapes(Shape... inputShapes) {
+        int count = inputShapes.length;
+        Check.that(
+                crossAttention == null ? count == 1 || count == 2 : count == 2 || count == 4,
+                () -> count + " inputs were given: expected "
+                        + (crossAttention == null
+                                ? "[x] or [x, mask]; pass one of these"
+                                : DECODER_INPUTS
+                                        + "; pass an empty array, such as (B, 0), for a mask that is not needed"));
+        AttentionInputs.requireShapes(new Shape[] {inputShapes[0]}, embeddingSize);
+        if (crossAttention != null) {
+            Check.that(
+                    inputShapes[1].dimension() == 3,
+                    () -> "memory of shape " + inputShapes[1] + ": expected (B, S, " + embeddingSize
+                            + "), the second of " + DECODER_INPUTS + "; pass the inputs in this order");
+            AttentionInputs.requireShapes(crossShapes(inputShapes), embeddingSize);
+        }
+    }
+
+    private static Shape[] crossShapes(Shape... inputShapes) {
+        return new Shape[] {inputShapes[1], inputShapes[0], inputShapes[1]};
+    }
+
+    @Override
+    protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
+        Shape x = Shape.update(inputShapes[0], 2, embeddingSize);
+        attention.initialize(manager, dataType, x);
+        if (crossAttention != null) {
+            crossAttention.initialize(manager, dataType, crossShapes(inputShapes));
+        }
+        Shape hidden = Shape.update(x, 2, options.hiddenSize);
+        for (Block part : getChildren().values()) {
+            if (part != attention && part != crossAttention) {
+                part.initialize(manager, dataType, part == outputProjection ? hidden : x);
+            }
+        }
+    }
+
+    /** Builds a {@link TransformerLayerBlock}. */
+    public static final class Builder extends BlockBuilder<TransformerLayerBlock, Builder> {
+
+        private Builder() {
+            super(Options.class, TransformerLayerBlock::new);
+        }
+
+        /** Sets the attention over the layer's input, and with it D; in a decoder it is causal. */
+        public Builder setAttention(MultiHeadAttentionBlock block) {
+            return setPart("attention", block);
+        }
+
+        /** Sets the attention over an encoder's output, of the same embedding size (default: none). */
+        public Builder optCrossAttention(MultiHeadAttentionBlock block) {
+            return setPart("crossAttention", block);
+        }
+
+        /** Sets the size of the hidden layer of the feed-forward network, at least 1, often 4 · D. */
+        public Builder setHiddenSize(int hiddenSize) {
+            return set("hiddenSize", hiddenSize);
+        }
+
+        /** Sets the function of the feed-forward network (default: {@link Nonlinearity#RELU}). */
+        public Builder optNonlinearity(Nonlinearity nonlinearity) {
+            return set("nonlinearity", nonlinearity);
+        }
+
+        /** Sets the normalization (default: {@link Norm#LAYER}). */
+        public Builder optNorm(Norm norm) {
+            return set("norm", norm);
+        }
+
+        /**
+         * Sets the positive number that the normalizations add to the variance or the mean square (default:
+         * 10<sup>-5</sup>); BERT uses 10<sup>-12</sup>.
+         */
+        public Builder optEpsilon(double epsilon) {
+            return set("epsilon", epsilon);
+        }
+
+        /**
+         * Normalizes the input of each part, as in GPT-2 and Llama, and not each sum, as in the original transformer
+         * and BERT (default: false).
+         */
+        public Builder optPreNorm(boolean preNorm) {
+            return set("preNorm", preNorm);
+        }
+
+        /** Gives the matrices of the feed-forward network a bias (default: true); those of Llama have none. */
+        public Builder optBias(boolean bias) {
+            return set("bias", bias);
+        }
+
+        /**
+         * Sets the rate of the dropout after the function of the feed-forward network and after each part, in training
+         * only, at least 0 and below 1 (default: 0). The dropout of the attention probabilities is an option of the
+         * attention.
+         */
+        public Builder optDropoutRate(float dropoutRate) {
+            return set("dropoutRate", dropoutRate);
+        }
+    }
+}

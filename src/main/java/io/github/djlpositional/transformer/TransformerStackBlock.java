@@ -1,0 +1,306 @@
+package io.github.djlpositional.transformer;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.attention.KeyValueCache;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.OptionsBlock;
+import io.github.djlpositional.internal.Positions;
+import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.options.BlockBuilder;
+import io.github.djlpositional.options.Check;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+
+/**
+ * The layers of an encoder or a decoder, one after the other, optionally with the input embedding before and a
+ * normalization after them. With the same weights it has the output of PyTorch's {@code nn.TransformerEncoder} and
+ * {@code nn.TransformerDecoder}. Each layer gets the masks, the encoder's output and the forward parameters, which
+ * DJL's {@link ai.djl.nn.SequentialBlock} gives to the first layer only, or to none.
+ *
+ * <pre>{@code
+ * TransformerStackBlock decoder = TransformerStackBlock.builder()
+ *         .optInput(InputEmbeddingBlock.builder()
+ *                 .setVocabularySize(10_000)
+ *                 .setEmbeddingSize(512)
+ *                 .optPaddingIndex(0)
+ *                 .build())
+ *         .setLayers(6, () -> TransformerLayerBlock.builder()
+ *                 .setAttention(MultiHeadAttentionBlock.builder()
+ *                         .setEmbeddingSize(512)
+ *                         .setHeadCount(8)
+ *                         .optCausal(true)
+ *                         .build())
+ *                 .setHiddenSize(2048))
+ *         .build();                       // (B, T) ids -> (B, T, 512)
+ * }</pre>
+ *
+ * <p>The inputs are those of a {@link TransformerLayerBlock}. With an input embedding, token ids (B, T) take the place
+ * of x. The output is (B, T, D). Exceptions of the blocks are propagated.
+ *
+ * <h2>Padding</h2>
+ *
+ * If the input embedding has {@link InputEmbeddingBlock.Builder#optPaddingIndex}, padding is hidden from all tokens in
+ * the self-attention of each layer. With a {@link KeyValueCache}, the padding of earlier steps stays hidden: a step is
+ * given the ids of its own tokens only. An explicit mask for the self-attention replaces this one; with a cache, it is
+ * then given at every step.
+ *
+ * <h2>Encodings</h2>
+ *
+ * Each layer has the relative encoding that it was built with. An encoding that is built for each layer has its own
+ * parameters. All layers share one that is built before and set in each:
+ *
+ * <pre>{@code
+ * RelativePositionBiasBlock bias = RelativePositionBiasBlock.builder().setHeadCount(8).build();       // T5's
+ * builder.setLayers(6, () -> layer(bias));
+ * }</pre>
+ *
+ * {@link #getArguments} of such a stack throws {@link UnsupportedOperationException}.
+ *
+ * <p>An input embedding for such layers is built with {@link InputEmbeddingBlock.Builder#optNoPositions}. Its default
+ * would encode positions a second time and is rejected; an explicit positional encoding is not.
+ */
+public final class TransformerStackBlock extends OptionsBlock {
+
+    record Options(InputEmbeddingBlock input, List<TransformerLayerBlock> layers, Boolean finalNorm) {
+
+        Options {
+            Check.that(
+                    layers != null && !layers.isEmpty(),
+                    "layers are missing: expected at least one; set them with setLayers");
+            layers = List.copyOf(layers);
+            finalNorm = finalNorm == null ? layers.get(layers.size() - 1).isPreNorm() : finalNorm;
+        }
+    }
+
+    /** Null for none, as the norm. */
+    private final InputEmbeddingBlock input;
+
+    private final List<TransformerLayerBlock> layers;
+    private final Block finalNorm;
+
+    private TransformerStackBlock(Options options) {
+        super(options);
+        layers = options.layers;
+        TransformerLayerBlock first = layers.get(0);
+        int size = first.getAttention().getEmbeddingSize();
+        Check.that(
+                options.input == null || options.input.getEmbeddingSize() == size,
+                () -> "the input has embeddingSize " + options.input.getEmbeddingSize()
+                        + ": expected that of the layers, " + size + "; give both the same size");
+        input = options.input == null ? null : addPart("input", options.input);
+        Set<Block> attentions = Collections.newSetFromMap(new IdentityHashMap<>());
+        for (int i = 0; i < layers.size(); i++) {
+            TransformerLayerBlock layer = layers.get(i);
+            requireFitting(i, layer, first);
+            requirePositionsOnce(i, layer, input);
+            Check.that(
+                    attentions(layer).allMatch(attentions::add),
+                    "layer " + i
+                            + " has an attention of a layer before it: expected layers of their own; build each with"
+                            + " builders and attentions of its own");
+            addPart("layer" + i, layer);
+        }
+        finalNorm = options.finalNorm
+                ? addChildBlock("finalNorm", layers.get(layers.size() - 1).newNorm())
+                : null;
+    }
+
+    private static void requireFitting(int number, TransformerLayerBlock layer, TransformerLayerBlock first) {
+        int size = first.getAttention().getEmbeddingSize();
+        Check.that(
+                layer.getAttention().getEmbeddingSize() == size
+                        && (layer.getCrossAttention() == null) == (first.getCrossAttention() == null),
+                () -> "layer " + number + " is " + layer + ": expected embeddingSize " + size + " and "
+                        + (first.getCrossAttention() == null ? "no" : "a")
+                        + " cross-attention, as in layer 0; give all layers the same inputs");
+    }
+
+    private static void requirePositionsOnce(int number, TransformerLayerBlock layer, InputEmbeddingBlock input) {
+        RelativeEncoding relative = layer.getAttention().getRelativeEncoding();
+        Check.that(
+                relative == null || input == null || !input.hasDefaultPositions(),
+                () -> "layer " + number + " has the relative encoding " + relative
+                        + ", and the input adds sinusoids by default: expected positions that are encoded once; build the"
+                        + " input with optNoPositions(), or set optPositionalEncoding(Block) to combine both");
+    }
+
+    private static Stream<MultiHeadAttentionBlock> attentions(TransformerLayerBlock layer) {
+        return Stream.of(layer.getAttention(), layer.getCrossAttention()).filter(attention -> attention != null);
+    }
+
+    /** {@return a new builder} */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * {@return the block that {@link #getArguments} describes}
+     *
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     */
+    public static TransformerStackBlock fromArguments(Map<?, ?> arguments) {
+        return builder().setAll(arguments).build();
+    }
+
+    @Override
+    public Map<String, Object> getArguments() {
+        TransformerLayerBlock.requireOwnEncodings(layers);
+        return super.getArguments();
+    }
+
+    /** {@return the input embedding; null for none} */
+    public InputEmbeddingBlock getInput() {
+        return input;
+    }
+
+    /** {@return the layers, from the first to the last; unmodifiable} */
+    public List<TransformerLayerBlock> getLayers() {
+        return layers;
+    }
+
+    /** {@return the normalization of the last layer's output, with parameters of (D); null for none} */
+    public Block getFinalNorm() {
+        return finalNorm;
+    }
+
+    @Override
+    protected NDList compute(
+            ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
+        requireShapes(inputs.getShapes());
+        try (Temporaries own = new Temporaries()) {
+            NDList layerInputs = new NDList(inputs);
+            if (input != null) {
+                NDList ids = new NDList(inputs.head());
+                layerInputs.set(
+                        0,
+                        own.add(input.forward(parameterStore, ids, training, params)
+                                .singletonOrThrow()));
+                layers.get(0).addMask(own, layerInputs, () -> mask(own, inputs.head(), training, params));
+            }
+            for (TransformerLayerBlock layer : layers) {
+                replace(own, layerInputs, inputs, layer.forward(parameterStore, layerInputs, training, params));
+            }
+            if (finalNorm != null && layerInputs.head().getShape().size() > 0) {
+                NDList x = new NDList(layerInputs.head());
+                replace(own, layerInputs, inputs, finalNorm.forward(parameterStore, x, training));
+            }
+            return new NDList(own.keep(layerInputs.head()));
+        }
+    }
+
+    /** Replaces x by the output of a block, and frees the x before unless it is an input of the forward. */
+    private static void replace(Temporaries own, NDList layerInputs, NDList inputs, NDList output) {
+        NDArray before = layerInputs.set(0, own.add(output.singletonOrThrow()));
+        if (before != inputs.head()) {
+            before.close();
+        }
+    }
+
+    /** The mask of padding, (B, F); null for none. */
+    private NDArray mask(Temporaries own, NDArray ids, boolean training, PairList<String, Object> params) {
+        NDArray isToken = input.mask(ids);
+        if (isToken == null) {
+            return null;
+        }
+        NDArray mask = own.addUnless(own.add(isToken), Arithmetic.toType(isToken, DataType.INT32));
+        // a forward without a mask takes less time
+        boolean isWithoutPadding = HostData.areKnownOnes(mask);
+        KeyValueCache cache = KeyValueCache.in(params, training);
+        if (cache != null) {
+            return cache.maskOf(this, mask, isWithoutPadding, Positions.start(params, Positions.UNLIMITED));
+        }
+        return isWithoutPadding ? null : mask;
+    }
+
+    @Override
+    public Shape[] getOutputShapes(Shape[] inputShapes) {
+        requireShapes(inputShapes);
+        return new Shape[] {layerShapes(inputShapes)[0]};
+    }
+
+    @Override
+    protected void requireShapes(Shape... inputShapes) {
+        layers.get(0).requireShapes(layerShapes(inputShapes));
+    }
+
+    private Shape[] layerShapes(Shape... inputShapes) {
+        if (input == null || inputShapes.length == 0) {
+            return inputShapes;
+        }
+        Shape[] shapes = inputShapes.clone();
+        shapes[0] = input.getOutputShapes(inputShapes)[0];
+        return shapes;
+    }
+
+    @Override
+    protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
+        if (input != null) {
+            input.initialize(manager, dataType, inputShapes[0]);
+        }
+        Shape[] shapes = layerShapes(inputShapes);
+        layers.forEach(layer -> layer.initialize(manager, dataType, shapes));
+        if (finalNorm != null) {
+            finalNorm.initialize(manager, dataType, shapes[0]);
+        }
+    }
+
+    /** Builds a {@link TransformerStackBlock}. */
+    public static final class Builder extends BlockBuilder<TransformerStackBlock, Builder> {
+
+        private Builder() {
+            super(Options.class, TransformerStackBlock::new);
+        }
+
+        /**
+         * Sets the input embedding, of the same embedding size, for ids (B, T) (default: none, and the first input is
+         * x).
+         */
+        public Builder optInput(InputEmbeddingBlock input) {
+            return setPart("input", input);
+        }
+
+        /**
+         * Sets a number of equal layers, at least 1, each from a new builder when the stack is built.
+         *
+         * @param count the number of layers
+         * @param layer returns a new builder each time
+         */
+        public Builder setLayers(int count, Supplier<TransformerLayerBlock.Builder> layer) {
+            Check.positive("layerCount", count);
+            Supplier<List<TransformerLayerBlock>> layers = () -> Stream.generate(layer)
+                    .limit(count)
+                    .map(TransformerLayerBlock.Builder::build)
+                    .toList();
+            return set("layers", layers);
+        }
+
+        /** Sets the layers, at least one, which may differ but have the same inputs. */
+        public Builder setLayers(List<TransformerLayerBlock> layers) {
+            return setPart("layers", List.copyOf(layers));
+        }
+
+        /**
+         * Normalizes the output of the last layer, as that layer does (default: only with
+         * {@link TransformerLayerBlock.Builder#optPreNorm}).
+         */
+        public Builder optFinalNorm(boolean finalNorm) {
+            return set("finalNorm", finalNorm);
+        }
+    }
+}

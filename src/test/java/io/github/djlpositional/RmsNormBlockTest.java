@@ -1,0 +1,80 @@
+package io.github.djlpositional;
+
+import static io.github.djlpositional.attention.TestNumbers.refused;
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.attention.StoredLayer;
+
+/** Its gradients are tested in {@link TransformerLayerBlockTest}. */
+class RmsNormBlockTest {
+
+    private static RmsNormBlock block(NDManager manager, DataType type) {
+        RmsNormBlock block =
+                RmsNormBlock.builder().setEmbeddingSize(8).optEpsilon(1e-5).build();
+        block.initialize(manager, type, new Shape(-1, 8));
+        return block;
+    }
+
+    @EngineTest
+    void givesTheNumbersOfThePapersFormula(NDManager manager) throws Exception {
+        StoredLayer stored = new StoredLayer(manager, "llama");
+        double[] expected = stored.get("normalized").toDoubleArray();
+        for (DataType type : new DataType[] {DataType.FLOAT32, DataType.FLOAT64}) {
+            RmsNormBlock block = block(manager, type);
+            stored.get("input_layernorm.weight", type).copyTo(block.getScale().getArray());
+            NDArray x = stored.get("input", type);
+            double tolerance = type == DataType.FLOAT64 ? 1e-14 : 1e-6;
+            for (Shape shape : new Shape[] {new Shape(2, 5, 8), new Shape(10, 8), new Shape(1, 2, 5, 8)}) {
+                NDArray y = Forward.infer(manager, block, x.reshape(shape));
+                assertThat(y.getShape()).isEqualTo(shape);
+                assertThat(y.getDataType()).isEqualTo(type);
+                requireClose(y, expected, tolerance);
+            }
+        }
+    }
+
+    /** MXNet has no parameters in FLOAT16. */
+    @EngineTest(engine = "PyTorch")
+    void normalizesFloat16InFloat32(NDManager manager) {
+        RmsNormBlock block = block(manager, DataType.FLOAT16);
+        // 300² is more than the greatest number of FLOAT16, 0.0001² less than its least
+        for (float size : new float[] {300, 1, 0.0001f}) {
+            float[] values = {size, -size, size, -size, size, -size, size, -size};
+            NDArray x = manager.create(values, new Shape(1, 8)).toType(DataType.FLOAT16, false);
+            double given = x.toType(DataType.FLOAT64, false).max().getDouble();
+            double expected = given / Math.sqrt(given * given + 1e-5);
+            NDArray y = Forward.infer(manager, block, x);
+            assertThat(y.getDataType()).isEqualTo(DataType.FLOAT16);
+            requireClose(
+                    y,
+                    new double[] {expected, -expected, expected, -expected, expected, -expected, expected, -expected},
+                    expected * 0x1p-11);
+        }
+    }
+
+    @EngineTest
+    void returnsAnEmptyArrayForAnEmptyOne(NDManager manager) {
+        RmsNormBlock block = block(manager, DataType.FLOAT32);
+        NDArray x = manager.create(new Shape(0, 3, 8));
+        assertThat(Forward.infer(manager, block, x).getShape()).isEqualTo(new Shape(0, 3, 8));
+    }
+
+    @EngineTest
+    void refusesSettingsAndInputsThatDoNotFit(NDManager manager) {
+        refused(() -> RmsNormBlock.builder().build(), "embeddingSize");
+        refused(() -> RmsNormBlock.builder().setEmbeddingSize(0).build(), "embeddingSize 0");
+        refused(() -> RmsNormBlock.builder().setEmbeddingSize(8).optEpsilon(-1).build(), "epsilon -1.0");
+        RmsNormBlock block = block(manager, DataType.FLOAT32);
+        NDArray x = manager.ones(new Shape(2, 8));
+        refused(() -> Forward.infer(manager, block, manager.ones(new Shape(8, 2))), "(8, 2)", "(…, 8)");
+        refused(() -> Forward.infer(manager, block, manager.create(1f)), "()", "(…, 8)");
+        refused(() -> Forward.infer(manager, block, x, x), "2 inputs", "[x]");
+        refused(() -> Forward.infer(manager, block, x.toType(DataType.FLOAT64, false)), "float64", "float32");
+        refused(() -> block.initialize(manager, DataType.INT32, new Shape(2, 8)), "int32");
+    }
+}

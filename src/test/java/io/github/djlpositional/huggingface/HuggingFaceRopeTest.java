@@ -1,0 +1,457 @@
+package io.github.djlpositional.huggingface;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.within;
+
+import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.Forward;
+import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.weights.Weights;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * The relevant part of published configurations, from {@code src/test/resources/configurations}, which have the names
+ * of the models. The expected rotations are those of {@code make_rope_configs.py}.
+ */
+class HuggingFaceRopeTest {
+
+    /**
+     * The relative error of a frequency of the independent code, base^-x in float64, is below ln(base) · x · 2^-53, so
+     * 2e-15, and its mixtures add a few roundings. Sines and cosines add an ulp each.
+     */
+    private static final double ERROR = 1e-13;
+
+    @TempDir
+    private Path folder;
+
+    private static Path path(String name) throws Exception {
+        return Path.of(
+                HuggingFaceRopeTest.class.getResource("/configurations/" + name).toURI());
+    }
+
+    private static HuggingFaceRope read(String model) throws Exception {
+        return HuggingFaceRope.read(path(model + ".json"));
+    }
+
+    private static Stream<String[]> rows(String file) throws Exception {
+        return Files.readAllLines(path(file)).stream().skip(1).map(line -> line.split(",", -1));
+    }
+
+    private static Map<String, Object> map(Object... keysAndValues) {
+        Map<String, Object> map = new LinkedHashMap<>();
+        for (int i = 0; i < keysAndValues.length; i += 2) {
+            map.put((String) keysAndValues[i], keysAndValues[i + 1]);
+        }
+        return map;
+    }
+
+    /** The configuration of a model with other values. */
+    private static Map<String, Object> config(String model, Object... keysAndValues) throws Exception {
+        Map<String, Object> config = HuggingFaceRope.values(path(model + ".json"));
+        config.putAll(map(keysAndValues));
+        return config;
+    }
+
+    private static Map<String, Object> llama(Object... keysAndValues) throws Exception {
+        Map<String, Object> config = config("Llama-2-7b-hf", "max_position_embeddings", 2048);
+        config.putAll(map(keysAndValues));
+        return config;
+    }
+
+    private static HuggingFaceRope scaled(Map<String, ?> section) throws Exception {
+        return HuggingFaceRope.of(llama("rope_scaling", section));
+    }
+
+    /** What a block does to each pair at position 1, and on one axis. */
+    private record Rotation(List<Double> frequencies, List<Double> factors, List<Double> others) {
+
+        static Rotation of(NDManager manager, RotaryEmbeddingBlock block, PairLayout layout, int start, int axis) {
+            int headSize = block.getHeadSize();
+            int pairs = block.getRotarySize() / 2;
+            double[] x = new double[headSize];
+            Arrays.fill(x, 0.5);
+            Arrays.fill(x, start, start + 2 * pairs, 0);
+            for (int pair = 0; pair < pairs; pair++) {
+                x[start + layout.firstIndex(pair, pairs)] = 1;
+            }
+            NDArray input = manager.create(x, new Shape(1, 1, 1, headSize));
+            NDArray tokens = manager.create(new long[] {1});
+            if (axis >= 0) {
+                tokens = manager.zeros(new Shape(3, 1, 1), DataType.INT64);
+                tokens.set(new NDIndex(axis + ", 0"), manager.create(new long[] {1}));
+            }
+            double[] rotated = Forward.infer(manager, block, input, tokens).toDoubleArray();
+            List<Double> frequencies = new ArrayList<>();
+            List<Double> factors = new ArrayList<>();
+            for (int pair = 0; pair < pairs; pair++) {
+                double first = rotated[start + layout.firstIndex(pair, pairs)];
+                double second = rotated[start + layout.secondIndex(pair, pairs)];
+                frequencies.add(Math.atan2(second, first));
+                factors.add(Math.hypot(first, second));
+            }
+            List<Double> others = IntStream.range(0, headSize)
+                    .filter(i -> i < start || i >= start + 2 * pairs)
+                    .mapToObj(i -> rotated[i])
+                    .toList();
+            return new Rotation(frequencies, factors, others);
+        }
+    }
+
+    private static double[] numbers(String text) {
+        return Stream.of(text.split(" ", -1)).mapToDouble(Double::parseDouble).toArray();
+    }
+
+    private static void assertClose(List<Double> actual, double[] expected, double error, String name) {
+        assertThat(actual).as(name).hasSize(expected.length);
+        for (int i = 0; i < expected.length; i++) {
+            assertThat(actual.get(i)).as("%s, pair %s", name, i).isCloseTo(expected[i], within(error * expected[i]));
+        }
+    }
+
+    @EngineTest
+    void rotatesAsPublishedModels(NDManager manager) throws Exception {
+        for (String[] row : rows("expected.csv").toList()) {
+            String name = row[0] + " " + row[1] + " at length " + row[2];
+            HuggingFaceRope config = read(row[0]);
+            int length = Integer.parseInt(row[2]);
+            PairLayout layout = PairLayout.valueOf(row[3].toUpperCase(Locale.ROOT));
+            int start = Integer.parseInt(row[5]);
+            RotaryEmbeddingBlock.Builder builder =
+                    row[1].isEmpty() ? config.rotary(length) : config.rotary(row[1], length);
+            RotaryEmbeddingBlock block = builder.optMaxSequenceLength(2).build();
+            assertThat(block.getHeadSize()).as(name).isEqualTo(Integer.parseInt(row[4]));
+            double[] expected = numbers(row[8]);
+            double[] factors = new double[expected.length];
+            Arrays.fill(factors, Double.parseDouble(row[7]));
+            List<Double> kept = Collections.nCopies(block.getHeadSize() - 2 * expected.length, 0.5);
+            String axes = row[6];
+            for (int axis = axes.isEmpty() ? -1 : 0; axis < (axes.isEmpty() ? 0 : 3); axis++) {
+                Rotation rotation = Rotation.of(manager, block, layout, start, axis);
+                int current = axis;
+                double[] frequencies = IntStream.range(0, expected.length)
+                        .mapToDouble(pair -> current < 0 || axes.charAt(pair) - '0' == current ? expected[pair] : 0)
+                        .toArray();
+                assertClose(rotation.frequencies, frequencies, ERROR, name);
+                assertClose(rotation.factors, factors, ERROR, name);
+                assertThat(rotation.others).as(name).isEqualTo(kept);
+            }
+            block.clear();
+        }
+    }
+
+    /** The values in Hugging Face's test_modeling_rope_utils.py, which have five digits. */
+    @EngineTest
+    void rotatesAsTheTestsOfTransformers(NDManager manager) throws Exception {
+        for (String[] row : rows("huggingface_tests.csv").toList()) {
+            // the length of the test of dynamic NTK
+            RotaryEmbeddingBlock block = scaled(Map.of("rope_type", row[0], "factor", 10.0))
+                    .rotary(16_384)
+                    .build();
+            Rotation rotation = Rotation.of(manager, block, PairLayout.CONCATENATED, 0, -1);
+            assertClose(rotation.frequencies, numbers(row[1]), 5e-5, row[0]);
+        }
+    }
+
+    /** Asserts the attention factor of a rope section in a sequence of a length. */
+    private static void assertFactor(double expected, NDManager manager, Map<String, ?> section, int length)
+            throws Exception {
+        RotaryEmbeddingBlock block = scaled(section).rotary(length).build();
+        double factor = Rotation.of(manager, block, PairLayout.CONCATENATED, 0, -1)
+                .factors
+                .get(0);
+        assertThat(factor).isCloseTo(expected, within(ERROR));
+    }
+
+    @EngineTest
+    void yarnHasTheAttentionFactorThatIsGiven(NDManager manager) throws Exception {
+        // the first is in Hugging Face's test
+        assertFactor(0.5, manager, map("type", "yarn", "factor", 10, "attention_factor", 0.5), 2);
+        double factor = 0.1 * Math.log(10) + 1;
+        // no key of transformers
+        assertFactor(factor, manager, map("type", "yarn", "factor", 10, "attn_factor", 0.5), 2);
+        Map<String, Object> deepSeek = map("type", "yarn", "factor", 10, "mscale", 0.707, "mscale_all_dim", 1.0);
+        assertFactor((0.0707 * Math.log(10) + 1) / factor, manager, deepSeek, 2);
+        assertFactor(factor, manager, map("type", "yarn", "factor", 10, "mscale", 1.0), 2);
+    }
+
+    /** The factor of Hugging Face's test is 1 + ln factor / ln max_position_embeddings, under a root. */
+    @EngineTest
+    void longRopeTakesTheFactorBeforeTheRatioOfLengths(NDManager manager) throws Exception {
+        List<Double> divisors = IntStream.range(0, 64).mapToObj(i -> 1.0 + i).toList();
+        Map<String, Object> section =
+                map("rope_type", "longrope", "factor", 20.0, "short_factor", divisors, "long_factor", divisors);
+        assertFactor(Math.sqrt(1 + Math.log(20) / Math.log(2048)), manager, section, 2);
+        section.put("attention_factor", 0.5);
+        assertFactor(0.5, manager, section, 2);
+        // Phi-3.5-MoE has a factor for each list
+        section.putAll(Map.of("short_mscale", 1.243163121016122, "long_mscale", 1.25));
+        section.put("original_max_position_embeddings", 1024);
+        assertFactor(1.243163121016122, manager, section, 1024);
+        assertFactor(1.25, manager, section, 1025);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"dynamic", "longrope"})
+    void typesWhoseFrequenciesDependOnTheLengthNeedIt(String type) throws Exception {
+        List<Double> divisors = Collections.nCopies(64, 2.0);
+        Map<String, Object> section = map("rope_type", type, "factor", 2);
+        if (type.equals("longrope")) {
+            section.putAll(Map.of("short_factor", divisors, "long_factor", divisors));
+        }
+        HuggingFaceRope config = scaled(section);
+        assertRejected(config::rotary, type, "rotary(int)");
+        assertRejected(() -> config.rotary("full_attention"), type, "rotary(String, int)");
+        assertRejected(() -> config.rotary(0), "length 0");
+    }
+
+    /** transformers 5 writes one section for each type of layers, and moves bases and shares into it. */
+    @EngineTest
+    void readsWhatTransformers5Writes(NDManager manager) throws Exception {
+        Map<String, Object> sections = map("rope_theta", null);
+        sections.put("full_attention", Map.of("rope_type", "linear", "factor", 8, "rope_theta", 1e6));
+        sections.put("sliding_attention", Map.of("rope_type", "default", "rope_theta", 1e4));
+        Map<String, Object> gemma = config("gemma-3-1b-pt", "rope_parameters", sections);
+        gemma.keySet().removeAll(List.of("rope_theta", "rope_local_base_freq", "rope_scaling"));
+        Map<String, ?> section = Map.of("rope_type", "default", "rope_theta", 1e4, "partial_rotary_factor", 0.4);
+        Map<String, Object> phi = config("phi-2", "rope_parameters", section);
+        phi.keySet().removeAll(List.of("rope_theta", "rope_scaling", "partial_rotary_factor"));
+        Map<String, HuggingFaceRope> configs =
+                Map.of("gemma-3-4b-pt", HuggingFaceRope.of(gemma), "phi-2", HuggingFaceRope.of(phi));
+        for (String[] row :
+                rows("expected.csv").filter(row -> configs.containsKey(row[0])).toList()) {
+            HuggingFaceRope config = configs.get(row[0]);
+            RotaryEmbeddingBlock block = (row[1].isEmpty() ? config.rotary() : config.rotary(row[1])).build();
+            Rotation rotation = Rotation.of(manager, block, PairLayout.CONCATENATED, 0, -1);
+            assertClose(rotation.frequencies, numbers(row[8]), ERROR, row[0] + row[1]);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "Meta-Llama-3-8B, 8192",
+        "Llama-3.1-8B, 131072",
+        "Llama-4-Scout-17B-16E, 10485760",
+        "vicuna-7b-v1.5-16k, 16384",
+        "Qwen2.5-7B-Instruct-with-YaRN, 131072",
+        "gpt-oss-20b, 131072",
+        "Phi-3-vision-128k-instruct, 131072",
+        "Qwen-7B, 8192", // Qwen's dynamic NTK grows in steps and is not known; it begins there
+        "phi-2, 2048"
+    })
+    void positionsEndWhereTheModelsDo(String model, int limit) throws Exception {
+        Map<String, Object> arguments = read(model).rotary(limit).build().getArguments();
+        assertThat(arguments.get("maxSequenceLength")).isEqualTo(Math.min(limit, 4096));
+        assertThat(arguments.get("autoExtend")).isEqualTo(limit > 4096 ? limit : null);
+    }
+
+    @Test
+    void layersOfOneModelRotateDifferently() throws Exception {
+        HuggingFaceRope config = read("ModernBERT-base");
+        assertThat(config.rotary("full_attention").build().getArguments()).containsEntry("base", 160_000.0);
+        assertThat(config.rotary("sliding_attention").build().getArguments()).containsEntry("base", 10_000.0);
+        assertRejected(config::rotary, "modernbert", "full_attention, sliding_attention");
+        assertRejected(() -> config.rotary("linear_attention"), "\"linear_attention\"", "sliding_attention");
+        assertRejected(
+                () -> read("gemma-4-26B-A4B").rotary("chunked_attention"), "chunked_attention", "full_attention");
+    }
+
+    /** 192^-0.5 · (0.1 · m · ln 40 + 1)² with m of 1 and 0.707: the scores of DeepSeek. */
+    @ParameterizedTest
+    @CsvSource({
+        "DeepSeek-V3, 0.135233778861",
+        "DeepSeek-V2, 0.114721386793",
+        "gemma-4-26B-A4B, 1",
+        "OLMo-2-1124-7B, 0.0883883476483"
+    })
+    void modelsOfOtherAttentionsHaveAScale(String model, double scale) throws Exception {
+        assertThat(read(model).getScale()).isCloseTo(scale, within(1e-12));
+    }
+
+    @Test
+    void theGuideListsAllModelTypes() throws Exception {
+        Set<String> listed = Files.readAllLines(Path.of("docs/models.md")).stream()
+                .filter(line -> line.matches("\\|.*\\| [CI] \\|.*"))
+                .flatMap(line -> Pattern.compile("`(\\w+)`")
+                        .matcher(line.substring(0, line.indexOf('|', 1)))
+                        .results()
+                        .map(match -> match.group(1)))
+                .collect(Collectors.toSet());
+        assertThat(listed).isEqualTo(ModelType.names());
+    }
+
+    private static void assertRejected(Map<String, ?> section, String... values) {
+        Weights.assertRejected(() -> scaled(section), values);
+    }
+
+    private static void assertRejected(ThrowingCallable call, String... values) {
+        Weights.assertRejected(call, values);
+    }
+
+    @Test
+    void unknownModelTypesAreRefusedByName() throws Exception {
+        assertRejected(() -> HuggingFaceRope.of(llama("model_type", "mamba")), "\"mamba\"", "llama", "qwen3");
+        assertRejected(() -> HuggingFaceRope.of(Map.of()), "model_type is missing", "llama");
+        Map<String, Object> text = Map.of("model_type", "mamba");
+        assertRejected(() -> HuggingFaceRope.of(Map.of("model_type", "llama4", "text_config", text)), "\"mamba\"");
+        // nothing says what this model does with the positions of its text
+        assertRejected(() -> HuggingFaceRope.of(Map.of("model_type", "other", "text_config", llama())), "\"other\"");
+    }
+
+    @Test
+    void textIsRefusedWhereANumberOrASwitchBelongs() throws Exception {
+        assertRejected(() -> HuggingFaceRope.of(llama("hidden_size", "big")), "hidden_size", "big", "whole number");
+        assertRejected(() -> HuggingFaceRope.of(llama("rope_theta", "high")), "rope_theta", "high", "a number");
+        assertRejected(
+                () -> HuggingFaceRope.of(config("DeepSeek-V3", "rope_interleave", "yes")),
+                "rope_interleave",
+                "yes",
+                "true or false");
+    }
+
+    @Test
+    void unknownRopeTypesAndKeysAreRefusedByName() {
+        assertRejected(Map.of("rope_type", "spiral", "factor", 2), "rope_type", "\"spiral\"", "yarn");
+        assertRejected(Map.of("type", "spiral"), "type", "\"spiral\"");
+        assertRejected(Map.of("rope_type", "yarn", "type", "linear", "factor", 2), "\"yarn\"", "\"linear\"");
+        assertRejected(
+                Map.of("type", "yarn", "factor", 2, "extrapolation_factor", 1), "\"extrapolation_factor\"", "yarn");
+        assertRejected(Map.of("type", "linear", "factor", 2, "beta_fast", 32), "\"beta_fast\"", "linear");
+        assertRejected(Map.of("factor", 2), "\"factor\"", "default");
+        assertRejected(Map.of("type", "mrope", "mrope_section", List.of(16, 24, 24)), "\"mrope_section\"");
+        Map<String, Object> parts = Map.of("full_attention", Map.of("rope_theta", 1e4), "factor", 2);
+        assertRejected(parts, "factor=2", "beside");
+    }
+
+    @Test
+    void namesOfTheSameTypeAndKeysWithoutMeaningAreAccepted() throws Exception {
+        assertSameRotation(
+                Map.of("type", "linear", "factor", 2, "finetuned", true), Map.of("type", "linear", "factor", 2));
+        assertSameRotation(Map.of("type", "mrope", "rope_type", "default"), Map.of());
+    }
+
+    private static void assertSameRotation(Map<String, ?> section, Map<String, ?> other) throws Exception {
+        assertThat(scaled(section).rotary().build())
+                .hasToString(scaled(other).rotary().build().toString());
+    }
+
+    @Test
+    void keysThatDisagreeAreRefused() throws Exception {
+        assertRejected(Map.of("type", "yarn", "factor", 2, "mscale", 0.5), "mscale 0.5", "mscale_all_dim 0.0");
+        assertRejected(Map.of("type", "dynamic", "factor", 2, "original_max_position_embeddings", 512), "512", "2048");
+        Map<String, Object> both = llama(
+                "rope_scaling",
+                Map.of("type", "linear", "factor", 2),
+                "rope_parameters",
+                Map.of("type", "linear", "factor", 4));
+        assertRejected(() -> HuggingFaceRope.of(both), "factor=2", "factor=4");
+    }
+
+    @Test
+    void missingAndWrongValuesAreRefusedByName() {
+        assertRejected(Map.of("type", "linear"), "factor", "missing");
+        assertRejected(Map.of("type", "linear", "factor", "two"), "'factor'", "two");
+        assertRejected(Map.of("type", "linear", "factor", 0.5), "0.5");
+        assertRejected(Map.of("type", List.of("linear")), "'type'");
+        List<Object> factors = Arrays.asList(1, null);
+        assertRejected(Map.of("type", "su", "short_factor", factors, "long_factor", factors), "'short_factor'", "null");
+        List<Integer> few = List.of(1, 2);
+        assertRejected(Map.of("type", "su", "short_factor", few, "long_factor", few), "2 LongRoPE factors", "128");
+        assertRejected(() -> HuggingFaceRope.of(llama("max_position_embeddings", null)), "max_position_embeddings");
+        assertRejected(() -> HuggingFaceRope.of(llama("hidden_size", 1.5)), "'hidden_size'", "1.5");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "Llama-2-7b-hf, num_attention_heads, 0",
+        "Llama-2-7b-hf, num_attention_heads, -1",
+        "Llama-2-7b-hf, head_dim, 2097152"
+    })
+    void countsOutsideOfTheirRangeAreRefused(String model, String key, Integer value) throws Exception {
+        Map<String, Object> config = config(model, key, value);
+        String name = key.equals("head_dim") ? "head size" : key;
+        assertRejected(() -> HuggingFaceRope.of(config), name + " " + value);
+    }
+
+    @Test
+    void mapsInPlaceOfListsAreRefused() {
+        Map<String, Object> section = Map.of("full_attention", Map.of("type", "su", "short_factor", Map.of()));
+        assertRejected(
+                () -> HuggingFaceRope.of(llama("model_type", "qwen2", "rope_scaling", section))
+                        .rotary("full_attention"),
+                "'short_factor'",
+                "a list");
+    }
+
+    @Test
+    void sectionsOfAxesOfOtherPairsAreRefused() throws Exception {
+        Map<String, ?> section = Map.of("type", "mrope", "mrope_section", Collections.nCopies(16, 1 << 20));
+        Map<String, Object> config = config("Qwen2-VL-7B-Instruct", "rope_scaling", section);
+        assertRejected(() -> HuggingFaceRope.of(config), "mrope_section [1048576, ", "64 pairs");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"falcon-7b, alibi", "roformer_chinese_base, rotary_value"})
+    void encodingsThatAreNotRotaryAreRefusedByName(String model, String key) throws Exception {
+        Map<String, Object> config = config(model, key, true);
+        assertRejected(() -> HuggingFaceRope.of(config), key + " true", "false");
+    }
+
+    /** A mistake of a fine-tune: Llama's code does not read these keys. */
+    @Test
+    void keysThatTheCodeOfAModelDoesNotReadChangeNothing() throws Exception {
+        Map<String, Object> config = llama("rotary_dim", 8, "rope_interleave", true);
+        assertThat(HuggingFaceRope.of(config).rotary().build())
+                .hasToString(HuggingFaceRope.of(llama()).rotary().build().toString());
+    }
+
+    /** JsonTest has more texts that are not JSON. */
+    @Test
+    void damagedAndHugeFilesAreRefused() throws Exception {
+        String huge = "{" + " ".repeat(5 << 20) + "}";
+        for (String text :
+                List.of("", "{\"hidden_size\": 1, \"hidden_size\": 2}", "{\"rope_theta\": 1e99999999999}", huge)) {
+            Path file = Files.writeString(folder.resolve("config.json"), text);
+            assertThatExceptionOfType(MalformedModelException.class)
+                    .isThrownBy(() -> HuggingFaceRope.read(file))
+                    .withMessageContainingAll(file.toString(), ": expected ", "; ")
+                    .satisfies(e -> assertThat(e.getMessage()).hasLineCount(1));
+        }
+    }
+
+    @Test
+    void pathsWithoutAFileAreRefused() {
+        assertRejected(() -> HuggingFaceRope.read(folder), folder.toString());
+        assertThatExceptionOfType(IOException.class)
+                .isThrownBy(() -> HuggingFaceRope.read(folder.resolve("none.json")))
+                .isInstanceOf(NoSuchFileException.class);
+    }
+}

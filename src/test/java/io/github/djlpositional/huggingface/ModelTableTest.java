@@ -1,0 +1,213 @@
+package io.github.djlpositional.huggingface;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ai.djl.util.JsonUtils;
+import io.github.djlpositional.LearnedPositionalEncodingBlock;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.guide.Tables;
+import io.github.djlpositional.math.AlibiSlopes;
+import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Compares the table of models in docs/models.md with docs/models.csv, and this with the library: a model of which a
+ * layer is given with what {@link HuggingFaceRope} reads from its published configuration, the others with the block
+ * that their encoding is.
+ */
+class ModelTableTest {
+
+    private static final String PAGE = "docs/models.md";
+    private static final String OPTIONS = "scaling or options";
+    private static final String UNKNOWN = "-";
+
+    private static final Map<String, Function<Integer, SinusoidalEncoding>> SINUSOIDS = Map.of(
+            "tensor2tensor",
+            size -> SinusoidalEncoding.tensor2tensor(size, 1, 10_000),
+            "xTransformers",
+            SinusoidalEncoding::xTransformers);
+
+    private static List<Map<String, String>> rows() throws IOException {
+        return Tables.csv("docs/models.csv");
+    }
+
+    static Stream<Map<String, String>> configured() throws IOException {
+        return rows().stream().filter(row -> !row.get("layer").isEmpty());
+    }
+
+    static Stream<Map<String, String>> others() throws IOException {
+        return rows().stream().filter(row -> row.get("layer").isEmpty());
+    }
+
+    @Test
+    void thePageHasTheRowsOfTheFile() throws IOException {
+        List<Map<String, String>> rows = rows();
+        assertThat(Tables.rows(PAGE, rows.get(0).keySet().toArray(String[]::new)))
+                .isEqualTo(rows);
+    }
+
+    @Test
+    void thePageListsTheModelTypes() throws IOException {
+        List<String> listed = Tables.rows(PAGE, "`model_type`", "layout").stream()
+                .flatMap(row -> Stream.of(row.get("`model_type`").split(", ", -1)))
+                .map(type -> type.replace("`", ""))
+                .toList();
+        assertThat(listed).containsExactlyInAnyOrderElementsOf(ModelType.names());
+        long compared = Files.readAllLines(Path.of("src/test/resources/configurations/model_types.txt")).stream()
+                .filter(line -> line.startsWith("type "))
+                .count();
+        assertThat(Files.readString(Path.of(PAGE)).replace('\n', ' '))
+                .contains("known for the " + listed.size() + " model types", compared + " of them are also compared");
+    }
+
+    @ParameterizedTest
+    @MethodSource("configured")
+    void aConfigurationIsReadAsTheTableSays(Map<String, String> row) throws Exception {
+        Path file = Path.of("src/test/resources/configurations", row.get("model") + ".json");
+        HuggingFaceRope config = HuggingFaceRope.read(file);
+        int layer = Integer.parseInt(row.get("layer"));
+        Map<String, String> actual = new LinkedHashMap<>(row);
+        RotaryEmbeddingBlock rotary;
+        if (row.get("window").equals(UNKNOWN)) {
+            rotary = config.rotary(new ModelAttention(config).layerType(layer), 1)
+                    .build();
+        } else {
+            MultiHeadAttentionBlock attention = ModelAttention.of(config, layer);
+            Map<String, Object> arguments = attention.getArguments();
+            rotary = (RotaryEmbeddingBlock) attention.getRelativeEncoding();
+            Object chunk = arguments.get("chunkSize");
+            actual.put("encoding", rotary == null ? "none" : "rotary");
+            actual.put("heads", "" + attention.getHeadCount());
+            actual.put("head size", "" + attention.getHeadSize());
+            actual.put("window", chunk == null ? text(arguments.get("window")) : chunk + " (chunks)");
+            actual.put("norm", norm((Map<?, ?>) arguments.get("queryNorm")));
+        }
+        if (rotary != null) {
+            putAll(actual, rotary.getArguments());
+        }
+        assertThat(actual).isEqualTo(row);
+    }
+
+    private static void putAll(Map<String, String> row, Map<String, Object> rotary) {
+        Object limit = rotary.getOrDefault("autoExtend", rotary.get("maxSequenceLength"));
+        row.put("head size", text(rotary.get("headSize")));
+        row.put("rotated", text(rotary.get("rotarySize")));
+        row.put("layout", rotary.get("layout").equals(PairLayout.CONCATENATED.name()) ? "C" : "I");
+        row.put("context", text(limit));
+        if (rotary.get("frequencies") == null) {
+            row.put("θ", text(rotary.get("base")));
+        }
+        row.put(OPTIONS, scaling(rotary));
+    }
+
+    private static String text(Object value) {
+        return value instanceof Double number && number == number.longValue()
+                ? "" + number.longValue()
+                : value == null ? "" : value.toString();
+    }
+
+    /** The epsilon, which is a power of ten. */
+    private static String norm(Map<?, ?> norm) {
+        return norm == null ? "" : "1e" + Math.round(Math.log10((double) norm.get("epsilon")));
+    }
+
+    private static String scaling(Map<String, Object> rotary) {
+        if (rotary.get("frequencies") != null) {
+            return text(((Map<?, ?>) rotary.get("frequencies")).get("type")).toLowerCase(Locale.ROOT);
+        }
+        if (rotary.get("axes") != null) {
+            List<?> axes = (List<?>) ((Map<?, ?>) rotary.get("axes")).get("axisOfPair");
+            return "axes "
+                    + IntStream.range(0, 3)
+                            .mapToObj(axis -> ""
+                                    + axes.stream()
+                                            .filter(each -> each.equals(axis))
+                                            .count())
+                            .collect(Collectors.joining(" "));
+        }
+        Map<?, ?> scaling = (Map<?, ?>) rotary.get("scaling");
+        return switch (scaling.get("type").toString()) {
+            case "None" -> "";
+            case "LongRope" -> "longRope " + (int) scaling.get("maxLength") / (int) scaling.get("originalLength");
+            default -> named(scaling.get("type").toString()) + " " + text(scaling.get("factor"));
+        };
+    }
+
+    /** As the factory is named. */
+    private static String named(String type) {
+        return Character.toLowerCase(type.charAt(0)) + type.substring(1);
+    }
+
+    @ParameterizedTest
+    @MethodSource("others")
+    void anEncodingIsTheBlockThatTheTableSays(Map<String, String> row) {
+        int heads = Integer.parseInt(row.get("heads"));
+        int headSize = Integer.parseInt(row.get("head size"));
+        String options = row.get(OPTIONS);
+        Map<String, Object> arguments = new HashMap<>();
+        switch (row.get("encoding")) {
+            case "learned" -> {
+                arguments.put("embeddingSize", heads * headSize);
+                arguments.put(
+                        options.isEmpty() ? "maxSequenceLength" : "grid",
+                        options.isEmpty() ? Integer.valueOf(row.get("context")) : map(options));
+                LearnedPositionalEncodingBlock block = LearnedPositionalEncodingBlock.fromArguments(arguments);
+                assertThat(block.getArguments().get("maxSequenceLength")).hasToString(row.get("context"));
+            }
+            case "sinusoidal" -> {
+                int context = Integer.parseInt(row.get("context"));
+                PositionalEncodingBlock block = PositionalEncodingBlock.builder()
+                        .setEmbeddingSize(heads * headSize)
+                        .optEncoding(SINUSOIDS.get(options).apply(heads * headSize))
+                        .optMaxSequenceLength(context)
+                        .build();
+                assertThat(block.getMaxSequenceLength()).isEqualTo(context);
+            }
+            default -> {
+                RelativeEncoding encoding = RelativeEncoding.named(row.get("encoding"), heads, headSize, map(options));
+                MultiHeadAttentionBlock.builder()
+                        .setEmbeddingSize(heads * headSize)
+                        .setHeadCount(heads)
+                        .optRelativeEncoding(encoding)
+                        .build();
+            }
+        }
+    }
+
+    /** Options as JSON, with semicolons between them. */
+    private static Map<?, ?> map(String options) {
+        return JsonUtils.GSON.fromJson("{" + options.replace(';', ',') + "}", Map.class);
+    }
+
+    @Test
+    void slopesOfAlibiAreThoseOfBloomAndMpt() {
+        // build_alibi_tensor of transformers: those of 64 heads, then every other one of 128
+        AlibiSlopes bloom = AlibiSlopes.of(112);
+        IntStream.range(0, 112)
+                .forEach(head -> assertThat(bloom.get(head))
+                        .isEqualTo(
+                                Math.pow(2, head < 64 ? -8.0 * (head + 1) / 64 : -8.0 * (2 * (head - 64) + 1) / 128)));
+        // build_mpt_alibi_tensor with alibi_bias_max 8
+        IntStream.range(0, 32)
+                .forEach(head -> assertThat(AlibiSlopes.of(32, 8).get(head))
+                        .isEqualTo(AlibiSlopes.of(32).get(head)));
+    }
+}

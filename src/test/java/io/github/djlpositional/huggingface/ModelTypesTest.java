@@ -1,0 +1,310 @@
+package io.github.djlpositional.huggingface;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.EngineTest.Selection;
+import io.github.djlpositional.Forward;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.internal.Json;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import java.io.IOException;
+import java.nio.DoubleBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.IntToDoubleFunction;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/**
+ * Compares each model type with the classes of transformers, for about a hundred configurations of each: missing keys,
+ * nulls, and keys that the type reads or does not read. {@code make_model_types.py} describes the file.
+ */
+class ModelTypesTest {
+
+    private static final String MISSING = "missing";
+    private static final int TOKENS = 12;
+    private static final int FAR = 1_000_000;
+
+    /**
+     * transformers computes angles, cosines and sines in float32: an angle of at most 12 has an error of 2^-20, which
+     * changes a score of at most 10 by 1e-5; a sum has up to 768 outputs of about 1, and random signs.
+     */
+    private static final double ERROR = 1e-3;
+
+    /** Types whose rope_theta versions of transformers disagree about, so that it must be given. */
+    private static final Set<String> UNKNOWN_BASE =
+            Set.of("cohere", "falcon_h1", "olmo3", "qwen3_vl_text", "qwen3_vl_moe_text");
+
+    /** Keys that are not read for layers without a window or a norm. */
+    private static final Set<String> READ_IN_SOME_LAYERS = Set.of("use_sliding_window", "rms_norm_eps");
+
+    /** Changes of a base configuration, by name. */
+    private static final Map<String, Map<String, Object>> CHANGES = new LinkedHashMap<>();
+
+    /** The lines of each type. */
+    private static final Map<String, List<String>> LINES = new LinkedHashMap<>();
+
+    private final Map<String, double[]> attended = new HashMap<>();
+
+    static Set<String> names() throws Exception {
+        Path file = Path.of(ModelTypesTest.class
+                .getResource("/configurations/model_types.txt")
+                .toURI());
+        List<String> lines = new ArrayList<>();
+        for (String line : Files.readAllLines(file)) {
+            if (line.startsWith("type ")) {
+                lines = new ArrayList<>();
+                LINES.put(words(line)[1], lines);
+            }
+            if (LINES.isEmpty() && line.startsWith("change ")) {
+                addChange(CHANGES, line);
+            }
+            lines.add(line);
+        }
+        return LINES.keySet();
+    }
+
+    private static String[] words(String text) {
+        return text.split(" ", -1);
+    }
+
+    private static void addChange(Map<String, Map<String, Object>> changes, String line) throws IOException {
+        int json = line.indexOf('{');
+        changes.put(line.substring("change ".length(), json - 1), json(line.substring(json)));
+    }
+
+    private static Map<String, Object> json(String text) throws IOException {
+        return Json.read(text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    /** Each type on one of the engines, since reading a configuration does not depend on it. */
+    @EngineTest(Selection.EACH)
+    void computesAsTransformers(NDManager manager, String type) throws Exception {
+        Map<String, Map<String, Object>> changes = new LinkedHashMap<>(CHANGES);
+        Map<String, Object> base = new LinkedHashMap<>();
+        Map<String, String> expected = new LinkedHashMap<>();
+        for (String line : LINES.get(type)) {
+            if (line.startsWith("type ")) {
+                base.putAll(json(line.substring(line.indexOf('{'))));
+                base.put("model_type", type);
+            } else if (line.startsWith("change ")) {
+                addChange(changes, line);
+            } else if (line.startsWith("sizes ")) {
+                expected.put("sizes", line.substring("sizes ".length()));
+            } else {
+                int end = line.indexOf(" | ");
+                Stream.of(line.substring(end + 3).split(", ", -1))
+                        .forEach(name -> expected.put(name, line.substring(0, end)));
+            }
+        }
+        List<String> differences = new ArrayList<>();
+        assertThat(sizes(type)).isEqualTo(expected.get("sizes"));
+        changes.forEach((name, change) -> {
+            Map<String, Object> config = new LinkedHashMap<>(base);
+            config.putAll(change);
+            config.values().removeIf(MISSING::equals);
+            String result = expected.getOrDefault(name, expected.get("base"));
+            String difference = result.equals("error")
+                    ? (isUnreadableNull(type, name) ? accepted(config) : null)
+                    : difference(manager, config, result);
+            if (difference != null
+                    && !isKnown(type, name, difference)
+                    && keys(change).noneMatch(difference.replaceAll("[:,].*", "")::contains)) {
+                differences.add(name + " expected " + result + " but " + difference);
+            }
+        });
+        assertThat(differences).isEmpty();
+    }
+
+    /** Values that versions of transformers disagree about, or that fit no other sizes, and a mistake of version 5. */
+    private static boolean isKnown(String type, String change, String difference) {
+        return difference.startsWith("mrope_section [")
+                || (UNKNOWN_BASE.contains(type) && difference.startsWith("rope_theta is missing"))
+                // truncate is looked for beside the sections of the layer types, where it cannot be
+                || (type.matches("gemma3n?_text") && change.equals("yarn exactly"));
+    }
+
+    /** Whether a change that transformers refuses is a null in place of a default that this library reads. */
+    private static boolean isUnreadableNull(String type, String change) {
+        return isUnreadableNull(ModelType.of(type), change) || isUnreadableNull(ModelAttention.TYPES.get(type), change);
+    }
+
+    private static boolean isUnreadableNull(ModelType type, String change) {
+        String key = change.startsWith("null ") ? change.substring("null ".length()) : null;
+        return key != null
+                && !READ_IN_SOME_LAYERS.contains(key)
+                && type.keyOf(key).equals(key)
+                && type.reads(key)
+                && !type.isNullable(key)
+                && type.value(key, Map.of()) != null;
+    }
+
+    /** Null for a configuration that is refused. */
+    private static String accepted(Map<String, Object> config) {
+        try {
+            ModelAttention.of(HuggingFaceRope.of(config), 0);
+            return "accepted";
+        } catch (IllegalArgumentException e) {
+            return null;
+        }
+    }
+
+    /** The keys that a change sets. */
+    private static Stream<String> keys(Map<?, ?> change) {
+        return change.entrySet().stream()
+                .filter(entry -> entry.getValue() != null && !entry.getValue().equals(MISSING))
+                .flatMap(entry -> Stream.concat(
+                        Stream.of(entry.getKey().toString()),
+                        entry.getValue() instanceof Map<?, ?> inner ? keys(inner) : Stream.of()));
+    }
+
+    /** What configurations without keys mean. */
+    private static String sizes(String name) {
+        ModelType type = ModelType.of(name);
+        Object[] sizes =
+                ModelType.SIZES.stream().map(each -> type.value(each, Map.of())).toArray();
+        sizes[3] = sizes[3] == null ? sizes[2] : sizes[3];
+        Stream<Object> parts =
+                Stream.of("qk_nope_head_dim", "qk_rope_head_dim").map(each -> type.value(each, Map.of()));
+        int latent = parts.mapToInt(each -> each == null ? 0 : ((Number) each).intValue())
+                .sum();
+        if (latent > 0) {
+            sizes[4] = latent;
+        } else if (sizes[4] == null) {
+            sizes[4] = ((Number) sizes[0]).intValue() / ((Number) sizes[2]).intValue();
+        }
+        return Stream.of(sizes).map(String::valueOf).collect(Collectors.joining(" "));
+    }
+
+    private String difference(NDManager manager, Map<String, Object> config, String expected) {
+        for (String group : expected.split("; ", -1)) {
+            int end = group.indexOf(": ");
+            for (String layer : words(group.substring(0, end))) {
+                double[] numbers = Stream.of(words(group.substring(end + 2)))
+                        .mapToDouble(Double::parseDouble)
+                        .toArray();
+                try {
+                    double[] actual = result(manager, HuggingFaceRope.of(config), Integer.parseInt(layer), numbers);
+                    if (IntStream.range(0, numbers.length).anyMatch(i -> !(Math.abs(actual[i] - numbers[i]) < ERROR))) {
+                        return "layer " + layer + ": " + Arrays.toString(actual);
+                    }
+                } catch (IllegalArgumentException e) {
+                    return e.getMessage();
+                }
+            }
+        }
+        return null;
+    }
+
+    private double[] result(NDManager manager, HuggingFaceRope config, int layer, double... expected) {
+        if (expected.length > 3) {
+            return rotated(manager, config, new ModelAttention(config).layerType(layer), (int) expected[2]);
+        }
+        MultiHeadAttentionBlock block = ModelAttention.of(config, layer, TOKENS);
+        return attended.computeIfAbsent(block.toString(), description -> attended(manager, config.toString(), block));
+    }
+
+    /** Two sums over the rotated numbers of a head, or of its last dimensions, their number, and the scale. */
+    private static double[] rotated(NDManager manager, HuggingFaceRope config, String layerType, int size) {
+        RotaryEmbeddingBlock block = config.rotary(layerType, TOKENS).build();
+        int headSize = block.getHeadSize();
+        try (NDManager sub = manager.newSubManager()) {
+            double[] heads = values(TOKENS * headSize, i -> number(1, Math.max(0, i % headSize - (headSize - size))));
+            double[] all = Forward.infer(sub, block, sub.create(heads, new Shape(1, 1, TOKENS, headSize)))
+                    .toDoubleArray();
+            double[] out = values(TOKENS * size, i -> all[i / size * headSize + headSize - size + i % size]);
+            return new double[] {sum(out, 8), sum(out, 9), size, config.getScale()};
+        } finally {
+            block.clear();
+        }
+    }
+
+    /** Two sums over the outputs, and how far a late token sees; -1 for all tokens. */
+    private static double[] attended(NDManager manager, String type, MultiHeadAttentionBlock block) {
+        try (NDManager sub = manager.newSubManager()) {
+            int size = block.getEmbeddingSize();
+            block.initialize(sub, DataType.FLOAT64, new Shape(1, TOKENS, size));
+            fill(type, block);
+            NDArray x = sub.create(values(TOKENS * size, i -> 2 * number(1, i)), new Shape(1, TOKENS, size));
+            double[] out = Forward.infer(sub, block, x).toDoubleArray();
+            return new double[] {sum(out, 8), sum(out, 9), reach(block.getArguments())};
+        } finally {
+            block.clear();
+        }
+    }
+
+    private static int reach(Map<String, Object> arguments) {
+        if (arguments.get("chunkSize") != null) {
+            return FAR % (int) arguments.get("chunkSize");
+        }
+        if (arguments.get("window") == null) {
+            return -1;
+        }
+        int window = (int) arguments.get("window");
+        return (boolean) arguments.get("causal") ? window - 1 : window / 2;
+    }
+
+    /** Llama 4 normalizes without weights; RoFormer's attention is compared without its last projection. */
+    private static void fill(String type, MultiHeadAttentionBlock block) {
+        boolean hasNorm = block.getArguments().get("queryNorm") != null && !type.contains("llama4");
+        boolean hasResult = !type.contains("roformer");
+        int size = block.getEmbeddingSize();
+        block.getParameters().forEach(entry -> {
+            String name = entry.getKey();
+            int seed = name.endsWith("bias") ? 10 : 0;
+            if (name.contains("queryProjection")) {
+                set(entry.getValue(), i -> (hasNorm ? 0.01 : 1.5) * number(seed + 2, i));
+            } else if (name.contains("keyProjection")) {
+                set(entry.getValue(), i -> (hasNorm ? 0.01 : 1.5) * number(seed + 3, i));
+            } else if (name.contains("valueProjection")) {
+                set(entry.getValue(), i -> number(seed + 4, i));
+            } else if (name.contains("resultProjection") && hasResult) {
+                set(entry.getValue(), i -> number(seed + 5, i));
+            } else if (name.contains("resultProjection")) {
+                set(entry.getValue(), i -> seed == 0 && i / size == i % size ? 1 : 0);
+            } else if (name.contains("Norm")) {
+                set(entry.getValue(), i -> hasNorm ? 1 + number(name.contains("query") ? 6 : 7, i) : 1);
+            } else {
+                set(entry.getValue(), i -> 4 * number(8, i));
+            }
+        });
+    }
+
+    private static void set(Parameter parameter, IntToDoubleFunction function) {
+        NDArray array = parameter.getArray();
+        array.set(DoubleBuffer.wrap(values((int) array.size(), function)));
+    }
+
+    private static double[] values(int count, IntToDoubleFunction function) {
+        return IntStream.range(0, count).mapToDouble(function).toArray();
+    }
+
+    private static double sum(double[] values, int seed) {
+        return Arrays.stream(values(values.length, i -> values[i] * number(seed, i)))
+                .sum();
+    }
+
+    /** A number from -0.5 to 0.5, as in the program that wrote the file. */
+    private static double number(int seed, int i) {
+        int h = (i + seed * 1_000_003) * (int) 2_654_435_769L;
+        h ^= h >>> 15;
+        h *= (int) 2_246_822_519L;
+        h ^= h >>> 13;
+        return Integer.toUnsignedLong(h) / 0x1p32 - 0.5;
+    }
+}

@@ -1,0 +1,299 @@
+package io.github.djlpositional.options;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
+
+import java.math.BigInteger;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Records of settings as maps of plain values, and through the options of a builder. */
+class SettingsTest {
+
+    private enum Size {
+        SMALL,
+        LARGE;
+
+        @Override
+        public String toString() {
+            return "any";
+        }
+    }
+
+    private sealed interface Shape permits Square, Circle {}
+
+    private record Square(double width) implements Shape {}
+
+    private record Circle(double radius, Integer points) implements Shape {}
+
+    private record Inner(int count, Inner inner) {
+        Inner(int count) {
+            this(count, null);
+        }
+    }
+
+    /** With a component of each type. */
+    private record All(
+            Integer whole,
+            Long wide,
+            Double real,
+            Float narrow,
+            Boolean flag,
+            String text,
+            Size size,
+            List<Double> list,
+            Shape shape,
+            Inner inner) {}
+
+    private record Required(
+            @Range(min = 1) int count,
+            Integer twice,
+            @Default("0.5") @Range(min = 0, below = 1) double rate) {
+        Required {
+            twice = Objects.requireNonNullElse(twice, 2 * count);
+        }
+    }
+
+    private static Object component(String name, Object value) {
+        All all = Settings.create(All.class, Collections.singletonMap(name, value));
+        try {
+            return Stream.of(All.class.getRecordComponents())
+                    .filter(component -> component.getName().equals(name))
+                    .findFirst()
+                    .orElseThrow()
+                    .getAccessor()
+                    .invoke(all);
+        } catch (ReflectiveOperationException e) {
+            throw new LinkageError(name, e);
+        }
+    }
+
+    static Stream<Arguments> accepted() {
+        Stream<Arguments> sevens = Stream.of(
+                        7, 7L, (short) 7, (byte) 7, 7.0, 7f, BigInteger.valueOf(7), "7", "7.0", "+7", "0.7e1")
+                .flatMap(value -> Stream.of(
+                        arguments("whole", value, 7),
+                        arguments("wide", value, 7L),
+                        arguments("real", value, 7.0),
+                        arguments("narrow", value, 7f)));
+        Stream<Arguments> others = Stream.of(
+                arguments("wide", 1L << 40, 1L << 40),
+                arguments("real", 0.1, 0.1),
+                arguments("real", "0x1.8p1", 3.0),
+                arguments("narrow", 0.1f, 0.1f),
+                arguments("narrow", 0.1, 0.1f),
+                // the double with the float's shortest decimal, not the nearest double
+                arguments("real", 0.1f, 0.1),
+                arguments("narrow", Float.toString(1 / 3f), 1 / 3f),
+                arguments("flag", true, true),
+                arguments("flag", "true", true),
+                arguments("flag", false, false),
+                arguments("flag", "false", false),
+                arguments("size", "LARGE", Size.LARGE),
+                arguments("text", "words", "words"),
+                arguments("list", List.of(1, "2", 0.5f), List.of(1.0, 2.0, 0.5)),
+                arguments("inner", Map.of("count", "3"), new Inner(3)),
+                arguments("shape", Map.of("type", "Square", "width", 2), new Square(2)),
+                arguments("shape", Map.of("type", "Circle", "radius", 1), new Circle(1, null)));
+        return Stream.concat(sevens, others);
+    }
+
+    @ParameterizedTest
+    @MethodSource("accepted")
+    void accepts(String name, Object value, Object expected) {
+        assertThat(component(name, value)).isEqualTo(expected);
+    }
+
+    static Stream<Arguments> rejected() {
+        Stream<Object> notWhole = Stream.of(
+                Stream.of("seven", "", "7 ", "0x7", "1e999999999", "1e-999999999", "7".repeat(1_000_000)),
+                Stream.of(7.5, Double.NaN, Double.POSITIVE_INFINITY, true, 'c', List.of(7), Map.of("seven", 7)));
+        Stream<Arguments> others = Stream.of(
+                arguments("whole", 1L << 40, "Long 1099511627776;32 bits"),
+                arguments("wide", "9223372036854775808", "9223372036854775808"),
+                arguments("whole", null, "null"),
+                arguments("real", "a third", "a third"),
+                arguments("real", true, "true"),
+                arguments("flag", "yes", "yes;true or false"),
+                arguments("flag", "TRUE", "TRUE;true or false"),
+                arguments("flag", 1, "1;true or false"),
+                arguments("flag", "", "true or false"),
+                arguments("size", "large", "large;[SMALL, LARGE]"),
+                arguments("size", "any", "any;[SMALL, LARGE]"),
+                arguments("size", 1, "1;[SMALL, LARGE]"),
+                arguments("text", 1, "Integer 1"),
+                arguments("inner", "{count=3}", "{count=3};a map"),
+                arguments("list", 1, "expected"),
+                arguments("list", "1", "expected"),
+                arguments("list", Map.of(), "expected"),
+                arguments("list", List.of(1, "two"), "expected"),
+                arguments("list", Arrays.asList(1, null), "expected"));
+        return Stream.concat(
+                others,
+                notWhole.flatMap(value -> Stream.of("whole", "wide")
+                        .map(name -> arguments(name, value, value.getClass().getSimpleName() + ";whole number"))));
+    }
+
+    @ParameterizedTest(name = "{0} {index}")
+    @MethodSource("rejected")
+    @Timeout(value = 5, unit = TimeUnit.SECONDS)
+    void rejects(String name, Object value, String values) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> component(name, value))
+                .withMessageContaining("'" + name + "' of All")
+                .withMessageContainingAll(values.split(";", -1))
+                .satisfies(e -> assertThat(e.getMessage()).hasSizeLessThan(300));
+    }
+
+    @Test
+    void createsTheRecordOfASealedInterfaceThatIsNamed() {
+        assertThat(Settings.createOneOf(Shape.class, Map.of("type", "Square", "width", 1)))
+                .isEqualTo(new Square(1));
+        for (Map<String, ?> other : List.of(
+                Map.of("width", 2), Map.of("type", "cube"), Map.of("type", 1), Map.of("type", "Circle", "width", 2))) {
+            assertThatIllegalArgumentException().as("%s", other).isThrownBy(() -> component("shape", other));
+        }
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Settings.createOneOf(Shape.class, Map.of("type", "cube")))
+                .withMessageContainingAll("cube", "[Square, Circle]");
+    }
+
+    @Test
+    void rejectsUnknownKeysAndNullValues() {
+        Map<Object, Object> given = new HashMap<>(Map.of("count", 1));
+        for (Object key : Arrays.asList("cuont", 1, null)) {
+            given.put(key, 2);
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> Settings.create(Required.class, given))
+                    .withMessageContainingAll("'" + key + "'", "[count, twice, rate]");
+            given.remove(key);
+        }
+    }
+
+    @Test
+    void requiresPrimitiveComponentsAndPassesNullForOthers() {
+        assertThat(Settings.create(Required.class, Map.of("count", 3))).isEqualTo(new Required(3, 6, 0.5));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Settings.create(Required.class, Map.of()))
+                .withMessageContainingAll("'count'", "missing");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Settings.create(Required.class, Map.of("count", 0)))
+                .withMessageContaining("count 0");
+    }
+
+    @Test
+    void rejectsMapsThatContainThemselvesOrAreNestedTooDeep() {
+        Map<String, Object> one = new HashMap<>();
+        Collection<Object> list = new ArrayList<>();
+        Collection<Object> queue = new ArrayDeque<>();
+        one.put("inner", list);
+        list.add(queue);
+        queue.add(one);
+        Object deep = 1;
+        for (int i = 0; i < 100_000; i++) {
+            deep = Map.of("count", 1, "inner", deep);
+        }
+        Map<?, ?> nested = (Map<?, ?>) deep;
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Settings.create(Inner.class, nested))
+                .withMessageContaining("32");
+        for (Object endless : List.of(one, list, queue, deep)) {
+            for (String name : List.of("inner", "whole", "list", "unknown")) {
+                assertThatIllegalArgumentException().isThrownBy(() -> component(name, endless));
+            }
+        }
+    }
+
+    @Test
+    void writesWhatItReads() {
+        Map<String, Object> map = new LinkedHashMap<>();
+        map.put("whole", 1);
+        map.put("wide", 1L << 40);
+        map.put("narrow", 0.1f);
+        map.put("flag", true);
+        map.put("size", "SMALL");
+        map.put("list", List.of(1.0, 0.1));
+        map.put("shape", Map.of("type", "Circle", "radius", 2.0));
+        map.put("inner", Map.of("count", 4));
+        Map<String, Object> written = Settings.toMap(Settings.create(All.class, map));
+        assertThat(written).isEqualTo(map);
+        assertThat(written.keySet()).containsExactlyElementsOf(map.keySet());
+        assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(() -> written.put("a", 1));
+    }
+
+    @Test
+    void describesARecordAndShortensLongLists() {
+        List<Double> numbers = IntStream.range(0, 20).mapToObj(i -> (double) i).toList();
+        All all = Settings.create(All.class, Map.of("list", numbers, "inner", Map.of("count", 1)));
+        assertThat(Settings.describe(all))
+                .isEqualTo(
+                        "All(list=[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, … 20 values]," + " inner=Inner(count=1))");
+        assertThat(Settings.describe(new Circle(1, null))).isEqualTo("Circle(radius=1.0)");
+    }
+
+    private static final class RequiredBuilder extends BlockBuilder<Required, RequiredBuilder> {
+
+        RequiredBuilder() {
+            super(Required.class, Function.identity());
+        }
+    }
+
+    /** A builder whose method sets an option that the record does not have. */
+    public static final class MisspeltBuilder extends BlockBuilder<Required, MisspeltBuilder> {
+
+        MisspeltBuilder() {
+            super(Required.class, Function.identity());
+        }
+
+        /** The option would be ignored. */
+        public MisspeltBuilder optTwise(int twice) {
+            return set("twise", twice);
+        }
+    }
+
+    @Test
+    void rejectsAMisspeltOptionWhenABuilderIsCreatedAndWhenTheOptionIsSet() {
+        assertThatIllegalStateException()
+                .isThrownBy(MisspeltBuilder::new)
+                .withMessageContainingAll("MisspeltBuilder", "'twise'", "[count, twice, rate]");
+        assertThatIllegalStateException()
+                .isThrownBy(() -> new RequiredBuilder().set("twise", 1))
+                .withMessageContainingAll("RequiredBuilder", "'twise'", "[count, twice, rate]");
+    }
+
+    @Test
+    void buildsARecordFromOptions() {
+        RequiredBuilder builder = new RequiredBuilder();
+        assertThatIllegalArgumentException()
+                .isThrownBy(builder::build)
+                .withMessageContainingAll("count", "missing", "setCount");
+        assertThatNullPointerException().isThrownBy(() -> builder.set("twice", null));
+        assertThat(builder.set("count", 4)).isSameAs(builder);
+        assertThat(builder.build()).isEqualTo(new Required(4, 8, 0.5));
+        assertThat(builder.set("twice", 9).build()).isEqualTo(new Required(4, 9, 0.5));
+        assertThat(builder.options()).isEqualTo(Map.of("count", 4, "twice", 9));
+        builder.set("count", 0);
+        assertThatIllegalArgumentException().isThrownBy(builder::build).withMessageContaining("count 0");
+    }
+}

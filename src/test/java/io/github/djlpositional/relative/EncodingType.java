@@ -1,0 +1,313 @@
+package io.github.djlpositional.relative;
+
+import static io.github.djlpositional.attention.NaiveAttention.dot;
+import static io.github.djlpositional.attention.NaiveAttention.plus;
+
+import ai.djl.ndarray.types.Shape;
+import ai.djl.util.JsonUtils;
+import io.github.djlpositional.TestBlocks;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.NaiveAttention.Pair;
+import io.github.djlpositional.attention.RelativeEncoding;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.IntStream;
+
+/**
+ * Every relative encoding in the configurations that are tested, with heads of size 4: its name, the options that
+ * differ from the defaults, the score of a query and a key as its source defines it, and lines of options that it
+ * rejects, with parts of the message. Tests set its parameters to any numbers from -1 to 1, so a parameter that has to
+ * be positive must be stored as its logarithm.
+ */
+@SuppressWarnings("ImmutableEnumChecker") // the functions have no state
+public enum EncodingType implements TestBlocks {
+    NONE(null, "", Pair::product),
+    // pairs (0, 1) and (2, 3), frequencies 1 and 10000^(-1/2)
+    ROTARY(
+            "rotary",
+            "",
+            at -> at.scaled(dot(interleaved(at.q(), at.i(), 10_000), interleaved(at.k(), at.j(), 10_000))),
+            "headSize: 7, rotarySize: 7       | rotarySize 7;headSize 7",
+            "headSize: 0                      | headSize 0",
+            "rotarySize: 6                    | rotarySize 6;headSize 4",
+            "base: 0.5                        | base 0.5",
+            "maxSequenceLength: 10, autoExtend: 9 | autoExtend 9;10 to"),
+    // one pair (0, 1) of frequency 1; dimensions 2 and 3 stay
+    ROTARY_HALVES_PARTIAL(
+            "rotary",
+            "rotarySize: 2, layout: CONCATENATED",
+            at -> at.scaled(dot(rotated(at.q(), 0, 1, at.i()), rotated(at.k(), 0, 1, at.j())))),
+    ROTARY_DYNAMIC("rotary", "scaling: {type: DynamicNtk, factor: 2, originalLength: 4, length: 10}", at -> {
+        // factor 2, original length 4, to serve 10: base · (2 · 10 / 4 - 1)^(4 / 2)
+        double base = 10_000 * Math.pow(2.0 * 10 / 4 - 1, 2);
+        return at.scaled(dot(interleaved(at.q(), at.i(), base), interleaved(at.k(), at.j(), base)));
+    }),
+    ROTARY_XPOS("rotary", "rotaryStart: 2, xpos: 1024", at -> {
+        // one pair (2, 3), scaled by 0.4 / 1.4 to the power of the distance over 1024
+        double kept = at.q()[0] * at.k()[0] + at.q()[1] * at.k()[1];
+        double turned = dot(rotated(at.q(), 2, 3, at.i()), rotated(at.k(), 2, 3, at.j())) - kept;
+        return at.scaled(kept + turned * Math.pow(0.4 / 1.4, (at.i() - at.j()) / 1024.0));
+    }),
+    // of two heads, the published slopes are 2^-4 and 2^-8
+    ALIBI(
+            "ALiBi",
+            "",
+            at -> at.product() - Math.pow(2, -4.0 * (at.head() + 1)) * at.distance(),
+            "slopes: [1, 2, 3, 4]             | 4 slopes;headCount 2"),
+    ALIBI_LEARNED(
+            "ALiBi",
+            "slopes: [0.125, 0.015625], learned: true, scaled: true",
+            at -> at.product() - at.scaled(Math.exp(at.number("logSlopes")) * at.distance())),
+    T5(
+            "T5",
+            "buckets: 8, maxDistance: 6",
+            at -> at.product() + at.parameter("biases")[bucket(at.j() - at.i())][at.head()],
+            "buckets: 31                      | 31"),
+    KERPLE(
+            "KERPLE",
+            "",
+            at -> at.product() - Math.exp(at.number("logB")) * Math.log1p(Math.exp(at.number("logA")) * at.distance()),
+            "form: LINEAR                     | LINEAR"),
+    KERPLE_POWER(
+            "KERPLE",
+            "form: POWER",
+            at -> at.product()
+                    - Math.exp(at.number("logA")) * Math.pow(at.distance(), 2 / (1 + Math.exp(-at.number("logitP"))))),
+    SANDWICH(
+            "Sandwich",
+            "encoding: {embeddingSize: 6, base: 100}",
+            at -> {
+                // frequencies 1, 100^(-1/3) and 100^(-2/3); head h of two is divided by 8 h / 2
+                double cosines = IntStream.range(0, 3)
+                        .mapToDouble(pair -> Math.cos(at.distance() / Math.pow(100, pair / 3.0)))
+                        .sum();
+                return at.product() + cosines / (4.0 * (at.head() + 1));
+            },
+            "encoding: {embeddingSize: 7}     | size 7;8"),
+    GAUSSIAN(
+            "Gaussian",
+            "sigma: 2.5",
+            at -> at.product() - Math.pow(at.distance() / Math.exp(at.number("logSigma")), 2) / 2,
+            "sigma: 0                         | sigma 0.0",
+            "sigma: Infinity                  | sigma Infinity"),
+    FIRE(
+            "FIRE",
+            "hiddenSize: 5, threshold: 3.3",
+            at -> {
+                double c = at.parameter("c")[0][0];
+                double longest = Math.max(at.i(), Math.abs(3.3 * at.parameter("multiplier")[0][0]));
+                double share = Math.log(Math.abs(c * at.distance()) + 1) / (Math.log(Math.abs(c * longest) + 1) + 1e-6);
+                return at.product() + at.network(x -> Math.max(0, x), share);
+            },
+            "hiddenSize: 0                    | hiddenSize 0",
+            "threshold: 0                     | threshold 0.0"),
+    DISTANCE_NETWORK(
+            "distance network",
+            "hiddenSize: 3, logarithmic: true, normalized: true",
+            at -> {
+                double logarithm = Math.signum(at.i() - at.j()) * Math.log(at.distance() + 1);
+                return at.product() + at.network(x -> x / (1 + Math.exp(-x)), logarithm);
+            },
+            "hiddenSize: 0                    | hiddenSize 0"),
+    WINDOW(
+            "Swin",
+            "window: [ROWS, 3], classToken: true",
+            at -> {
+                // position 0 is a class token; the other positions are the cells
+                double[][] biases = at.parameter("biases");
+                int cells = biases.length - 3;
+                int row = at.i() == 0
+                        ? (at.j() == 0 ? cells + 2 : cells)
+                        : at.j() == 0
+                                ? cells + 1
+                                : ((at.i() - 1) / 3 - (at.j() - 1) / 3 + EncodingType.WINDOW_ROWS - 1) * 5
+                                        + (at.i() - 1) % 3
+                                        - (at.j() - 1) % 3
+                                        + 2;
+                return at.product() + biases[row][at.head()];
+            },
+            "window: [3]                      | window [3];two",
+            "window: [0, 3]                   | window 0",
+            "window: [513, 513]               | [513, 513]"),
+    WINDOW_NETWORK(
+            "Swin V2",
+            "window: [ROWS, 3], hiddenSize: 5, trainedWindow: [5, 4]",
+            at -> {
+                double y = logarithmic((at.i() / 3 - at.j() / 3) * 8 / 4.0);
+                double x = logarithmic((at.i() % 3 - at.j() % 3) * 8 / 3.0);
+                return at.product() + 16 / (1 + Math.exp(-at.network(z -> Math.max(0, z), y, x)));
+            },
+            "hiddenSize: 0                    | hiddenSize 0",
+            "trainedWindow: [3]               | trainedWindow [3];two"),
+    WINDOW_VECTORS(
+            "MViTv2",
+            "window: [ROWS, 3]",
+            at -> at.product()
+                    + dot(at.q(), at.parameter("rows")[at.i() / 3 - at.j() / 3 + EncodingType.WINDOW_ROWS - 1])
+                    + dot(at.q(), at.parameter("columns")[at.i() % 3 - at.j() % 3 + 2]),
+            "window: [3, -1]                  | window -1"),
+    SHAW("Shaw", "maxDistance: 2", at -> shawScore(at, 2), at -> at.parameter("values")[clipped(at, 2)]),
+    SHAW_FAR("Shaw", "maxDistance: 40", at -> shawScore(at, 40), at -> at.parameter("values")[clipped(at, 40)]),
+    // scale 1 / sqrt(3 · 4)
+    DISENTANGLED(
+            "disentangled",
+            "buckets: 6, maxDistance: 12",
+            at -> {
+                double[] position = at.parameter("vectors")[disentangledRow(at.i() - at.j())];
+                double toPosition = dot(at.q(), at.projected("keyWeight", "keyBias", position));
+                double toContent = dot(at.k(), at.projected("queryWeight", "queryBias", position));
+                return (dot(at.q(), at.k()) + toPosition + toContent) / Math.sqrt(12);
+            },
+            "headCount: 3                     | headCount 3",
+            "buckets: 1                       | buckets 1",
+            "buckets: 8, maxDistance: 5       | maxDistance 5"),
+    TRANSFORMER_XL(
+            "Transformer-XL",
+            "",
+            at -> {
+                double[] content = at.parameter("contentBias")[at.head()];
+                double[] position = at.parameter("positionBias")[at.head()];
+                double[] projected = at.projected("projection", null, sinusoid(at.i() - at.j()));
+                return at.scaled(dot(plus(at.q(), content), at.k()) + dot(plus(at.q(), position), projected));
+            },
+            "headCount: 3                     | embeddingSize 8;headCount 3");
+
+    public static final int HEAD_SIZE = 4;
+
+    /** ROWS in options: a class token and the first of more than 4096 cells, as the tests have inputs of any length. */
+    private static final int WINDOW_ROWS = 1366;
+
+    private final String name;
+    private final String options;
+    private final ToDoubleFunction<Pair> score;
+    private final Function<Pair, double[]> addedValue;
+    private final List<String> refused;
+
+    EncodingType(String name, String options, ToDoubleFunction<Pair> score, String... refused) {
+        this(name, options, score, at -> new double[HEAD_SIZE], refused);
+    }
+
+    EncodingType(
+            String name,
+            String options,
+            ToDoubleFunction<Pair> score,
+            Function<Pair, double[]> addedValue,
+            String... refused) {
+        this.name = name;
+        this.options = options;
+        this.score = score;
+        this.addedValue = addedValue;
+        this.refused = List.of(refused);
+    }
+
+    private RelativeEncoding encoding(int heads, int rows) {
+        return name == null
+                ? null
+                : RelativeEncoding.named(name, heads, HEAD_SIZE, map(options.replace("ROWS", "" + rows)));
+    }
+
+    private static Map<?, ?> map(String options) {
+        return JsonUtils.GSON.fromJson("{" + options + "}", Map.class);
+    }
+
+    /** Whether the encoding depends on the difference of two positions only, not on the positions themselves. */
+    public boolean isOfDistances() {
+        return !EnumSet.of(FIRE, WINDOW, WINDOW_NETWORK, WINDOW_VECTORS).contains(this);
+    }
+
+    /** Creates an encoding; null for none. */
+    public RelativeEncoding encoding(int heads) {
+        return encoding(heads, WINDOW_ROWS);
+    }
+
+    /** Returns a builder of an attention with this encoding. */
+    public MultiHeadAttentionBlock.Builder attention(int heads) {
+        MultiHeadAttentionBlock.Builder builder = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(heads * HEAD_SIZE)
+                .setHeadCount(heads);
+        RelativeEncoding relative = encoding(heads);
+        return relative == null ? builder : builder.optRelativeEncoding(relative);
+    }
+
+    /** The encoding of two heads, with a small window. */
+    @Override
+    public RelativeEncoding block() {
+        return encoding(2, 2);
+    }
+
+    @Override
+    public Shape input() {
+        return new Shape(1, 2, 3, HEAD_SIZE);
+    }
+
+    /** The score of a query and a key, before any mask. */
+    public double score(Pair at) {
+        return score.applyAsDouble(at);
+    }
+
+    /** What is added to the value of a key for a query, (H). */
+    public double[] addedValue(Pair at) {
+        return addedValue.apply(at);
+    }
+
+    /** Gives each line of refused options, and the parts of the message that rejects them. */
+    public void forEachRefused(BiConsumer<Map<?, ?>, String[]> check) {
+        for (String line : refused) {
+            String[] columns = line.split(" *[|] *", -1);
+            check.accept(map(columns[0]), columns[1].split(";", -1));
+        }
+    }
+
+    private static double shawScore(Pair at, int maxDistance) {
+        return at.scaled(dot(at.q(), plus(at.k(), at.parameter("keys")[clipped(at, maxDistance)])));
+    }
+
+    private static int clipped(Pair at, int maxDistance) {
+        return Math.max(-maxDistance, Math.min(maxDistance, at.j() - at.i())) + maxDistance;
+    }
+
+    private static double[] interleaved(double[] x, int position, double base) {
+        return rotated(rotated(x, 0, 1, position), 2, 3, position / Math.sqrt(base));
+    }
+
+    private static double[] rotated(double[] x, int first, int second, double angle) {
+        double[] rotated = x.clone();
+        rotated[first] = x[first] * Math.cos(angle) - x[second] * Math.sin(angle);
+        rotated[second] = x[second] * Math.cos(angle) + x[first] * Math.sin(angle);
+        return rotated;
+    }
+
+    /** T5's bucket with 8 buckets and a maximum distance of 6, both directions: 4 each, of which 2 are exact. */
+    private static int bucket(int relative) {
+        int distance = Math.abs(relative);
+        int bucket = distance < 2 ? distance : Math.min(3, 2 + (int) (Math.log(distance / 2.0) / Math.log(3) * 2));
+        return relative > 0 ? 4 + bucket : bucket;
+    }
+
+    /**
+     * DeBERTa V2's bucket with 6 buckets on each side and a maximum distance of 12: up to 3, each distance has its own.
+     */
+    private static int disentangledRow(int difference) {
+        int distance = Math.abs(difference);
+        int bucket = distance <= 3 ? distance : 3 + (int) Math.ceil(Math.log(distance / 3.0) / Math.log(11 / 3.0) * 2);
+        return 6 + Math.max(-6, Math.min(5, difference < 0 ? -bucket : bucket));
+    }
+
+    /** Frequencies 10000^(-p/4): all sines, then all cosines. */
+    private static double[] sinusoid(int distance) {
+        return IntStream.range(0, 8)
+                .mapToDouble(i -> {
+                    double angle = distance / Math.pow(10_000, i % 4 / 4.0);
+                    return i < 4 ? Math.sin(angle) : Math.cos(angle);
+                })
+                .toArray();
+    }
+
+    private static double logarithmic(double share) {
+        return Math.signum(share) * Math.log(1 + Math.abs(share)) / Math.log(2) / 3;
+    }
+}

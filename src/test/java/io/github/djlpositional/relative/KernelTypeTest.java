@@ -1,0 +1,170 @@
+package io.github.djlpositional.relative;
+
+import static io.github.djlpositional.attention.TestNumbers.HEADS;
+import static io.github.djlpositional.attention.TestNumbers.SIZE;
+import static io.github.djlpositional.attention.TestNumbers.doubles;
+import static io.github.djlpositional.attention.TestNumbers.filled;
+import static io.github.djlpositional.attention.TestNumbers.numbers;
+import static io.github.djlpositional.attention.TestNumbers.refused;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ai.djl.Device;
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.training.GradientCollector;
+import io.github.djlpositional.DevicesTest;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.EngineTest.Selection;
+import io.github.djlpositional.Forward;
+import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.options.Settings;
+import io.github.djlpositional.simulated.SimulatedGpuEngine;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIf;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The fused kernel in another data type than FLOAT32. */
+class KernelTypeTest {
+
+    private enum KernelType {
+        FLOAT16,
+        BFLOAT16
+    }
+
+    static boolean hasPyTorch() {
+        return DevicesTest.hasPyTorch();
+    }
+
+    /** The greatest difference of two arrays, as a share of the greatest number. */
+    private static double difference(double[] actual, double... expected) {
+        double greatest = IntStream.range(0, expected.length)
+                .mapToDouble(i -> Math.abs(expected[i]))
+                .max()
+                .orElseThrow();
+        return IntStream.range(0, expected.length)
+                        .mapToDouble(i -> Math.abs(actual[i] - expected[i]))
+                        .max()
+                        .orElseThrow()
+                / greatest;
+    }
+
+    @EngineTest(Selection.PAIRS)
+    void resultsAndGradientsDifferByTheRoundingOfTheKernel(
+            Engine engine, NDManager manager, EncodingType encoding, KernelType kernelType, boolean causal) {
+        double[][] results = new double[2][];
+        double[][] gradients = new double[2][];
+        for (int i = 0; i < 2; i++) {
+            MultiHeadAttentionBlock.Builder builder =
+                    encoding.attention(HEADS).optCausal(causal).optScale(0.1);
+            if (i == 1) {
+                builder.optKernelType(DataType.valueOf(kernelType.name()));
+            }
+            MultiHeadAttentionBlock block = filled(manager, builder.build(), DataType.FLOAT32);
+            block.freezeParameters(true);
+            NDArray x = numbers(manager, 3, DataType.FLOAT32, 2, 40, SIZE);
+            x.setRequiresGradient(true);
+            try (GradientCollector collector = engine.newGradientCollector()) {
+                NDArray y = Forward.train(manager, block, x);
+                assertThat(y.getDataType()).isEqualTo(DataType.FLOAT32);
+                collector.backward(y.sum());
+                results[i] = doubles(y);
+                gradients[i] = doubles(x.getGradient());
+            }
+        }
+        // BFLOAT16 has eight bits: scores up to about 4 and their weights are off by half of the last one
+        double tolerance = kernelType == KernelType.FLOAT16 ? 3e-3 : 2e-2;
+        assertThat(difference(results[1], results[0])).isLessThan(tolerance);
+        assertThat(difference(gradients[1], gradients[0])).isLessThan(2 * tolerance);
+    }
+
+    @Test
+    void acceptsOnlyTypesOfTheKernel() {
+        refused(
+                () -> EncodingType.NONE
+                        .attention(HEADS)
+                        .optKernelType(DataType.INT8)
+                        .build(),
+                "kernelType int8",
+                "FLOAT16 or BFLOAT16");
+        refused(
+                () -> EncodingType.NONE
+                        .attention(HEADS)
+                        .optKernelType(DataType.FLOAT16)
+                        .optFusedKernel(false)
+                        .build(),
+                "kernelType float16 with fusedKernel false");
+        MultiHeadAttentionBlock block = EncodingType.NONE
+                .attention(HEADS)
+                .optKernelType(DataType.BFLOAT16)
+                .optFusedKernel(true)
+                .build();
+        assertThat(MultiHeadAttentionBlock.fromArguments(block.getArguments()).getArguments())
+                .containsEntry("kernelType", "BFLOAT16");
+    }
+
+    /** Half precision on a GPU: the biases of distances are numbers of the kernel's type. */
+    @ParameterizedTest
+    @EnumSource(names = {"ALIBI", "T5", "KERPLE", "SANDWICH"})
+    @EnabledIf("hasPyTorch")
+    void halfPrecisionWithBiasesIsCloseToFloat32InLongSequences(EncodingType encoding) {
+        SimulatedGpuEngine gpu = new SimulatedGpuEngine();
+        double[][] results = new double[2][];
+        DataType[] types = {DataType.FLOAT32, DataType.FLOAT16};
+        for (int i = 0; i < 2; i++) {
+            try (NDManager manager = gpu.newBaseManager(Device.gpu(0))) {
+                MultiHeadAttentionBlock block = filled(
+                        manager, encoding.attention(HEADS).optCausal(true).build(), types[i]);
+                block.freezeParameters(true);
+                results[i] = doubles(Forward.infer(manager, block, numbers(manager, 3, types[i], 1, 4096, SIZE)));
+            }
+        }
+        assertThat(difference(results[1], results[0])).isLessThan(2e-3);
+    }
+
+    /** Biases that leave the range of FLOAT16, also that of a query's own key. */
+    private static final class SteepBias extends RelativeBiasBlock {
+
+        private final ConstantTable table = addNumbers(distance -> 1e6 - 7e4 * Math.abs(distance));
+
+        record Settings() {}
+
+        SteepBias() {
+            super(new Settings(), HEADS);
+        }
+
+        @Override
+        NDArray biases(AttentionCall call, Distances distances) {
+            return distances.numbers(table).broadcast(new Shape(HEADS, distances.size()));
+        }
+    }
+
+    @Test
+    @EnabledIf("hasPyTorch")
+    void biasesBeyondTheRangeOfHalfPrecisionHideDistantKeys() {
+        SimulatedGpuEngine gpu = new SimulatedGpuEngine();
+        try (NDManager manager = gpu.newBaseManager(Device.gpu(0))) {
+            Block block = filled(
+                    manager,
+                    EncodingType.NONE
+                            .attention(HEADS)
+                            .optRelativeEncoding(new SteepBias())
+                            .build(),
+                    DataType.FLOAT16);
+            block.freezeParameters(true);
+            NDArray x = numbers(manager, 3, DataType.FLOAT16, 1, 6, SIZE);
+            // each token sees only itself
+            double[] expected = doubles(Forward.infer(manager, block, x.reshape(6, 1, SIZE)));
+            assertThat(difference(doubles(Forward.infer(manager, block, x)), expected))
+                    .isLessThan(2e-3);
+        }
+    }
+}

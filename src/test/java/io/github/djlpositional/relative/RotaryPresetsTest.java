@@ -1,0 +1,111 @@
+package io.github.djlpositional.relative;
+
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static io.github.djlpositional.attention.TestNumbers.requireSame;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.Forward;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.util.function.Supplier;
+
+/** The presets beside {@code src/test/python/make_rotary.py}, which follows the models' published code with torch. */
+class RotaryPresetsTest {
+
+    /** The coordinates are null where the test draws them. */
+    @SuppressWarnings("ImmutableEnumChecker") // suppliers have no state
+    enum Preset {
+        QWEN2_VL("qwen2Vl", () -> RotaryPresets.qwen2Vl(128, 1e6, 16, 24, 24), null),
+        QWEN3_VL("qwen3Vl", () -> RotaryPresets.qwen3Vl(128, 5e6, 24, 20, 20), null),
+        FLUX("flux", RotaryPresets::flux, null),
+        COG_VIDEO_X("cogVideoX", () -> RotaryPresets.cogVideoX(64), () -> RotaryPresets.positions(2, 3, 2)),
+        PIXTRAL("pixtral", () -> RotaryPresets.pixtral(64), () -> RotaryPresets.positions(3, 5)),
+        QWEN_VISION("qwenVision", () -> RotaryPresets.qwenVision(80), () -> RotaryPresets.positions(4, 3)),
+        EVA("eva", () -> RotaryPresets.eva(64), () -> RotaryPresets.evaPositions(1, 16, 3, 5)),
+        DINOV3("dinov3", () -> RotaryPresets.dinov3(64), () -> RotaryPresets.dinov3Positions(5, 3, 5)),
+        LLAMA4_VISION(
+                "llama4Vision", () -> RotaryPresets.llama4Vision(88), () -> RotaryPresets.llama4VisionPositions(3, 3));
+
+        private final String name;
+        private final Supplier<RotaryEmbeddingBlock.Builder> builder;
+        private final Supplier<double[][]> positions;
+
+        Preset(String name, Supplier<RotaryEmbeddingBlock.Builder> builder, Supplier<double[][]> positions) {
+            this.name = name;
+            this.builder = builder;
+            this.positions = positions;
+        }
+
+        NDArray stored(NDManager manager, String what) {
+            return RotaryPresetsTest.stored(manager, name + "." + what);
+        }
+    }
+
+    static NDArray stored(NDManager manager, String name) {
+        try (InputStream in = RotaryPresetsTest.class.getResourceAsStream("/rotary/presets.npz")) {
+            return NDList.decode(manager, in).get(name);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @EngineTest
+    void rotatesAsThePublishedCode(NDManager manager, Preset preset) {
+        RotaryEmbeddingBlock block = preset.builder.get().build();
+        NDArray x = preset.stored(manager, "input");
+        NDArray positions = preset.stored(manager, "positions");
+        double[] expected = preset.stored(manager, "output").toDoubleArray();
+        // angles of up to 200 radians in one double, in torch and in the library's second factors: 200 · 2^-53
+        requireClose(Forward.infer(manager, block, x, positions), expected, 1e-12);
+        if (preset != Preset.EVA && preset != Preset.DINOV3) {
+            NDArray integers = positions.toType(DataType.INT32, false);
+            requireClose(Forward.infer(manager, block, x, integers), expected, 1e-12);
+        }
+    }
+
+    @EngineTest
+    void rotatesFloat16(NDManager manager, Preset preset) {
+        RotaryEmbeddingBlock block = preset.builder.get().build();
+        NDArray x = preset.stored(manager, "input").toType(DataType.FLOAT16, true);
+        NDArray positions = preset.stored(manager, "positions");
+        NDArray y = Forward.infer(manager, block, x, positions);
+        assertThat(y.getDataType()).isEqualTo(DataType.FLOAT16);
+        // x, the cosine, the sine, two products and a sum are rounded, of numbers up to 6
+        requireClose(y, preset.stored(manager, "output").toDoubleArray(), 6 * 0x1p-9);
+    }
+
+    @EngineTest
+    void positionsAreThoseOfThePublishedCode(NDManager manager, Preset preset) {
+        if (preset.positions != null) {
+            NDArray positions = manager.create(preset.positions.get()).expandDims(1);
+            NDArray expected = preset.stored(manager, "positions");
+            assertThat(positions.getShape()).isEqualTo(expected.getShape());
+            // a product and a quotient in another order
+            assertThat(positions.toDoubleArray()).containsExactly(expected.toDoubleArray(), within(1e-14));
+        }
+    }
+
+    @EngineTest
+    void equalCoordinatesAreOnePosition(NDManager manager, Preset preset) {
+        RotaryEmbeddingBlock block = preset.builder.get().build();
+        NDArray x = preset.stored(manager, "input");
+        long batch = x.getShape().get(0);
+        int length = (int) x.getShape().get(2);
+        int axes = block.getAxes().axisCount();
+        NDArray one = manager.arange(3, 3 + length);
+        NDArray expected = Forward.inferFrom(manager, 3, block, x);
+        requireSame(Forward.infer(manager, block, x, one), expected);
+        for (DataType type : new DataType[] {DataType.INT32, DataType.INT64, DataType.FLOAT64}) {
+            NDArray same = one.reshape(1, 1, length).repeat(0, axes).toType(type, false);
+            requireSame(Forward.infer(manager, block, x, same), expected);
+            requireSame(Forward.infer(manager, block, x, same.repeat(1, batch)), expected);
+        }
+    }
+}

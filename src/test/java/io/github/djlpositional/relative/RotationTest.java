@@ -1,0 +1,178 @@
+package io.github.djlpositional.relative;
+
+import static io.github.djlpositional.attention.TestNumbers.numbers;
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.training.GradientCollector;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.attention.TestNumbers;
+import io.github.djlpositional.math.PairLayout;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.IntStream;
+
+class RotationTest {
+
+    private static final int BATCH = 2;
+    private static final int HEADS = 3;
+    private static final int LENGTH = 5;
+    private static final int SIZE = 9;
+    private static final int ROTARY_SIZE = 6;
+
+    /** Where an input lies in memory, and what its axes are. */
+    enum Input {
+        CONTIGUOUS,
+        TRANSPOSED,
+        PART_OF_ODD_OFFSET,
+        EVERY_OTHER_NUMBER,
+        ONE_NUMBER_BROADCAST,
+        STEPS_BEFORE_HEADS,
+        ROWS_OF_EACH_SEQUENCE;
+
+        NDArray of(NDManager manager, DataType type) {
+            return switch (this) {
+                case CONTIGUOUS, ROWS_OF_EACH_SEQUENCE -> numbers(manager, 1, type, BATCH, HEADS, LENGTH, SIZE);
+                case TRANSPOSED ->
+                    numbers(manager, 1, type, BATCH, LENGTH, HEADS, SIZE).transpose(0, 2, 1, 3);
+                case PART_OF_ODD_OFFSET ->
+                    numbers(manager, 1, type, BATCH, HEADS, LENGTH, SIZE + 1).get(NDIndex.sliceAxis(3, 1, SIZE + 1));
+                case EVERY_OTHER_NUMBER ->
+                    numbers(manager, 1, type, BATCH, HEADS, LENGTH, 2 * SIZE)
+                            .get(new NDIndex().addAllDim(3).addSliceDim(0, 2 * SIZE, 2));
+                case ONE_NUMBER_BROADCAST ->
+                    numbers(manager, 1, type, BATCH, HEADS, LENGTH, 1).broadcast(new Shape(BATCH, HEADS, LENGTH, SIZE));
+                case STEPS_BEFORE_HEADS -> numbers(manager, 1, type, BATCH, LENGTH, HEADS, SIZE);
+            };
+        }
+
+        Shape rows() {
+            return switch (this) {
+                case STEPS_BEFORE_HEADS -> new Shape(1, LENGTH, 1, ROTARY_SIZE);
+                case ROWS_OF_EACH_SEQUENCE -> new Shape(BATCH, 1, LENGTH, ROTARY_SIZE);
+                default -> new Shape(1, LENGTH, ROTARY_SIZE);
+            };
+        }
+
+        /** The index of the angles of a row of the input. */
+        int row(int row) {
+            return switch (this) {
+                case STEPS_BEFORE_HEADS -> row / HEADS % LENGTH;
+                case ROWS_OF_EACH_SEQUENCE -> row / (HEADS * LENGTH) * LENGTH + row % LENGTH;
+                default -> row % LENGTH;
+            };
+        }
+    }
+
+    /** The products of complex numbers; with the direction -1 the inverse rotation, and so the gradient. */
+    private static double[] rotated(
+            double[] x, double[] rows, Input input, int start, PairLayout layout, int direction) {
+        double[] rotated = x.clone();
+        int pairs = ROTARY_SIZE / 2;
+        for (int row = 0; row < x.length / SIZE; row++) {
+            for (int pair = 0; pair < pairs; pair++) {
+                int first = row * SIZE + start + layout.firstIndex(pair, pairs);
+                int second = row * SIZE + start + layout.secondIndex(pair, pairs);
+                int angle = input.row(row) * ROTARY_SIZE;
+                double cos = rows[angle + layout.firstIndex(pair, pairs)];
+                double sin = direction * rows[angle + layout.secondIndex(pair, pairs)];
+                rotated[first] = x[first] * cos - x[second] * sin;
+                rotated[second] = x[second] * cos + x[first] * sin;
+            }
+        }
+        return rotated;
+    }
+
+    @EngineTest
+    void rotatesAnyInputOfAnyTypeWithItsGradient(
+            Engine engine, NDManager manager, PairLayout layout, Input input, boolean isAtStart) {
+        int start = isAtStart ? 0 : 3;
+        Rotation rotation = new Rotation(SIZE, start, ROTARY_SIZE, layout);
+        for (DataType type : List.of(DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64)) {
+            if (type == DataType.FLOAT16 && !engine.getEngineName().equals("PyTorch")) {
+                continue;
+            }
+            // two products up to 4 and a sum up to 8 are rounded, each by at most half an ulp
+            double tolerance = 16 * (type == DataType.FLOAT16 ? 0x1p-11 : type == DataType.FLOAT32 ? 0x1p-24 : 0x1p-53);
+            NDArray x = input.of(manager, type);
+            double[] before = TestNumbers.doubles(x);
+            NDArray rows = numbers(manager, 2, type, input.rows().getShape());
+            double[] angles = TestNumbers.doubles(rows);
+            NDArray plain = rotation.apply(x, rows);
+            assertThat(plain.getDataType()).isEqualTo(type);
+            assertThat(plain.getShape()).isEqualTo(x.getShape());
+            requireClose(plain, rotated(before, angles, input, start, layout, 1), tolerance);
+            assertThat(TestNumbers.doubles(x)).as("the input").isEqualTo(before);
+
+            NDArray weights = numbers(manager, 3, type, x.getShape().getShape());
+            double[] expected = rotated(TestNumbers.doubles(weights), angles, input, start, layout, -1);
+            // PyTorch compiles a method after some calls
+            for (int call = 0; call < 4; call++) {
+                NDArray learned = input == Input.ONE_NUMBER_BROADCAST ? x.add(0) : x;
+                learned.setRequiresGradient(true);
+                try (GradientCollector collector = engine.newGradientCollector()) {
+                    NDArray recorded = rotation.apply(learned, rows);
+                    requireClose(recorded, TestNumbers.doubles(plain), tolerance);
+                    collector.backward(recorded.mul(weights).sum());
+                    requireClose(learned.getGradient(), expected, tolerance);
+                    collector.zeroGradients();
+                }
+            }
+        }
+    }
+
+    @EngineTest
+    void rotatesInputsWithNames(NDManager manager) {
+        NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, 1, 2, 4);
+        NDArray rows = numbers(manager, 2, DataType.FLOAT32, 1, 2, 4);
+        Rotation rotation = new Rotation(4, 0, 4, PairLayout.INTERLEAVED);
+        double[] expected = TestNumbers.doubles(rotation.apply(x, rows));
+        x.setName("model.layers[0]");
+        rows.setName("rows()");
+        assertThat(TestNumbers.doubles(rotation.apply(x, rows))).isEqualTo(expected);
+    }
+
+    /** A compiler that fuses operations after some calls would round otherwise than in the first calls. */
+    @EngineTest
+    void equalInputsHaveEqualBitsInAnyCallOfAnyLengthAndThread(NDManager manager, PairLayout layout) throws Exception {
+        Rotation rotation = new Rotation(64, 0, 64, layout);
+        List<float[]> first = new ArrayList<>();
+        for (int round = 0; round < 3; round++) {
+            for (int length = 1; length <= 50; length++) {
+                float[] result = rotatedBits(manager, rotation, length);
+                if (round == 0) {
+                    first.add(result);
+                }
+                assertThat(result).isEqualTo(first.get(length - 1));
+            }
+        }
+        ExecutorService threads = Executors.newFixedThreadPool(4);
+        try {
+            List<Future<float[]>> results = IntStream.range(0, 200)
+                    .mapToObj(i -> threads.submit(() -> rotatedBits(manager, rotation, 1 + i % 50)))
+                    .toList();
+            for (int i = 0; i < results.size(); i++) {
+                assertThat(results.get(i).get()).isEqualTo(first.get(i % 50));
+            }
+        } finally {
+            threads.shutdown();
+        }
+    }
+
+    private static float[] rotatedBits(NDManager parent, Rotation rotation, int length) {
+        try (NDManager manager = parent.newSubManager()) {
+            NDArray x = numbers(manager, length, DataType.FLOAT32, 1, 2, length, 64);
+            return rotation.apply(x, numbers(manager, 2, DataType.FLOAT32, 1, length, 64))
+                    .toFloatArray();
+        }
+    }
+}
