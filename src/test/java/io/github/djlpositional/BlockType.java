@@ -258,7 +258,10 @@ public enum BlockType implements TestBlocks {
                     .build()),
     RMS_NORM(
             new Shape(2, 3, 4),
-            () -> RmsNormBlock.builder().setEmbeddingSize(4).optEpsilon(1e-5).build());
+            () -> RmsNormBlock.builder().setEmbeddingSize(4).optEpsilon(1e-5).build()),
+    LAYER_NORM(
+            new Shape(2, 3, 4),
+            () -> LayerNormBlock.builder().setEmbeddingSize(4).optEpsilon(1e-6).build());
 
     private final Shape input;
     private final Supplier<Block> maker;

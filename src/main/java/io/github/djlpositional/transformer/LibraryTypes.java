@@ -3,6 +3,7 @@ package io.github.djlpositional.transformer;
 import io.github.djlpositional.FourierFeaturesBlock;
 import io.github.djlpositional.GridPositionalEncodingBlock;
 import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.LayerNormBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.RmsNormBlock;
@@ -51,6 +52,7 @@ public final class LibraryTypes implements TypeProvider {
         types.put("Fourier features", FourierFeaturesBlock.class);
         types.put("input embedding", InputEmbeddingBlock.class);
         types.put("RMS norm", RmsNormBlock.class);
+        types.put("layer norm", LayerNormBlock.class);
         types.put("attention", MultiHeadAttentionBlock.class);
         types.put("transformer layer", TransformerLayerBlock.class);
         types.put("transformer stack", TransformerStackBlock.class);

@@ -3,7 +3,6 @@ package io.github.djlpositional.transformer;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Activation;
@@ -11,9 +10,9 @@ import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.Dropout;
-import ai.djl.nn.norm.LayerNorm;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.LayerNormBlock;
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.AttentionInputs;
 import io.github.djlpositional.attention.KeyValueCache;
@@ -105,7 +104,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
 
     /** The normalization. */
     public enum Norm {
-        /** Layer normalization, with parameters {@code gamma} and {@code beta}. */
+        /** Layer normalization, a {@link LayerNormBlock}. */
         LAYER,
         /** Root mean square normalization, an {@link RmsNormBlock}. */
         RMS
@@ -183,37 +182,14 @@ public final class TransformerLayerBlock extends OptionsBlock {
     /** A normalization like those of this layer. */
     Block newNorm() {
         return options.norm == Norm.LAYER
-                ? new SizedLayerNorm(embeddingSize, options.epsilon)
+                ? LayerNormBlock.builder()
+                        .setEmbeddingSize(embeddingSize)
+                        .optEpsilon(options.epsilon)
+                        .build()
                 : RmsNormBlock.builder()
                         .setEmbeddingSize(embeddingSize)
                         .optEpsilon(options.epsilon)
                         .build();
-    }
-
-    /** DJL's layer normalization of a size that is known before it is initialized. */
-    private static final class SizedLayerNorm extends LayerNorm {
-        SizedLayerNorm(int size, double epsilon) {
-            super(LayerNorm.builder().axis(2).optEpsilon((float) epsilon));
-            normalizedShape = new Shape(size);
-            prepare(new Shape[0]);
-        }
-
-        @Override
-        protected NDList forwardInternal(
-                ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
-            NDArray x = inputs.head();
-            NDArray scale = parameterStore.getValue(gamma, x.getDevice(), training);
-            NDArray offset = parameterStore.getValue(beta, x.getDevice(), training);
-            NDList y;
-            // on MXNet the operation leaves its intermediate arrays open, some of them with the manager of the weights
-            try (NDScope scope = new NDScope()) {
-                scope.suppressNotUsedWarning();
-                y = layerNorm(x, normalizedShape, scale, offset, epsilon);
-                NDScope.unregister(y);
-            }
-            y.forEach(NDScope::register);
-            return y;
-        }
     }
 
     @Override

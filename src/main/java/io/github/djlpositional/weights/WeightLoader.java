@@ -202,7 +202,7 @@ public final class WeightLoader {
      * {@code state_dict}.
      *
      * <ul>
-     *   <li>{@code Linear}, {@code LayerNorm}, {@code RmsNormBlock} and others whose only parameters are a
+     *   <li>{@code Linear}, {@code LayerNormBlock}, {@code RmsNormBlock} and others whose only parameters are a
      *       {@code weight} or {@code gamma}, and a {@code bias} or {@code beta}: {@code nn.Linear},
      *       {@code nn.LayerNorm} and so on
      *   <li>{@link MultiHeadAttentionBlock}: {@code nn.MultiheadAttention}, see {@link #multiheadAttention}
