@@ -15,13 +15,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class BiasesOfDistanceTest {
 
-    @TempDir
-    private static Path folder;
-
     private static ChapterRun run;
 
     @BeforeAll
-    static void write() {
+    static void write(@TempDir Path folder) {
         run = ChapterRun.of(BiasesOfDistance::write, folder);
     }
 
@@ -42,9 +39,6 @@ class BiasesOfDistanceTest {
                         "11              0.1768    0.0221",
                         "12              0.0884    0.0156",
                         "13                        0.0110");
-        LineChart chart = run.lines("biases-of-distance-alibi", "ALiBi with 8 heads");
-        assertThat(chart.series("head 1").y()[40]).isEqualTo(-20);
-        assertThat(chart.series("head 8").y()[40]).isEqualTo(-0.15625);
     }
 
     /** The buckets are those of {@code _relative_position_bucket} of Hugging Face's T5, run with PyTorch. */
@@ -52,32 +46,14 @@ class BiasesOfDistanceTest {
     @CsvSource({
         "0, 0, 0, 0",
         "1, 1, 1, 17",
-        "7, 7, 7, 23",
-        "8, 8, 8, 24",
         "11, 11, 8, 24",
-        "12, 12, 9, 25",
-        "16, 16, 10, 26",
-        "32, 21, 12, 28",
         "64, 26, 14, 30",
         "90, 29, 14, 30",
         "91, 29, 15, 31",
-        "112, 30, 15, 31",
-        "113, 31, 15, 31",
         "1000, 31, 15, 31"
     })
     void bucketsAreThoseOfT5(int distance, double decoder, double before, double after) {
         assertThat(run.after(String.format("%n  %8d ", distance), 3)).containsExactly(decoder, before, after);
-    }
-
-    @Test
-    void stepsOfT5AreThoseBuckets() {
-        LineChart chart = run.lines("biases-of-distance-t5", "The buckets of T5");
-        LineChart.Series encoder = chart.series("encoder");
-        int after91 = Arrays.binarySearch(encoder.x(), 91);
-        assertThat(encoder.y()[after91]).isEqualTo(31);
-        assertThat(encoder.y()[after91 - 182]).isEqualTo(15);
-        LineChart.Series decoder = chart.series("decoder");
-        assertThat(decoder.y()[Arrays.binarySearch(decoder.x(), -64)]).isEqualTo(26);
     }
 
     @Test

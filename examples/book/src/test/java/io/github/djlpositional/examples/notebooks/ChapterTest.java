@@ -100,44 +100,6 @@ class ChapterTest {
     }
 
     @Test
-    void everyKindOfProseBeginsACell() throws Exception {
-        ByteArrayOutputStream printed = new ByteArrayOutputStream();
-        Notebook notebook = new Notebook(
-                new PrintStream(printed, true, StandardCharsets.UTF_8), Path.of(""), Optional.empty(), false, 1);
-        StringBuilder source = new StringBuilder("class All { static void write(Notebook notebook) {\n");
-        notebook.title("All", "One line.");
-        source.append("notebook.title(\"All\", \"One line.\");\n");
-        notebook.question("*Why*?");
-        source.append("notebook.question(\"*Why*?\");\n");
-        notebook.heading("A section");
-        source.append("notebook.heading(\"A section\");\n");
-        notebook.text("Text.");
-        source.append("notebook.text(\"Text.\");\n");
-        notebook.formula("a");
-        source.append("notebook.formula(\"a\");\n");
-        notebook.play("sinusoids");
-        source.append("notebook.play(\"sinusoids\");\n");
-        notebook.recap("So.");
-        source.append("notebook.recap(\"So.\");\n");
-        notebook.exercise("Add 1 and 1.", "2");
-        source.append("notebook.exercise(\"Add 1 and 1.\", \"2\");\n");
-        notebook.sources("[A](https://example.org/a)", "[B](https://example.org/b)");
-        source.append("notebook.sources(\"[A](https://example.org/a)\", \"[B](https://example.org/b)\");\n}}");
-        Chapter chapter = Chapter.of("All", notebook.parts(), ChapterSource.parse("All", source.toString()));
-        assertThat(chapter.cells())
-                .extracting(cell -> cell.prose().call())
-                .containsExactly(
-                        "title", "question", "heading", "text", "formula", "play", "recap", "exercise", "sources");
-        assertThat(printed.toString(StandardCharsets.UTF_8).replace("\r", ""))
-                .contains(
-                        "\nQuestion: *Why*?\n",
-                        "\nA section\n---------\n",
-                        "\nIn one sentence: So.\n",
-                        "\nExercise: Add 1 and 1.\n\nAnswer: 2\n",
-                        "\nSources: [A](https://example.org/a); [B](https://example.org/b)\n");
-    }
-
-    @Test
     void keepsImportsConstantsAndMethods() throws Exception {
         ChapterSource source = ChapterSource.parse("Small", SOURCE);
         assertThat(source.imports()).containsExactly("import static java.lang.Math.max;", "import java.util.List;");
@@ -168,14 +130,6 @@ class ChapterTest {
                 .hasMessageContainingAll("Small", "[title, text, formula]", "[title, text]");
     }
 
-    @Test
-    void rejectsOutputBeforeTheTitle() throws Exception {
-        List<Part> run = List.of(new Part.Output("0"), RUN.get(0), RUN.get(1), RUN.get(4));
-        assertThatThrownBy(() -> Chapter.of("Small", run, ChapterSource.parse("Small", SOURCE)))
-                .isInstanceOf(IllegalStateException.class)
-                .hasMessageContaining("Small");
-    }
-
     private static String sourceOf(String name) throws IOException {
         try (InputStream in = Book.class.getResourceAsStream(name + ".java")) {
             return new String(in.readAllBytes(), StandardCharsets.UTF_8);
@@ -197,17 +151,6 @@ class ChapterTest {
                     .extracting(ChapterSource.Cell::call)
                     .isEqualTo(calls)
                     .startsWith("title");
-        }
-    }
-
-    @Test
-    void everyFormulaOfTheChaptersCanBeDisplayed() throws Exception {
-        Pattern formula = Pattern.compile("notebook\\.formula\\(\\s*(\"\"\"|\")(.*?)(?<!\\\\)\\1", Pattern.DOTALL);
-        for (String name : Book.CHAPTERS.keySet()) {
-            for (MatchResult call : formula.matcher(sourceOf(name)).results().toList()) {
-                String latex = call.group(2).translateEscapes();
-                assertThat(MathMl.of(latex)).as("%s: %s", name, latex).startsWith("<math");
-            }
         }
     }
 }

@@ -11,13 +11,10 @@ import org.junit.jupiter.api.io.TempDir;
 
 class FirstIdeasTest {
 
-    @TempDir
-    private static Path folder;
-
     private static ChapterRun run;
 
     @BeforeAll
-    static void write() {
+    static void write(@TempDir Path folder) {
         run = ChapterRun.of(FirstIdeas::write, folder);
     }
 
@@ -49,23 +46,6 @@ class FirstIdeasTest {
         assertThat(run.after("mean cosine with words of N(0, 2/d):")).isCloseTo(0.94, within(0.01));
     }
 
-    @Test
-    void aBitIsOneWhereItsSineIsPositive() {
-        for (int period : new int[] {4, 16}) {
-            double[] bit = run.lines("first-ideas-smooth", "Two bits")
-                    .series("period " + period)
-                    .y();
-            double[] sine = run.lines("first-ideas-smooth", "Sines with the same periods")
-                    .series("period " + period)
-                    .y();
-            for (int i = 0; i < bit.length; i++) {
-                if (Math.abs(sine[i]) > 1e-9) {
-                    assertThat(bit[i]).isEqualTo(sine[i] > 0 ? 1 : 0);
-                }
-            }
-        }
-    }
-
     /** 16 is 11000 as a Gray code, 15 is 01000 and 31 is 10000. */
     @Test
     void grayCodesOfFarPositionsAreNear() {
@@ -77,11 +57,6 @@ class FirstIdeasTest {
         assertThat(run.after(" 5 words: a step is", 3)).containsExactly(0.25, 4, 1);
         assertThat(run.after("20 words: a step is", 3)).containsExactly(0.053, 4, 0.211);
         assertThat(run.after("50 words: a step is", 3)).containsExactly(0.02, 4, 0.082);
-        double[] fractions = run.lines("first-ideas-fractions", "A position as a fraction of the sentence")
-                .series("20 words")
-                .y();
-        assertThat(fractions).hasSize(20);
-        assertThat(fractions[4]).isCloseTo(4 / 19.0, within(1e-15));
     }
 
     @Test
@@ -107,13 +82,5 @@ class FirstIdeasTest {
         for (String position : new String[] {"   1", "  10", " 100", "1000"}) {
             assertThat(run.after("step from " + position + " to the next:")).isEqualTo(1.4718);
         }
-        double[] distances = run.lines("first-ideas-distances", "How far is a position from position 16?")
-                .series("sines and cosines")
-                .y();
-        assertThat(distances[16]).isZero();
-        // divided by the greatest, that of position 0: 5.02537158
-        assertThat(distances[15]).isCloseTo(0.29288343, within(1e-8));
-        assertThat(distances[17]).isCloseTo(0.29288343, within(1e-8));
-        assertThat(distances[0]).isEqualTo(1);
     }
 }

@@ -11,13 +11,10 @@ import org.junit.jupiter.api.io.TempDir;
 
 class GettingStartedTest {
 
-    @TempDir
-    private static Path folder;
-
     private static ChapterRun run;
 
     @BeforeAll
-    static void write() {
+    static void write(@TempDir Path folder) {
         run = ChapterRun.of(GettingStarted::write, folder);
     }
 
@@ -30,28 +27,6 @@ class GettingStartedTest {
         assertThat(run.after("forward(input, source).getShape()", 3)).containsExactly(4, 120, 512);
         assertThat(run.after("forward(input, target).getShape()", 3)).containsExactly(4, 90, 512);
         assertThat(run.after("input.getParameters().size()")).isEqualTo(1);
-    }
-
-    @Test
-    void encodingsAreSinesAndCosines() {
-        // numpy: sin and cos of 1 and of 10000^(-1/32)
-        assertThat(run.after("position 1, first four", 4))
-                .containsExactly(
-                        new double[] {0.8414709848, 0.5403023059, 0.6815613504, 0.7317609758}, within(0x1p-25));
-    }
-
-    @Test
-    void rowsOfOneTokenDifferByTheirPositions() {
-        HeatMapChart map = run.map("getting-started", "One token at ten positions");
-        for (int position = 1; position < 10; position++) {
-            // the formula of the paper, with the rounding of sums up to 4
-            double expected = Math.sin(position / Math.pow(10_000, 30 / 512.0));
-            assertThat(ChapterRun.value(map, position, 30) - ChapterRun.value(map, 0, 30))
-                    .isCloseTo(expected, within(4 * 0x1p-24));
-            for (int dimension = 0; dimension < 32; dimension++) {
-                assertThat(Math.abs(ChapterRun.value(map, position, dimension))).isLessThanOrEqualTo(map.greatest());
-            }
-        }
     }
 
     /** √(2 · (256 - Σ cos(10000^(-k/256)))) = 3.7143 in numpy; sums of 512 squares of floats up to 4. */

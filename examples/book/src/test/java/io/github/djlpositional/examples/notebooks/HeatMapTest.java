@@ -12,35 +12,11 @@ import org.junit.jupiter.api.io.TempDir;
 
 class HeatMapTest {
 
-    @TempDir
-    private static Path folder;
-
     private static ChapterRun run;
 
     @BeforeAll
-    static void write() {
+    static void write(@TempDir Path folder) {
         run = ChapterRun.of(HeatMap::write, folder);
-    }
-
-    /** Returns the formula of the paper, section 3.5. */
-    private static double paper(int position, int dimension, int size) {
-        double angle = position / Math.pow(10_000, (dimension - dimension % 2) / (double) size);
-        return dimension % 2 == 0 ? Math.sin(angle) : Math.cos(angle);
-    }
-
-    @Test
-    void rowsArePositionsAndColumnsAreDimensions() {
-        HeatMapChart map = run.map("heat-map", "Sinusoidal encodings");
-        assertThat(map.xTitle()).isEqualTo("dimension");
-        assertThat(map.yTitle()).isEqualTo("position");
-        assertThat(map.rows()).hasSize(100);
-        assertThat(map.columns()).isEqualTo(64);
-        for (int position : new int[] {0, 1, 50, 99}) {
-            for (int dimension : new int[] {0, 1, 30, 63}) {
-                assertThat(ChapterRun.value(map, position, dimension))
-                        .isCloseTo(paper(position, dimension, 64), within(0x1p-25));
-            }
-        }
     }
 
     @Test
@@ -51,16 +27,6 @@ class HeatMapTest {
         assertThat(run.after("dimension 32: a wave of")).isEqualTo(628.3);
         assertThat(run.after("dimension 40: a wave of")).isEqualTo(1986.9);
         assertThat(run.after("dimension 62: a wave of")).isEqualTo(47117.2);
-    }
-
-    @Test
-    void columnsAreCurves() {
-        LineChart columns = run.lines("heat-map-columns", "Dimensions 6 to 9 of 32");
-        for (int dimension = 6; dimension <= 9; dimension++) {
-            assertThat(columns.series(dimension + (dimension % 2 == 0 ? " (sine)" : " (cosine)"))
-                            .y()[59])
-                    .isCloseTo(paper(59, dimension, 32), within(59 * 0x1p-52));
-        }
     }
 
     @Test

@@ -17,14 +17,11 @@ import org.junit.jupiter.api.io.TempDir;
 
 class LengthExtrapolationTest {
 
-    @TempDir
-    private static Path folder;
-
     private static ChapterRun run;
     private static Map<String, double[]> accuracies;
 
     @BeforeAll
-    static void write() throws IOException {
+    static void write(@TempDir Path folder) throws IOException {
         run = ChapterRun.of(LengthExtrapolation::write, folder);
         accuracies = LengthExtrapolation.accuracies("mean");
     }
@@ -35,12 +32,8 @@ class LengthExtrapolationTest {
     }
 
     @Test
-    void everyKindOfTheTableIsDrawn() throws IOException {
-        try (BufferedReader csv = new BufferedReader(new InputStreamReader(
-                LengthExtrapolation.class.getResourceAsStream("/comparison.csv"), StandardCharsets.UTF_8))) {
-            assertThat(csv.readLine()).startsWith("positions,mean 5-16,least 5-16,greatest 5-16,mean 17-24,");
-            assertThat(csv.lines()).hasSize(accuracies.size()).hasSizeGreaterThanOrEqualTo(9);
-        }
+    void everyKindOfTheTableIsDrawn() {
+        assertThat(accuracies).hasSizeGreaterThanOrEqualTo(9);
         for (String kind : accuracies.keySet()) {
             LineChart chart = run.lines("length-extrapolation", kind);
             assertThat(chart.xTitle()).isEqualTo("words");

@@ -45,23 +45,6 @@ class MathMlTest {
                 .isEqualTo("x\u2032\u2212y\u22121");
     }
 
-    @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "\\omega_k = 10000^{-2k/D}",
-                "\\sqrt{\\frac{D}{2}} \\approx 5.7",
-                "\\sum_{k=0}^{D/2-1} \\cos(\\omega_k (j - i))",
-                "\\left( \\frac{a}{b} \\right)^2 \\cdot c",
-                "R(i)^\\top R(j) = R(j - i)",
-                "x \\in \\mathbb{R}^D, \\quad \\text{for all positions } t",
-                "\\operatorname{softmax}\\left(\\frac{q k^T}{\\sqrt{d}} + b_{j-i}\\right)",
-                "\\mathbf{q} \\cdot \\mathbf{k} \\le \\theta \\times \\pi \\ldots \\dots \\to \\infty",
-                "\\lfloor x \\rfloor \\pm \\max(0, |i - j|) \\ne \\log_2 n"
-            })
-    void convertsTheFormulasOfTheBook(String latex) throws Exception {
-        assertThat(parse(latex).getElementsByTagName("mfenced").getLength()).isZero();
-    }
-
     @Test
     void rejectsAnUnknownCommand() {
         assertThatThrownBy(() -> MathMl.of("\\unknown{x}"))

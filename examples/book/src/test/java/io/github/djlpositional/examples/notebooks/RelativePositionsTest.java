@@ -17,15 +17,11 @@ class RelativePositionsTest {
 
     private static final String WEIGHTS = "relative-positions-weights";
     private static final String TRAINED = "relative-positions-trained";
-    private static final String TERMS = "relative-positions-terms";
-
-    @TempDir
-    private static Path folder;
 
     private static ChapterRun run;
 
     @BeforeAll
-    static void write() {
+    static void write(@TempDir Path folder) {
         run = ChapterRun.of(RelativePositions::write, folder);
     }
 
@@ -74,25 +70,5 @@ class RelativePositionsTest {
         assertThat(changes[0]).isGreaterThan(0.5);
         // three digits are printed
         assertThat(changes[1]).isZero();
-    }
-
-    @Test
-    void turningByTheSameAngleLeavesAScore() {
-        HeatMapChart map = run.map(TERMS, "Rotary");
-        for (int word = 0; word < 32; word++) {
-            // about 20 roundings of products whose sizes add up to about 16; the greatest difference is more than 1
-            assertThat(ChapterRun.value(map, word, word)).isCloseTo(0, within(20 * 16 * 0x1p-24));
-        }
-    }
-
-    @Test
-    void shawDistinguishesDistancesUpTo16() {
-        HeatMapChart map = run.map(TERMS, "Shaw, one word");
-        double last = ChapterRun.value(map, 0, 31);
-        assertThat(IntStream.range(16, 32).mapToDouble(key -> ChapterRun.value(map, 0, key)))
-                .containsOnly(last);
-        assertThat(IntStream.range(0, 16).mapToDouble(key -> ChapterRun.value(map, 0, key)))
-                .doesNotContain(last)
-                .doesNotHaveDuplicates();
     }
 }

@@ -14,13 +14,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class RotaryPairsTest {
 
-    @TempDir
-    private static Path folder;
-
     private static ChapterRun run;
 
     @BeforeAll
-    static void write() {
+    static void write(@TempDir Path folder) {
         run = ChapterRun.of(RotaryPairs::write, folder);
     }
 
@@ -32,19 +29,6 @@ class RotaryPairsTest {
                 .contains("pair 1: (1.0000, 0.0000), then (0.9950, 0.0998)")
                 .contains("pair 2: (1.0000, 0.0000), then (1.0000, 0.0100)")
                 .contains("pair 3: (1.0000, 0.0000), then (1.0000, 0.0010)");
-    }
-
-    @ParameterizedTest
-    @ValueSource(ints = {0, 1, 2, 3})
-    void handsPointToTheTurnedVectors(int pair) {
-        LineChart plane = run.lines("rotary-pairs-turned", "Pair " + pair);
-        LineChart.Series hands = plane.series("vector");
-        for (int position = 0; position < 6; position++) {
-            double angle = position * Math.pow(10, -pair);
-            // the rounding of the angle, up to 5, and of the cosine
-            assertThat(hands.x()[2 * position + 1]).isCloseTo(Math.cos(angle), within(1e-15));
-            assertThat(hands.y()[2 * position + 1]).isCloseTo(Math.sin(angle), within(1e-15));
-        }
     }
 
     @ParameterizedTest
@@ -88,10 +72,5 @@ class RotaryPairsTest {
         for (String other : List.of("-3", "-2", "+0", "+1")) {
             assertThat(run.after("j - i = " + other + ":")).isLessThan(greatest - 1);
         }
-    }
-
-    @Test
-    void slidersAreOnThePage() {
-        assertThat(run.printed()).contains("on the page: rotary]");
     }
 }

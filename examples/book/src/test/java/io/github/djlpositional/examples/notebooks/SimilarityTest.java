@@ -13,13 +13,10 @@ import org.junit.jupiter.api.io.TempDir;
 /** The numbers are those of numpy: {@code np.cos(k * 10000.0 ** (-np.arange(d // 2) * 2 / d)).sum()}. */
 class SimilarityTest {
 
-    @TempDir
-    private static Path folder;
-
     private static ChapterRun run;
 
     @BeforeAll
-    static void write() {
+    static void write(@TempDir Path folder) {
         run = ChapterRun.of(Similarity::write, folder);
     }
 
@@ -45,26 +42,6 @@ class SimilarityTest {
         assertThat(curve.y()[220]).isCloseTo(17.8747, within(1e-4));
         assertThat(curve.x()[20]).isEqualTo(-100);
         assertThat(curve.y()[20]).isCloseTo(17.8747, within(1e-4));
-    }
-
-    @Test
-    void handsAddUp() {
-        LineChart.Series parts = run.lines("similarity-parts", "What each hand adds to the similarity")
-                .series("distance 101");
-        assertThat(parts.y()[0]).isCloseTo(0.8920048698, within(1e-9));
-        double sum = 0;
-        for (double part : parts.y()) {
-            sum += part;
-        }
-        assertThat(sum).isCloseTo(18.522, within(5e-4));
-    }
-
-    @Test
-    void theMapShowsEachPair() {
-        HeatMapChart map = run.map("similarity-map", "Similarity, divided by 32");
-        assertThat(ChapterRun.value(map, 7, 7)).isEqualTo(1);
-        assertThat(ChapterRun.value(map, 110, 10)).isCloseTo(17.8747 / 32, within(1e-5));
-        assertThat(ChapterRun.value(map, 10, 110)).isCloseTo(17.8747 / 32, within(1e-5));
     }
 
     @Test

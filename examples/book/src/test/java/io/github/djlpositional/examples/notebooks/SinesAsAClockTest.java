@@ -13,13 +13,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class SinesAsAClockTest {
 
-    @TempDir
-    private static Path folder;
-
     private static ChapterRun run;
 
     @BeforeAll
-    static void write() {
+    static void write(@TempDir Path folder) {
         run = ChapterRun.of(SinesAsAClock::write, folder);
     }
 
@@ -30,23 +27,6 @@ class SinesAsAClockTest {
         assertThat(run.after("pair 1: ", 2)).containsExactly(0.1, 62.8);
         assertThat(run.after("pair 2: ", 2)).containsExactly(0.01, 628.3);
         assertThat(run.after("pair 3: ", 2)).containsExactly(0.001, 6283.2);
-    }
-
-    @ParameterizedTest
-    @ValueSource(ints = {0, 1, 2, 3})
-    void handsPointToWholeRadians(int pair) {
-        LineChart clock = run.lines("sines-as-a-clock-hands", "Pair " + pair);
-        assertThat(clock.xTitle()).isEqualTo("cosine");
-        assertThat(clock.yTitle()).isEqualTo("sine");
-        LineChart.Series hands = clock.series("hand");
-        assertThat(hands.x()).hasSize(14);
-        for (int i = 0; i < 7; i++) {
-            // from the center to the point of position i · 10^pair
-            assertThat(hands.x()[2 * i]).isZero();
-            assertThat(hands.y()[2 * i]).isZero();
-            assertThat(hands.x()[2 * i + 1]).isCloseTo(Math.cos(i), within(1e-14));
-            assertThat(hands.y()[2 * i + 1]).isCloseTo(Math.sin(i), within(1e-14));
-        }
     }
 
     @Test

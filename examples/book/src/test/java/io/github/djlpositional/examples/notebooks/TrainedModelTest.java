@@ -139,12 +139,4 @@ class TrainedModelTest {
             assertThat(lastAccuracy(log, encoding)).isCloseTo(lastAccuracy(expected, encoding), within(0.028));
         }
     }
-
-    @Test
-    void trainingThatFailsIsAnError() {
-        Notebook notebook = notebook(folder, Optional.empty(), true, 0);
-        assertThatThrownBy(() -> TrainedModel.positions(notebook))
-                .isInstanceOf(UserError.class)
-                .hasMessageStartingWith("the model could not be trained: see the messages");
-    }
 }

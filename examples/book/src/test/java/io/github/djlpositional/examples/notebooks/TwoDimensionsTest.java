@@ -13,13 +13,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class TwoDimensionsTest {
 
-    @TempDir
-    private static Path folder;
-
     private static ChapterRun run;
 
     @BeforeAll
-    static void write() {
+    static void write(@TempDir Path folder) {
         run = ChapterRun.of(TwoDimensions::write, folder);
     }
 

@@ -10,13 +10,10 @@ import org.junit.jupiter.api.io.TempDir;
 
 class WhichToUseTest {
 
-    @TempDir
-    private static Path folder;
-
     private static ChapterRun run;
 
     @BeforeAll
-    static void write() {
+    static void write(@TempDir Path folder) {
         run = ChapterRun.of(WhichToUse::write, folder);
     }
 
@@ -27,15 +24,5 @@ class WhichToUseTest {
         assertThat(table.after("rotary ", 4)).containsExactly(0.944, 0.896, 2.03, 3.71);
         assertThat(table.after("distance network ", 4)).containsExactly(0.935, 0.972, 2.00, 2.01);
         assertThat(table.after("sinusoidal ", 4)).containsExactly(0.882, 0.697, 2.18, 4.26);
-    }
-
-    @Test
-    void everyKindIsAPointOfBothPictures() {
-        assertThat(run.lines("which-to-use", "Encoders").series("learned").y())
-                .containsExactly(new double[] {0.709}, within(5e-4));
-        assertThat(run.lines("which-to-use", "Language models")
-                        .series("learned")
-                        .y())
-                .containsExactly(new double[] {-3.70}, within(5e-3));
     }
 }
