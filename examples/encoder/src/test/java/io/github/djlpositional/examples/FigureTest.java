@@ -142,39 +142,11 @@ class FigureTest {
     }
 
     @Test
-    void handsHaveLabels() throws Exception {
-        LineChart chart = LineChart.plane("plane", "x", "y", 1.5, -0.5, 1.2);
-        chart.circle("circle", 1.5, -0.5, 1);
-        chart.hands("hand", 1.5, -0.5, new double[] {2.5}, new double[] {-0.5}, "three");
-        Element axes = elements(draw(chart, 240), "svg").get(0);
-        assertThat(number(axes, "width")).isEqualTo(number(axes, "height"));
-        assertThat(texts(draw(chart, 240))).contains("three");
-    }
-
-    @Test
-    void pageHasOneElementForEachChart() {
-        String html = new Figure(3, List.of(MAP, MAP, MAP, MAP, MAP)).html();
-        assertThat(html)
-                .startsWith("<div class=\"charts small\" style=\"--columns: 3\">")
-                .contains("role=\"img\" aria-label=\"map &amp; more\"")
-                .endsWith("</div>\n");
-        assertThat(html.split("<svg viewBox=\"0 0 ", -1)).hasSize(1 + 5);
-        assertThat(new Figure(2, List.of(MAP, MAP)).html()).startsWith("<div class=\"charts pair few\"");
-    }
-
-    @Test
     void fileHasTheChartsInRowsAndItsOwnColors() {
         String svg = new Figure(2, List.of(MAP, MAP, MAP, MAP)).svg();
         assertThat(svg)
                 .startsWith("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"charts-file\" viewBox=\"0 0 528 ")
                 .contains("prefers-color-scheme: dark")
                 .containsSubsequence("x=\"16\" y=\"16\" width=\"240\"", "x=\"272\" y=\"16\" width=\"240\"");
-    }
-
-    @Test
-    void coverHasNoText() {
-        assertThat(new Figure(1, List.of(MAP)).cover())
-                .startsWith("<svg viewBox=\"0 0 180 110\"")
-                .doesNotContain("<text");
     }
 }

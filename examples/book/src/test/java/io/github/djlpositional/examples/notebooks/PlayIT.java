@@ -90,7 +90,10 @@ class PlayIT {
                 case "sinusoids" -> assertSinusoids(shown, settings);
                 case "heatmap" -> assertHeatMap(shown, settings);
                 // PlayTest compares the numbers of the others with the library's
-                default -> assertThat(shown.rows().size() + shown.numbers().size()).as("%s", settings).isPositive();
+                default ->
+                    assertThat(shown.rows().size() + shown.numbers().size())
+                            .as("%s", settings)
+                            .isPositive();
             }
         }
     }

@@ -1,9 +1,7 @@
 package io.github.djlpositional.examples.notebooks;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.within;
 
-import io.github.djlpositional.examples.HeatMapChart;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;

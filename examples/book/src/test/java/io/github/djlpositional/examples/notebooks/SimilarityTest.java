@@ -3,7 +3,6 @@ package io.github.djlpositional.examples.notebooks;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.examples.LineChart;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeAll;

@@ -8,7 +8,6 @@ import io.github.djlpositional.examples.AttentionMaps;
 import io.github.djlpositional.examples.Encoding;
 import io.github.djlpositional.examples.SmallEncoder;
 import io.github.djlpositional.examples.TrainingLog;
-import io.github.djlpositional.examples.UserError;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;

@@ -1,7 +1,6 @@
 package io.github.djlpositional.examples.notebooks;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.within;
 
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeAll;
