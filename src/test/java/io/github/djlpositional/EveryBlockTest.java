@@ -55,7 +55,7 @@ class EveryBlockTest {
 
     /** Otherwise the test above would not find it. */
     @Test
-    void isAConfiguredBlock() {
+    void isABlockOfOptions() {
         assertThat(ArchitectureTest.LIBRARY.stream()
                         .filter(each -> each.isAssignableTo(AbstractBlock.class))
                         .filter(each -> each.getModifiers().contains(JavaModifier.PUBLIC))
