@@ -69,7 +69,7 @@ record LlamaConfig(
         return new LlamaConfig(
                 rope,
                 LlamaAttention.of(
-                        modelType.toString(), json, rope.rotary().build().getHeadSize(), epsilon),
+                        modelType.toString(), json, rope.rotary(1).build().getHeadSize(), epsilon),
                 size(config, "vocab_size"),
                 size(config, "hidden_size"),
                 size(config, "num_hidden_layers"),
