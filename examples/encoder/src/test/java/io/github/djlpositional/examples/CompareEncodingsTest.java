@@ -31,8 +31,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 class CompareEncodingsTest {
 
-    private static final int TOKENS = 5;
-
     @TempDir
     private Path folder;
 
