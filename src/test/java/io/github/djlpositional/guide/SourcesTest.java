@@ -29,6 +29,7 @@ class SourcesTest {
     /** Blocks without an encoding of their own. */
     private static final Set<String> OTHERS = Set.of(
             "InputEmbeddingBlock",
+            "LayerNormBlock",
             "MultiHeadAttentionBlock",
             "RmsNormBlock",
             "TransformerLayerBlock",
