@@ -84,7 +84,7 @@ record AttentionKind(String text, String encoding) {
         if (OF_CELLS.contains(text)) {
             int width = widthOf(length);
             int height = Math.toIntExact(length / width) + (isDecoder ? 1 : 0);
-            return Map.of("window", List.of(height, width), "partial", isDecoder);
+            return Map.of("window", List.of(height, width));
         }
         return switch (text) {
             // a decoder's step has one more position than its cache
