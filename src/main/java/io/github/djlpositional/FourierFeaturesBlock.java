@@ -15,6 +15,7 @@ import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.FourierFeatures;
+import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Default;
@@ -49,7 +50,7 @@ public final class FourierFeaturesBlock extends OptionsBlock {
 
     private final Options options;
 
-    /** The rows of A, and φ; null if they are learned. */
+    /** The rows of A, and φ, (C + 1, D); null if they are learned. */
     private final ConstantTable fixed;
 
     /** Null if they are fixed. */
@@ -58,22 +59,16 @@ public final class FourierFeaturesBlock extends OptionsBlock {
     private FourierFeaturesBlock(Options options) {
         super(options);
         this.options = options;
-        Shape shape = new Shape(options.features.coordinates() + 1L, options.features.getEmbeddingSize());
-        HostData.Rows rows = HostData.Rows.of(options.features.getEmbeddingSize(), options.features::get);
-        fixed = options.learned ? null : addTable(table(options.features));
+        Rows rows = Rows.of(
+                options.features.getEmbeddingSize(), (row, dimension) -> options.features.get((int) row, dimension));
+        int height = options.features.coordinates() + 1;
+        fixed = options.learned ? null : addTable(ConstantTable.ofPositions(rows, height, height));
         learned = options.learned
                 ? addParameter(
                         "features",
-                        shape,
+                        new Shape(height, rows.width()),
                         (manager, size, type) -> HostData.computed(manager, manager.getDevice(), size, type, rows))
                 : null;
-    }
-
-    /** The rows of A, and φ, (C + 1, D). */
-    private static ConstantTable table(FourierFeatures features) {
-        int width = features.getEmbeddingSize();
-        int height = features.coordinates() + 1;
-        return ConstantTable.ofPositions(new Shape(width), height, height, HostData.Rows.of(width, features::get));
     }
 
     /** {@return a new builder} */
@@ -99,7 +94,7 @@ public final class FourierFeaturesBlock extends OptionsBlock {
         DataType type = x.getDataType();
         DataType wide = type == DataType.FLOAT16 ? DataType.FLOAT32 : type;
         NDArray rows =
-                fixed == null ? DataTypes.value(this, learned, parameterStore, x, training) : fixed.table(0, x, wide);
+                fixed == null ? DataTypes.value(this, learned, parameterStore, x, training) : fixed.array(x, wide);
         if (fixed == null) {
             DataTypes.requireSame(x, rows, "learned features");
         }

@@ -14,12 +14,15 @@ import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.GridEncoding;
+import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.NotSaved;
 import io.github.djlpositional.options.Range;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -123,36 +126,36 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
             return new NDList(
                     options.addToInput ? x.duplicate() : x.getManager().create(output, x.getDataType(), x.getDevice()));
         }
-        try (Temporaries temporaries = new Temporaries()) {
-            NDArray encodings =
-                    inputs.size() == 1 ? encodings(temporaries, x, grid) : masked(temporaries, x, grid, inputs.get(1));
+        NDArray encoded = Temporaries.result(() -> {
+            NDArray encodings = inputs.size() == 1 ? encodings(x, grid) : masked(x, grid, inputs.get(1));
             if (options.addToInput) {
-                return dropOut(x.add(encodings), options.dropoutRate, training);
+                return x.add(encodings);
             }
-            NDArray copy = temporaries.add(encodings.reshape(output)).duplicate();
+            NDArray copy = encodings.reshape(output).duplicate();
             copy.attach(x.getManager());
-            return dropOut(copy, options.dropoutRate, training);
-        }
+            return copy;
+        });
+        return dropOut(encoded, options.dropoutRate, training);
     }
 
     /** The encodings of a grid, in a shape that broadcasts over the input. */
-    private NDArray encodings(Temporaries temporaries, NDArray x, Shape grid) {
+    private NDArray encodings(NDArray x, Shape grid) {
+        Shape shape = arrayShape(grid);
         ConstantTable table = table(grid, x.getDataType(), x.getDevice());
         return table != null
-                ? table.table(0, x, x.getDataType())
-                : temporaries.add(HostData.computed(
-                        x.getManager(), x.getDevice(), arrayShape(grid), x.getDataType(), rowsOfGrid(grid)));
+                ? table.array(x, x.getDataType()).reshape(shape)
+                : HostData.computed(x.getManager(), x.getDevice(), shape, x.getDataType(), rowsOfGrid(grid));
     }
 
     /** The encodings of the visible cells of a batch, in the shape of the input. */
-    private NDArray masked(Temporaries temporaries, NDArray x, Shape grid, NDArray mask) {
+    private NDArray masked(NDArray x, Shape grid, NDArray mask) {
         double[] numbers = HostData.doubles(mask);
         boolean[] isVisible = new boolean[numbers.length];
         for (int i = 0; i < numbers.length; i++) {
             isVisible[i] = numbers[i] != 0;
         }
-        HostData.Rows rows = rowsOfCells(x.getShape(), grid, options.encoding.cells(ints(grid), isVisible));
-        return temporaries.add(HostData.computed(x.getManager(), x.getDevice(), x.getShape(), x.getDataType(), rows));
+        Rows rows = rowsOfCells(grid, options.encoding.cells(ints(grid), isVisible));
+        return HostData.computed(x.getManager(), x.getDevice(), x.getShape(), x.getDataType(), rows);
     }
 
     /** The table of a grid; null if enough other tables are kept. */
@@ -160,31 +163,39 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
         if (!tables.containsKey(grid) && tables.size() < TABLES) {
             Shape shape = arrayShape(grid);
             HostData.requireRoomFor(shape, type, device);
-            int height = Math.toIntExact(shape.get(0));
-            tables.put(grid, addTable(ConstantTable.ofPositions(shape.slice(1), height, height, rowsOfGrid(grid))));
+            Rows rows = rowsOfGrid(grid);
+            int height = Math.toIntExact(shape.size() / rows.width());
+            tables.put(grid, addTable(ConstantTable.ofPositions(rows, height, height)));
         }
         return tables.get(grid);
     }
 
     /** The rows of a grid without padding, which are computed after the memory for them was checked. */
-    private HostData.Rows rowsOfGrid(Shape grid) {
-        return (first, count, format, out) -> rowsOfCells(arrayShape(grid), grid, options.encoding.cells(ints(grid)))
-                .write(first, count, format, out);
+    private Rows rowsOfGrid(Shape grid) {
+        return new Rows() {
+            @Override
+            public int width() {
+                return options.channelsFirst ? Math.toIntExact(grid.size()) : options.encoding.getEmbeddingSize();
+            }
+
+            @Override
+            public void write(double[] positions, FloatFormat format, ByteBuffer out) {
+                rowsOfCells(grid, options.encoding.cells(ints(grid))).write(positions, format, out);
+            }
+        };
     }
 
-    /** The rows of an array (T, C), or of (…, H, W, C) or (…, C, H, W) with a batch or without. */
-    private HostData.Rows rowsOfCells(Shape shape, Shape grid, GridEncoding.Cells cells) {
+    /** The channels of each token (T, C) or cell (…, H, W, C), or with the channels first the cells of each channel. */
+    private Rows rowsOfCells(Shape grid, Rows.Value cells) {
         int channels = options.encoding.getEmbeddingSize();
         int ofImage = Math.toIntExact(grid.size());
         int prefix = options.grid == null ? 0 : options.grid.prefixTokens();
-        int width = options.channelsFirst ? ofImage : channels;
-        HostData.Rows lines = HostData.Rows.of(
-                width,
-                options.channelsFirst
-                        ? (line, cell) -> cells.value(line / channels * ofImage + cell, line % channels)
-                        : (token, channel) -> token < prefix ? 0 : cells.value(token - prefix, channel));
-        int linesPerRow = Math.toIntExact(shape.slice(1).size() / width);
-        return (first, count, format, out) -> lines.write(first * linesPerRow, count * linesPerRow, format, out);
+        return options.channelsFirst
+                ? Rows.of(ofImage, (row, cell) -> {
+                    int image = (int) row / channels;
+                    return cells.at(image * ofImage + cell, (int) row % channels);
+                })
+                : Rows.of(channels, (token, channel) -> token < prefix ? 0 : cells.at(token - prefix, channel));
     }
 
     private static int[] ints(Shape grid) {

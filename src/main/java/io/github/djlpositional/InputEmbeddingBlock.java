@@ -238,11 +238,11 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         if (options.paddingIndex == null) {
             return null;
         }
-        try (Temporaries own = new Temporaries()) {
+        return Temporaries.result(() -> {
             // a padding index may be beyond the range of the ids' type
-            NDArray indices = own.addUnless(ids, Indices.forLookUp(ids));
-            return indices.neq(own.add(Arithmetic.number(indices, options.paddingIndex)));
-        }
+            NDArray indices = Indices.forLookUp(ids);
+            return indices.neq(Arithmetic.number(indices, options.paddingIndex));
+        });
     }
 
     @Override
@@ -268,7 +268,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
             boolean countsTokens = options.positionsFromPadding != null;
             NDArray tokens = embed(temporaries, parameterStore, indices, training);
             if (mask != null && !countsTokens) {
-                tokens = zeroAtPadding(temporaries, tokens, mask);
+                tokens = temporaries.add(zeroAtPadding(tokens, mask));
             }
             NDList toEncode = new NDList(inputs);
             toEncode.set(0, tokens);
@@ -279,11 +279,11 @@ public final class InputEmbeddingBlock extends OptionsBlock {
                                 + " were given to a block with positionsFromPadding, which cannot see the padding before"
                                 + " them: expected positions, which do not count padding; give [ids, positions], or "
                                 + Positions.POSITIONS + " among the forward parameters");
-                toEncode.add(positionsOfTokens(temporaries, mask));
+                toEncode.add(temporaries.add(Temporaries.result(() -> positionsOfTokens(mask))));
             }
             NDArray encoded = encode(temporaries, parameterStore, toEncode, training, params);
             if (countsTokens) {
-                encoded = zeroAtPadding(temporaries, encoded, mask);
+                encoded = temporaries.add(zeroAtPadding(encoded, mask));
             }
             if (training && options.dropoutRate > 0) {
                 encoded = Dropout.dropout(encoded, options.dropoutRate, true).singletonOrThrow();
@@ -365,23 +365,22 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         return table != null && Arithmetic.isInPlaceSafe(vectors);
     }
 
-    private static NDArray zeroAtPadding(Temporaries temporaries, NDArray vectors, NDArray mask) {
-        NDArray factors = temporaries.add(Arithmetic.toType(mask, vectors.getDataType()));
-        return temporaries.add(vectors.mul(temporaries.add(factors.expandDims(2))));
+    private static NDArray zeroAtPadding(NDArray vectors, NDArray mask) {
+        return Temporaries.result(
+                () -> vectors.mul(Arithmetic.toType(mask, vectors.getDataType()).expandDims(2)));
     }
 
     /** The positions (B, T) of the tokens, which do not count padding; 0 at padding. */
-    private NDArray positionsOfTokens(Temporaries temporaries, NDArray mask) {
-        NDArray isToken = temporaries.add(Arithmetic.toType(mask, DataType.INT64));
+    private NDArray positionsOfTokens(NDArray mask) {
+        NDArray isToken = Arithmetic.toType(mask, DataType.INT64);
         if (isToken.getShape().size() == 0) {
             return isToken;
         }
         boolean isTimeMajor = positionalEncoding instanceof SequenceEncodingBlock<?> own
                 && (own.getSequenceAxis() == 0 || own.getSequenceAxis() == -3);
-        NDArray counts = temporaries.add(isToken.cumSum(isTimeMajor ? 0 : 1));
+        NDArray counts = isToken.cumSum(isTimeMajor ? 0 : 1);
         // the first token, which is counted as 1, has the first position
-        NDArray positions = temporaries.add(Arithmetic.add(counts, options.positionsFromPadding - 1.0));
-        return temporaries.add(positions.mul(isToken));
+        return Arithmetic.add(counts, options.positionsFromPadding - 1.0).mul(isToken);
     }
 
     private static void requireIdsShape(Shape shape) {

@@ -15,8 +15,8 @@ import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
-import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.GridResampling;
+import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Default;
@@ -122,11 +122,7 @@ public final class LearnedPositionalEncodingBlock
     /** Creates a block whose table begins with the values of all rows, or null for random or sinusoidal ones. */
     private LearnedPositionalEncodingBlock(Options options, double[] initialEncodings) {
         super(options);
-        HostData.Rows rows = initialEncodings != null
-                ? rows(initialEncodings, options.embeddingSize)
-                : options.encoding != null
-                        ? new Positions.Computed(options.encoding::write, options.embeddingSize)
-                        : null;
+        Rows rows = initialEncodings == null ? options.encoding : rows(initialEncodings, options.embeddingSize);
         Initializer initializer = rows == null
                 ? new NormalInitializer(STANDARD_DEVIATION)
                 : (manager, shape, type) -> HostData.computed(manager, manager.getDevice(), shape, type, rows);
@@ -134,8 +130,8 @@ public final class LearnedPositionalEncodingBlock
         table = addParameter("encodings", new Shape(height, options.embeddingSize), initializer);
     }
 
-    private static HostData.Rows rows(double[] values, int width) {
-        return HostData.Rows.of(width, (row, column) -> values[row * width + column]);
+    private static Rows rows(double[] values, int width) {
+        return Rows.of(width, (row, column) -> values[(int) row * width + column]);
     }
 
     private boolean isPrefixEncoded() {
@@ -186,7 +182,6 @@ public final class LearnedPositionalEncodingBlock
 
     @Override
     NDArray encodings(
-            Temporaries temporaries,
             NDArray x,
             Positions positions,
             ParameterStore parameterStore,
@@ -195,28 +190,23 @@ public final class LearnedPositionalEncodingBlock
         NDArray values = DataTypes.value(this, table, parameterStore, x, training);
         DataTypes.requireSame(x, values, "learned table");
         NDManager manager = x.getManager();
-        NDArray all = options.grid == null ? values : ofGrid(temporaries, values, manager, positions, params);
+        NDArray all = options.grid == null ? values : ofGrid(values, manager, positions, params);
         NDArray explicit = positions.positions();
         if (explicit == null) {
             int first = positions.first();
             NDIndex range = NDIndex.sliceAxis(0, first, (long) first + positions.length());
-            return temporaries.add(temporaries.add(all.get(manager, range)).expandDims(0));
+            return all.get(manager, range).expandDims(0);
         }
         Check.that(
                 explicit.getDataType().isInteger(),
                 () -> "real positions " + explicit.getShape()
                         + " were given to a learned table: expected an integer type; convert them with"
                         + " toType(DataType.INT64, false)");
-        return temporaries.add(Indices.lookUpGiven(explicit, all, manager));
+        return Indices.lookUpGiven(explicit, all, manager);
     }
 
     /** The encodings of all tokens of a grid. */
-    private NDArray ofGrid(
-            Temporaries temporaries,
-            NDArray values,
-            NDManager manager,
-            Positions positions,
-            PairList<String, Object> params) {
+    private NDArray ofGrid(NDArray values, NDManager manager, Positions positions, PairList<String, Object> params) {
         int[] to = options.grid.sizes(params);
         int length = positions.length();
         options.grid.requireTokens(positions.positions() != null || length == options.grid.tokens(to), length, to);
@@ -227,39 +217,34 @@ public final class LearnedPositionalEncodingBlock
         }
         Shape shape = values.getShape();
         int encoded = isPrefixEncoded() ? prefix : 0;
-        NDArray cells = temporaries.add(values.get(manager, NDIndex.sliceAxis(0, encoded, shape.get(0))));
-        NDArray resampled = Arrays.equals(from, to) ? cells : resampled(temporaries, cells, from, to);
+        NDArray cells = values.get(manager, NDIndex.sliceAxis(0, encoded, shape.get(0)));
+        NDArray resampled = Arrays.equals(from, to) ? cells : resampled(cells, from, to);
         if (prefix == 0) {
             return resampled;
         }
-        NDArray first = temporaries.add(
-                isPrefixEncoded()
-                        ? values.get(manager, NDIndex.sliceAxis(0, 0, prefix))
-                        : manager.zeros(new Shape(prefix, shape.get(1)), values.getDataType(), values.getDevice()));
-        return temporaries.add(first.concat(resampled));
+        NDArray first = isPrefixEncoded()
+                ? values.get(manager, NDIndex.sliceAxis(0, 0, prefix))
+                : manager.zeros(new Shape(prefix, shape.get(1)), values.getDataType(), values.getDevice());
+        return first.concat(resampled);
     }
 
     /** The cells of another grid, by one product for each axis: {@link GridResampling} for the values of a forward. */
-    private NDArray resampled(Temporaries temporaries, NDArray cells, int[] from, int... to) {
+    private NDArray resampled(NDArray cells, int[] from, int... to) {
         DataType type = cells.getDataType() == DataType.FLOAT16 ? DataType.FLOAT32 : cells.getDataType();
-        NDArray result = temporaries.addUnless(cells, Arithmetic.toType(cells, type));
+        NDArray result = Arithmetic.toType(cells, type);
         long outer = 1;
         for (int axis = 0; axis < from.length; axis++) {
-            double[] weights = Arrays.stream(options.resampling.weights(from[axis], to[axis]))
-                    .flatMapToDouble(Arrays::stream)
-                    .toArray();
-            NDArray matrix = temporaries.add(HostData.computed(
+            double[][] weights = options.resampling.weights(from[axis], to[axis]);
+            NDArray matrix = HostData.computed(
                     cells.getManager(),
                     cells.getDevice(),
                     new Shape(1, to[axis], from[axis]),
                     type,
-                    rows(weights, weights.length)));
-            NDArray split = temporaries.add(result.reshape(outer, from[axis], -1));
-            result = temporaries.add(matrix.matMul(split));
+                    Rows.of(from[axis], (row, column) -> weights[(int) row][column]));
+            result = matrix.matMul(result.reshape(outer, from[axis], -1));
             outer *= to[axis];
         }
-        NDArray rows = temporaries.add(result.reshape(outer, -1));
-        return temporaries.addUnless(rows, Arithmetic.toType(rows, cells.getDataType()));
+        return Arithmetic.toType(result.reshape(outer, -1), cells.getDataType());
     }
 
     /** Builds a {@link LearnedPositionalEncodingBlock}. */

@@ -11,7 +11,7 @@ import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Positions;
-import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Default;
@@ -41,8 +41,8 @@ import java.util.Map;
  * block.forward(parameterStore, new NDList(x), false, params);
  * }</pre>
  *   <li>{@code [x, positions]}: positions is (T), or (B, T) for an x of shape (B, …, T, D); INT8, UINT8, INT32 or
- *       INT64, from 0 to below the maximum sequence length; or FLOAT16, FLOAT32 or FLOAT64, any finite numbers, which
- *       are encoded exactly, on the host.
+ *       INT64, from 0 to below the maximum sequence length; or FLOAT16, FLOAT32 or FLOAT64, any finite numbers from 0
+ *       on, which are encoded exactly, on the host.
  * </ul>
  *
  * The output has the shape of x. With {@code optAddToInput(false)} it is the encodings without x: (1, T, D) or (B, T,
@@ -106,10 +106,8 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
                 ? null
                 : addParameter("scale", new Shape(1), new ConstantInitializer(options.learnedScale));
         int length = options.maxSequenceLength;
-        table = addTable(ConstantTable.ofPositions(
-                length,
-                options.autoExtend == null ? length : options.autoExtend,
-                new Positions.Computed(options.encoding::write, options.embeddingSize)));
+        int limit = options.autoExtend == null ? length : options.autoExtend;
+        table = addTable(ConstantTable.ofPositions(options.encoding, length, limit));
     }
 
     /** {@return a new builder} */
@@ -167,7 +165,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
     public NDArray shift(NDManager manager, double offset) {
         double[][] shift = options.encoding.shift(offset);
         int size = getEmbeddingSize();
-        HostData.Rows rows = HostData.Rows.of(size, (row, column) -> shift[row][column]);
+        Rows rows = Rows.of(size, (row, column) -> shift[(int) row][column]);
         return HostData.computed(manager, manager.getDevice(), new Shape(size, size), dataType(), rows);
     }
 
@@ -177,7 +175,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
      * table, and real ones computed from the definition, with the same result, bit for bit.
      *
      * @param positions any shape: integers from 0 to below the maximum sequence length (or to below the limit of a
-     *     block that extends itself), or any finite real numbers
+     *     block that extends itself), or any finite real numbers from 0 on
      * @throws IllegalStateException if the block is being initialized, loaded or cleared
      */
     public NDArray encode(NDArray positions) {
@@ -196,18 +194,18 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
 
     @Override
     NDArray encodings(
-            Temporaries temporaries,
             NDArray x,
             Positions positions,
             ParameterStore parameterStore,
             boolean training,
             PairList<String, Object> params) {
+        NDArray rows = positions.rows(table, x, x.getDataType());
         if (scale == null) {
-            return positions.rows(temporaries, x, table);
+            return rows;
         }
         NDArray factor = DataTypes.value(this, scale, parameterStore, x, training);
         DataTypes.requireSame(x, factor, "learned scale");
-        return temporaries.add(positions.rows(temporaries, x, table).mul(factor));
+        return rows.mul(factor);
     }
 
     /** Builds a {@link PositionalEncodingBlock}. */

@@ -67,10 +67,9 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
 
     /**
      * Returns the encodings of the tokens of x: (1, T, D) for consecutive positions, otherwise the shape of the
-     * positions + (D). Temporaries closes the arrays that the block does not keep.
+     * positions + (D). It is called in {@link Temporaries#result}.
      */
     abstract NDArray encodings(
-            Temporaries temporaries,
             NDArray x,
             Positions positions,
             ParameterStore parameterStore,
@@ -129,15 +128,10 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
         NDArray x = inputs.head();
         DataTypes.requireEmbedding(x, "input");
         int axis = axisOf(x.getShape());
-        Positions positions = Positions.of(
-                x,
-                axis,
-                inputs.size() == 2 ? inputs.get(1) : null,
-                params,
-                limit(x.getShape().get(axis), params),
-                readsPositions(),
-                false);
-        NDArray explicit = positions.positions();
+        NDArray explicit = Positions.given(inputs.size() == 2 ? inputs.get(1) : null, params);
+        int limit = limit(x.getShape().get(axis), params);
+        int first = explicit == null ? Positions.start(params, limit) : 0;
+        Positions positions = Positions.of(x, axis, explicit, first, limit, readsPositions(), false);
         mistakes.checkPositions(explicit, positions.length());
         Shape shape = mode == Mode.RETURN
                 ? returnedShape(x.getShape(), explicit == null ? null : explicit.getShape())
@@ -146,22 +140,21 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
             return new NDList(
                     mode == Mode.RETURN ? x.getManager().create(shape, x.getDataType(), x.getDevice()) : x.duplicate());
         }
-        try (Temporaries temporaries = new Temporaries()) {
-            NDArray encodings = encodings(temporaries, x, positions, parameterStore, training, params);
-            NDArray rows = Positions.broadcast(temporaries, encodings, x, axis);
-            NDArray encoded = switch (mode) {
+        NDArray encoded = Temporaries.result(() -> {
+            NDArray encodings = encodings(x, positions, parameterStore, training, params);
+            NDArray rows = Positions.broadcast(encodings, x, axis);
+            return switch (mode) {
                 case ADD -> x.add(rows);
                 case ADD_IN_PLACE -> x.addi(rows);
                 case RETURN -> {
                     // the rows may be a view of a table
-                    NDArray reshaped = rows.getShape().equals(shape) ? rows : temporaries.add(rows.reshape(shape));
-                    NDArray copy = Arithmetic.copy(reshaped);
+                    NDArray copy = Arithmetic.copy(rows.reshape(shape));
                     copy.attach(x.getManager());
                     yield copy;
                 }
             };
-            return dropOut(encoded, options.dropoutRate(), training);
-        }
+        });
+        return dropOut(encoded, options.dropoutRate(), training);
     }
 
     /** The axis of T in an input, from 0. Sizes may be unknown (-1). */

@@ -126,6 +126,9 @@ class BadInputTest {
             refused(manager, positions(), List.of(x, real), "position " + (double) bad + " at index 2", "finite");
             refused(() -> positions().encode(real), "position " + (double) bad + " at index 2", "finite");
         }
+        NDArray negative = manager.create(new double[] {0, 0.5, -0.5});
+        refused(manager, positions(), List.of(x, negative), "position -0.5", "0 or more");
+        refused(() -> positions().encode(negative), "position -0.5", "0 or more", "RotaryEmbeddingBlock");
         refused(() -> positions().encode(manager.create(10)), "position 10");
     }
 

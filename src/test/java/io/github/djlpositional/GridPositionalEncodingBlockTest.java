@@ -15,6 +15,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.GridEncoding;
+import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -43,13 +44,13 @@ class GridPositionalEncodingBlockTest {
     private static ByteBuffer expected(GridEncoding encoding, boolean channelsFirst, FloatFormat format, int... sizes) {
         int count = IntStream.of(sizes).reduce(1, (product, size) -> product * size);
         int channels = encoding.getEmbeddingSize();
-        GridEncoding.Cells cells = encoding.cells(sizes);
+        Rows.Value cells = encoding.cells(sizes);
         ByteBuffer buffer =
                 ByteBuffer.allocate(count * channels * format.bytes()).order(ByteOrder.nativeOrder());
         for (int cell = 0; cell < count; cell++) {
             for (int channel = 0; channel < channels; channel++) {
                 int index = channelsFirst ? channel * count + cell : cell * channels + channel;
-                format.put(buffer, index, cells.value(cell, channel));
+                format.put(buffer, index, cells.at(cell, channel));
             }
         }
         return buffer;
@@ -120,7 +121,7 @@ class GridPositionalEncodingBlockTest {
                 }
             }
         }
-        // the last eight tables
+        // the first eight tables
         assertThat(manager.getManagedArrays()).hasSize(8);
     }
 
@@ -177,12 +178,12 @@ class GridPositionalEncodingBlockTest {
 
     @EngineTest
     void countsOnlyTheVisibleCellsOfAPaddedBatch(NDManager manager) {
-        GridEncoding.Cells cells = DETR.cells(new int[] {2, 3}, VISIBLE);
+        Rows.Value cells = DETR.cells(new int[] {2, 3}, VISIBLE);
         for (DataType type : TYPES) {
             FloatFormat format = DataTypes.formatOf(type);
             ByteBuffer buffer = ByteBuffer.allocate(12 * 4 * format.bytes()).order(ByteOrder.nativeOrder());
             for (int i = 0; i < 12 * 4; i++) {
-                format.put(buffer, i, cells.value(i / 4, i % 4));
+                format.put(buffer, i, cells.at(i / 4, i % 4));
             }
             NDArray x = zeros(manager, type, 2, 2, 3, 4);
             for (DataType ofMask : new DataType[] {DataType.BOOLEAN, DataType.INT32, DataType.FLOAT32}) {

@@ -189,7 +189,7 @@ final class AttentionForward implements AutoCloseable {
                 || call.hasPositions()) {
             return null;
         }
-        NDArray typed = AttentionMethod.toType(temporaries, queries, PlainAttention.scoreType(queries));
+        NDArray typed = temporaries.addUnless(queries, Arithmetic.toType(queries, PlainAttention.scoreType(queries)));
         return steps.cached(
                 "distanceBiases",
                 1,
@@ -200,7 +200,8 @@ final class AttentionForward implements AutoCloseable {
     private Positions tokens(NDArray queries, PairList<String, Object> params, int first) {
         boolean isRead = !attention.terms().isEmpty() || attention.queryFactors() != null;
         NDArray positions = Positions.given(null, params);
-        Positions tokens = Positions.ofTokens(temporaries, queries, 2, positions, first, isRead);
+        Positions tokens = Positions.of(queries, 2, positions, first, Positions.UNLIMITED, isRead, true)
+                .like(temporaries, queries);
         attention.mistakes().checkPositions(positions, tokens.length());
         return tokens;
     }
@@ -327,8 +328,8 @@ final class AttentionForward implements AutoCloseable {
     private NDArray withFactors(AttentionCall call, NDArray queries) {
         return attention.queryFactors() == null
                 ? queries
-                : temporaries.add(
-                        queries.mul(call.queries().broadcastRows(temporaries, queries, 2, attention.queryFactors())));
+                : temporaries.add(Temporaries.result(
+                        () -> queries.mul(call.queries().broadcastRows(queries, 2, attention.queryFactors()))));
     }
 
     @Override

@@ -36,7 +36,8 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
         NDArray maskQueriesWithoutKeys(Temporaries own, NDArray result) {
             return withoutKey == null
                     ? result
-                    : where(own, result.getShape(), withoutKey, number(own, result, 0), result);
+                    : own.add(
+                            Temporaries.result(() -> where(result.getShape(), withoutKey, number(result, 0), result)));
         }
     }
 
@@ -88,13 +89,14 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
                 .mistakes()
                 .checkMask(
                         moved, isOffset, visibility.isCausal(), (int) length, query -> visibility.seen(call, query, 1));
-        NDArray hidden = null;
-        if (!isOffset) {
-            NDArray all = temporaries.add(moved.logicalNot());
-            hidden = temporaries.addUnless(
-                    all, isOfScores ? all : all.reshape(batch, 1, shape.dimension() == 2 ? 1 : length, keys));
+        if (isOffset) {
+            NDArray offset = temporaries.addResult(moved, () -> withInfinity(moved));
+            return new AttentionMask(null, offset, visibility, isSelf);
         }
-        return new AttentionMask(hidden, isOffset ? withInfinity(temporaries, moved) : null, visibility, isSelf);
+        Shape byScore = isOfScores ? shape : new Shape(batch, 1, shape.dimension() == 2 ? 1 : length, keys);
+        NDArray hidden =
+                temporaries.add(Temporaries.result(() -> moved.logicalNot().reshape(byScore)));
+        return new AttentionMask(hidden, null, visibility, isSelf);
     }
 
     /**
@@ -123,83 +125,76 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
     }
 
     /** Where numbers that are added to scores hide the key: -infinity, or the least finite number. */
-    static NDArray isHidden(Temporaries temporaries, NDArray added) {
+    static NDArray isHidden(NDArray added) {
         double least = added.getDataType() == DataType.FLOAT16 ? -65504 : -Float.MAX_VALUE;
-        return temporaries.add(added.lte(temporaries.add(Arithmetic.number(added, least))));
+        return added.lte(Arithmetic.number(added, least));
     }
 
     /** Numbers in which -infinity replaces the least finite number of FLOAT16, which is not low among scores. */
-    private static NDArray withInfinity(Temporaries temporaries, NDArray added) {
+    private static NDArray withInfinity(NDArray added) {
         return added.getDataType() != DataType.FLOAT16
                 ? added
-                : where(
-                        temporaries,
-                        added.getShape(),
-                        isHidden(temporaries, added),
-                        number(temporaries, added, Double.NEGATIVE_INFINITY),
-                        added);
+                : where(added.getShape(), isHidden(added), number(added, Double.NEGATIVE_INFINITY), added);
     }
 
     /**
      * Returns what is added to the scores of some queries and keys: numbers, and -infinity for hidden keys; null for
      * nothing.
      *
-     * @param temporaries closes what is created here
+     * @param own closes what is created here
      * @param call the queries and keys
      * @param from the number of the first of the queries in the forward
      * @param like an array on the device and in the data type of the scores
      */
-    NDArray bias(Temporaries temporaries, AttentionCall call, int from, NDArray like) {
-        NDArray all = visibility.hidden(temporaries, call, like);
+    NDArray bias(Temporaries own, AttentionCall call, int from, NDArray like) {
+        return !isGiven() && visibility.seesAll(call) ? null : own.addResult(offset, () -> bias(call, from, like));
+    }
+
+    private NDArray bias(AttentionCall call, int from, NDArray like) {
+        NDArray all = visibility.hidden(call, like);
         if (hidden != null) {
-            all = Visibility.or(temporaries, all, part(temporaries, hidden, call, from));
+            all = Visibility.or(all, part(hidden, call, from));
         }
-        NDArray bias = all == null
-                ? null
-                : where(
-                        temporaries,
-                        all.getShape(),
-                        all,
-                        number(temporaries, like, Double.NEGATIVE_INFINITY),
-                        number(temporaries, like, 0));
+        NDArray bias = all == null ? null : infinityWhere(all, like);
         if (offset == null) {
             return bias;
         }
-        NDArray added = AttentionMethod.toType(temporaries, part(temporaries, offset, call, from), like.getDataType());
-        return bias == null ? added : temporaries.add(bias.add(added));
+        NDArray added = Arithmetic.toType(part(offset, call, from), like.getDataType());
+        return bias == null ? added : bias.add(added);
+    }
+
+    /** -infinity where a condition holds, and 0 elsewhere. */
+    private static NDArray infinityWhere(NDArray condition, NDArray like) {
+        return where(condition.getShape(), condition, number(like, Double.NEGATIVE_INFINITY), number(like, 0));
     }
 
     /**
      * Returns the bias with 0 for the keys of queries that see none, whose softmax would be NaN, and which these are.
      */
-    Part part(Temporaries temporaries, AttentionCall call, int from, NDArray like) {
-        NDArray bias = bias(temporaries, call, from, like);
+    Part part(Temporaries own, AttentionCall call, int from, NDArray like) {
+        NDArray bias = bias(own, call, from, like);
         if (bias == null || !mayHideAll()) {
             return new Part(bias, null);
         }
-        NDArray withoutKey = isHidden(temporaries, temporaries.add(bias.max(new int[] {3}, true)));
-        NDArray least = where(
-                temporaries,
-                withoutKey.getShape(),
-                withoutKey,
-                number(temporaries, like, 0),
-                number(temporaries, like, Double.NEGATIVE_INFINITY));
-        return new Part(temporaries.add(bias.maximum(least)), withoutKey);
+        NDArray withoutKey = own.add(Temporaries.result(() -> isHidden(bias.max(new int[] {3}, true))));
+        return new Part(
+                own.add(Temporaries.result(() -> bias.maximum(where(
+                        withoutKey.getShape(), withoutKey, number(like, 0), number(like, Double.NEGATIVE_INFINITY))))),
+                withoutKey);
     }
 
     /** A value where a condition holds, and another elsewhere. A product with 0 would be NaN for infinite numbers. */
-    static NDArray where(Temporaries temporaries, Shape shape, NDArray condition, NDArray value, NDArray other) {
-        NDArray conditions = broadcast(temporaries, Visibility.numbers(temporaries, condition), shape);
-        return temporaries.add(NDArrays.where(conditions, broadcast(temporaries, value, shape), other));
+    static NDArray where(Shape shape, NDArray condition, NDArray value, NDArray other) {
+        NDArray conditions = broadcast(Visibility.numbers(condition), shape);
+        return NDArrays.where(conditions, broadcast(value, shape), other);
     }
 
-    private static NDArray broadcast(Temporaries temporaries, NDArray array, Shape shape) {
-        return array.getShape().equals(shape) ? array : temporaries.add(array.broadcast(shape));
+    private static NDArray broadcast(NDArray array, Shape shape) {
+        return array.getShape().equals(shape) ? array : array.broadcast(shape);
     }
 
-    static NDArray number(Temporaries temporaries, NDArray like, double value) {
-        NDArray number = temporaries.add(Arithmetic.number(like, value));
-        return AttentionMethod.toType(temporaries, number, like.getDataType());
+    private static NDArray number(NDArray like, double value) {
+        return Arithmetic.toType(Arithmetic.number(like, value), like.getDataType());
     }
 
     /** Whether all keys of a query may be hidden. */
@@ -233,28 +228,20 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
      * Returns 0 for the distances at which a key is visible, and -infinity for others: (1, T + F - 1), by the key's
      * index less the query's; null if all are visible.
      */
-    NDArray ofDistances(Temporaries temporaries, AttentionCall call, NDArray like) {
-        NDArray hiddenDistances = visibility.hiddenDistances(temporaries, call, like);
-        return hiddenDistances == null
-                ? null
-                : where(
-                        temporaries,
-                        hiddenDistances.getShape(),
-                        hiddenDistances,
-                        number(temporaries, like, Double.NEGATIVE_INFINITY),
-                        number(temporaries, like, 0));
+    NDArray ofDistances(Temporaries own, AttentionCall call, NDArray like) {
+        return visibility.hidesDistances()
+                ? own.add(Temporaries.result(() -> infinityWhere(visibility.hiddenDistances(call, like), like)))
+                : null;
     }
 
     /** The part of a mask, whose rows are the forward's queries and whose columns are all keys from index 0 on. */
-    private static NDArray part(Temporaries temporaries, NDArray mask, AttentionCall call, int from) {
-        NDArray rows = part(temporaries, mask, 2, from, call.queries().length());
-        return part(temporaries, rows, 3, call.keys().first(), call.keys().length());
+    private static NDArray part(NDArray mask, AttentionCall call, int from) {
+        NDArray rows = part(mask, 2, from, call.queries().length());
+        return part(rows, 3, call.keys().first(), call.keys().length());
     }
 
-    private static NDArray part(Temporaries temporaries, NDArray mask, int axis, int from, int count) {
+    private static NDArray part(NDArray mask, int axis, int from, int count) {
         long size = mask.getShape().get(axis);
-        return size == 1 || size == count
-                ? mask
-                : temporaries.add(mask.get(NDIndex.sliceAxis(axis, from, (long) from + count)));
+        return size == 1 || size == count ? mask : mask.get(NDIndex.sliceAxis(axis, from, (long) from + count));
     }
 }

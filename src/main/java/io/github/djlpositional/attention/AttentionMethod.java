@@ -4,7 +4,6 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.index.NDIndex;
-import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.attention.RelativeEncoding.Term;
 import io.github.djlpositional.internal.Arithmetic;
@@ -71,8 +70,11 @@ abstract class AttentionMethod {
      */
     final NDArray term(Temporaries own, AttentionCall call, NDArray queries, NDArray keys) {
         NDArray term = terms.contains(Term.DISTANCE_BIAS)
-                ? DistanceBias.term(own, relative, call, queries, operands.distanceBiases())
+                ? DistanceBias.term(relative, call, queries, operands.distanceBiases())
                 : null;
+        if (term != null) {
+            own.add(term);
+        }
         NDArray other = terms.contains(Term.SCORE) ? relative.scoreTerm(call, queries, keys) : null;
         if (other == null) {
             return term;
@@ -95,7 +97,8 @@ abstract class AttentionMethod {
         if (most >= length) {
             return attend(call, 0, length);
         }
-        NDArray queries = toType(temporaries, operands.queries(), PlainAttention.scoreType(operands.queries()));
+        NDArray given = operands.queries();
+        NDArray queries = temporaries.addUnless(given, Arithmetic.toType(given, PlainAttention.scoreType(given)));
         NDArray shared = relative == null ? null : relative.sharedTerm(call, queries, operands.keys());
         AttentionCall whole = shared == null ? call : call.with(temporaries.addUnless(queries, shared));
         NDList parts = new NDList();
@@ -144,24 +147,22 @@ abstract class AttentionMethod {
         }
     }
 
-    /** The part of an array of all queries, (B, N, T, …), that belongs to a call. */
-    static NDArray ofQueries(Temporaries own, NDArray array, AttentionCall call, int from) {
-        return part(own, array, 2, from, call.queries().length());
+    /**
+     * The part of an array of all queries, (B, N, T, …), that belongs to a call; a new array unless it is the whole.
+     */
+    static NDArray ofQueries(NDArray array, AttentionCall call, int from) {
+        return part(array, 2, from, call.queries().length());
     }
 
-    /** The part of an array of all keys that belongs to a call. */
-    final NDArray ofKeys(Temporaries own, NDArray array, int axis, AttentionCall call) {
+    /** The part of an array of all keys that belongs to a call; a new array unless it is the whole. */
+    final NDArray ofKeys(NDArray array, int axis, AttentionCall call) {
         int from = call.keys().first() - operands.call().keys().first();
-        return part(own, array, axis, from, call.keys().length());
+        return part(array, axis, from, call.keys().length());
     }
 
-    private static NDArray part(Temporaries own, NDArray array, int axis, int from, int count) {
+    private static NDArray part(NDArray array, int axis, int from, int count) {
         return array.getShape().get(axis) == count
                 ? array
-                : own.add(array.get(NDIndex.sliceAxis(axis, from, (long) from + count)));
-    }
-
-    static NDArray toType(Temporaries own, NDArray array, DataType type) {
-        return own.addUnless(array, Arithmetic.toType(array, type));
+                : array.get(NDIndex.sliceAxis(axis, from, (long) from + count));
     }
 }

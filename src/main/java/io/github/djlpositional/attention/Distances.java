@@ -7,6 +7,7 @@ import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Temporaries;
+import java.util.Arrays;
 
 /**
  * The distances that an attention asks {@link RelativeEncoding#distanceBias} for: a key's position less a query's, so
@@ -83,7 +84,10 @@ public final class Distances {
      * @hidden
      */
     public NDArray rows(ConstantTable table, DataType type) {
-        return each == null ? table.rows(first, count, like, type) : table.computed(each, like, type);
+        return each == null
+                ? table.slice(first, count, like, type)
+                : table.compute(Arrays.stream(each).asDoubleStream().toArray(), like, type)
+                        .expandDims(0);
     }
 
     /**

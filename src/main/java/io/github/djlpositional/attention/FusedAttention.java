@@ -98,20 +98,12 @@ final class FusedAttention extends AttentionMethod {
 
     @Override
     NDArray attend(Temporaries own, AttentionCall call, int from) {
-        NDArray partOfQueries = ofQueries(own, queries, call, from);
-        NDArray keys = ofKeys(own, operands.keys(), 2, call);
-        NDArray values = ofKeys(own, operands.values(), 2, call);
+        NDArray partOfQueries = own.addUnless(queries, ofQueries(queries, call, from));
+        NDArray keys = own.addUnless(operands.keys(), ofKeys(operands.keys(), 2, call));
+        NDArray values = own.addUnless(operands.values(), ofKeys(operands.values(), 2, call));
         if (hasLines) {
-            NDArray lines = own.add(DistanceBias.line(relative, call, ofScores(own, partOfQueries)));
-            if (isLimited(call, partOfQueries)) {
-                lines = own.add(functions.limited(partOfQueries, keys, values, lines));
-            }
-            if (type != DataType.FLOAT32 && type != DataType.FLOAT64) {
-                // less the bias of a query's own key, which it always sees, near biases are small: half precision has
-                // few bits for large ones
-                int zero = -RelativeShift.firstDistance(call);
-                lines = own.add(lines.sub(own.add(lines.get(NDIndex.sliceAxis(1, zero, zero + 1L)))));
-            }
+            NDArray biases = own.add(DistanceBias.line(relative, call, ofScores(own, partOfQueries)));
+            NDArray lines = own.addResult(biases, () -> lines(call, partOfQueries, keys, values, biases));
             NDArray hidden = operands.mask().ofDistances(own, call, lines);
             return functions.attendByDistance(
                     partOfQueries, keys, values, hidden == null ? lines : own.add(lines.add(hidden)), type);
@@ -119,7 +111,8 @@ final class FusedAttention extends AttentionMethod {
         if (isOnlyCausal) {
             return functions.attendCausally(partOfQueries, keys, values, type);
         }
-        NDArray like = terms.isEmpty() ? partOfQueries : ofScores(own, ofQueries(own, operands.queries(), call, from));
+        NDArray ofTerms = own.addUnless(operands.queries(), ofQueries(operands.queries(), call, from));
+        NDArray like = terms.isEmpty() ? partOfQueries : ofScores(own, ofTerms);
         NDArray term = terms.isEmpty() ? null : term(own, call, like, keys);
         NDArray bias = operands.mask().bias(own, call, from, like);
         if (term != null) {
@@ -129,9 +122,22 @@ final class FusedAttention extends AttentionMethod {
                 partOfQueries, keys, values, bias, operands.mask().mayHideAll(), type);
     }
 
+    /** The biases of distances as the kernel adds them best. */
+    private NDArray lines(AttentionCall call, NDArray partOfQueries, NDArray keys, NDArray values, NDArray biases) {
+        NDArray lines =
+                isLimited(call, partOfQueries) ? functions.limited(partOfQueries, keys, values, biases) : biases;
+        if (type == DataType.FLOAT32 || type == DataType.FLOAT64) {
+            return lines;
+        }
+        // less the bias of a query's own key, which it always sees, near biases are small: half precision has few bits
+        // for large ones
+        int zero = -RelativeShift.firstDistance(call);
+        return lines.sub(lines.get(NDIndex.sliceAxis(1, zero, zero + 1L)));
+    }
+
     /** Queries in the data type of scores, which terms are computed in. */
     private static NDArray ofScores(Temporaries own, NDArray queries) {
-        return toType(own, queries, PlainAttention.scoreType(queries));
+        return own.addUnless(queries, Arithmetic.toType(queries, PlainAttention.scoreType(queries)));
     }
 
     /** Whether denormal numbers would make training slow: those of FLOAT32 on a CPU. */

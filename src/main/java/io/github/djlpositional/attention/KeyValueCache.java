@@ -510,6 +510,11 @@ public final class KeyValueCache implements AutoCloseable {
          */
         private Positions tokens = Positions.of(0, 0);
 
+        /** The length and the end of the positions before the last tokens were written, which may be rejected. */
+        private int lengthBefore;
+
+        private int endBefore;
+
         /** The index of the first token with an explicit position. */
         private int firstExplicit;
 
@@ -543,7 +548,7 @@ public final class KeyValueCache implements AutoCloseable {
             try (Temporaries own = new Temporaries()) {
                 Positions rest =
                         next > firstExplicit ? tokens.part(own, 0, count) : Positions.of(tokens.first(), count);
-                int end = rest.readEnd();
+                int end = next <= lengthBefore ? endBefore : rest.end();
                 NDArray positions = copied(rest.positions(), manager);
                 closeAll(tokens.positions());
                 tokens = new Positions(rest.first(), count, positions, end);
@@ -600,6 +605,8 @@ public final class KeyValueCache implements AutoCloseable {
                     origin = first;
                 }
                 closeAll(tokens.positions());
+                lengthBefore = length;
+                endBefore = tokens.end();
                 firstExplicit = tokens.positions() == null ? length : firstExplicit;
                 tokens = together;
                 if (tokens.positions() != null) {

@@ -215,8 +215,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         sinks = options.sinks ? addParameter("sinks", new Shape(options.headCount), Initializer.ZEROS) : null;
         queryFactors = options.queryScale == null
                 ? null
-                : addTable(ConstantTable.ofPositions(
-                        FIRST_FACTORS, Positions.UNLIMITED, new Positions.Computed(options.queryScale::write, 1)));
+                : addTable(ConstantTable.ofPositions(options.queryScale, FIRST_FACTORS, Positions.UNLIMITED));
     }
 
     private <B extends Block> B addUnlessNull(String name, B part) {

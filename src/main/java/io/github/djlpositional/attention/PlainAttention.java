@@ -30,12 +30,13 @@ public final class PlainAttention extends AttentionMethod {
     /** In the data type of the scores, (B, K, H, F). */
     private final NDArray keys;
 
-    PlainAttention(Temporaries temporaries, Operands operands) {
+    PlainAttention(Temporaries own, Operands operands) {
         super(operands);
         DataType type = scoreType(operands.queries());
-        queries = toType(temporaries, operands.queries(), type);
-        scaled = scaled(temporaries, toType(temporaries, operands.encoded(), type));
-        keys = temporaries.add(toType(temporaries, operands.keys(), type).transpose(0, 1, 3, 2));
+        queries = own.addUnless(operands.queries(), Arithmetic.toType(operands.queries(), type));
+        scaled = scaled(own, own.addUnless(operands.encoded(), Arithmetic.toType(operands.encoded(), type)));
+        keys = own.add(Temporaries.result(
+                () -> Arithmetic.toType(operands.keys(), type).transpose(0, 1, 3, 2)));
     }
 
     /** The data type of the scores of queries. */
@@ -59,23 +60,25 @@ public final class PlainAttention extends AttentionMethod {
     /** The probabilities of all queries, (B, N, T, F): a new array. */
     NDArray probabilities(Temporaries own) {
         Weights weights = weights(own, operands.call(), 0);
-        NDArray converted =
-                toType(own, weights.probabilities(), operands.queries().getDataType());
+        NDArray probabilities = weights.probabilities();
+        DataType type = operands.queries().getDataType();
+        NDArray converted = own.addUnless(probabilities, Arithmetic.toType(probabilities, type));
         return own.keep(weights.mask().maskQueriesWithoutKeys(own, converted));
     }
 
     @Override
     NDArray attend(Temporaries own, AttentionCall call, int from) {
         Weights weights = weights(own, call, from);
-        NDArray probabilities = weights.probabilities();
-        if (call.training() && options.dropoutRate() > 0) {
-            probabilities = own.add(
-                    Dropout.dropout(probabilities, options.dropoutRate(), true).singletonOrThrow());
-        }
-        NDArray values = ofKeys(own, operands.values(), 2, call);
-        NDArray typed = toType(own, probabilities, values.getDataType());
-        NDArray result = byHead(own, own.add(byGroup(own, typed).matMul(values)));
-        NDArray term = terms.contains(Term.VALUE) ? relative.valueTerm(call, typed) : null;
+        NDArray probabilities = own.addResult(weights.probabilities(), () -> {
+            NDArray dropped = weights.probabilities();
+            if (call.training() && options.dropoutRate() > 0) {
+                dropped = Dropout.dropout(dropped, options.dropoutRate(), true).singletonOrThrow();
+            }
+            return Arithmetic.toType(dropped, operands.values().getDataType());
+        });
+        NDArray result = own.add(Temporaries.result(
+                () -> byHead(byGroup(probabilities).matMul(ofKeys(operands.values(), 2, call)))));
+        NDArray term = terms.contains(Term.VALUE) ? relative.valueTerm(call, probabilities) : null;
         if (term != null) {
             result = own.add(result.add(own.add(term)));
         }
@@ -91,60 +94,59 @@ public final class PlainAttention extends AttentionMethod {
     private record Weights(NDArray probabilities, AttentionMask.Part mask) {}
 
     private Weights weights(Temporaries own, AttentionCall call, int from) {
-        NDArray factors = byGroup(own, ofQueries(own, scaled, call, from));
-        NDArray scores = byHead(own, own.add(factors.matMul(ofKeys(own, keys, 3, call))));
-        NDArray unscaled = ofQueries(own, queries, call, from);
-        NDArray term = term(own, call, unscaled, ofKeys(own, operands.keys(), 2, call));
-        if (term != null) {
-            scores = own.add(scores.add(term));
-        }
-        if (options.scoreCap() != null) {
-            NDArray ratio = own.add(Arithmetic.multiply(scores, 1 / options.scoreCap()));
-            scores = own.add(Arithmetic.multiply(own.add(ratio.tanh()), options.scoreCap()));
-        }
+        NDArray products = own.add(Temporaries.result(
+                () -> byHead(byGroup(ofQueries(scaled, call, from)).matMul(ofKeys(keys, 3, call)))));
+        NDArray unscaled = own.addUnless(queries, ofQueries(queries, call, from));
+        NDArray term = term(own, call, unscaled, own.addUnless(operands.keys(), ofKeys(operands.keys(), 2, call)));
+        NDArray scores = own.addResult(products, () -> capped(term == null ? products : products.add(term)));
         AttentionMask.Part mask = operands.mask().part(own, call, from, scores);
-        if (mask.bias() != null) {
-            scores = own.add(scores.add(mask.bias()));
-        }
-        Parameter sinks = operands.attention().getSinks();
-        NDArray softmax = sinks == null ? softmax(own, scores) : softmaxBeside(own, call, sinks, scores);
-        return new Weights(own.add(softmax), mask);
+        NDArray softmax = own.add(Temporaries.result(() -> {
+            NDArray hiding = mask.bias() == null ? scores : scores.add(mask.bias());
+            Parameter sinks = operands.attention().getSinks();
+            return sinks == null ? softmax(hiding) : softmaxBeside(call, sinks, hiding);
+        }));
+        return new Weights(softmax, mask);
+    }
+
+    private NDArray capped(NDArray scores) {
+        Double cap = options.scoreCap();
+        return cap == null
+                ? scores
+                : Arithmetic.multiply(Arithmetic.multiply(scores, 1 / cap).tanh(), cap);
     }
 
     /** The softmax over the keys. In rows of fewer than 16, PyTorch computes the exponentials one by one. */
-    private static NDArray softmax(Temporaries own, NDArray scores) {
+    private static NDArray softmax(NDArray scores) {
         long count = scores.getShape().get(3);
         int hidden = count < 16 && Arithmetic.isPyTorch(scores) ? TorchFunctions.hiddenKeys(scores, count) : 0;
-        if (hidden == 0) {
-            return scores.softmax(3);
-        }
-        NDArray padded = own.add(scores.pad(new Shape(0, hidden), Double.NEGATIVE_INFINITY));
-        return own.add(padded.softmax(3)).get(NDIndex.sliceAxis(3, 0, count));
+        return hidden == 0
+                ? scores.softmax(3)
+                : scores.pad(new Shape(0, hidden), Double.NEGATIVE_INFINITY)
+                        .softmax(3)
+                        .get(NDIndex.sliceAxis(3, 0, count));
     }
 
     /** The softmax over the keys and each head's sink, without the sink's column. */
-    private NDArray softmaxBeside(Temporaries own, AttentionCall call, Parameter sinks, NDArray scores) {
+    private NDArray softmaxBeside(AttentionCall call, Parameter sinks, NDArray scores) {
         Shape shape = scores.getShape();
         NDArray value = DataTypes.value(operands.attention(), sinks, call.parameterStore(), scores, call.training());
-        NDArray column = own.add(toType(own, value, scores.getDataType()).reshape(1, shape.get(1), 1, 1));
-        NDArray columns = own.add(column.broadcast(Shape.update(shape, 3, 1)));
-        NDArray all =
-                own.add(own.add(NDArrays.concat(new NDList(scores, columns), 3)).softmax(3));
-        return all.get(NDIndex.sliceAxis(3, 0, shape.get(3)));
+        NDArray column = Arithmetic.toType(value, scores.getDataType()).reshape(1, shape.get(1), 1, 1);
+        NDArray columns = column.broadcast(Shape.update(shape, 3, 1));
+        return NDArrays.concat(new NDList(scores, columns), 3).softmax(3).get(NDIndex.sliceAxis(3, 0, shape.get(3)));
     }
 
     /** The rows of the heads that share a key head, one below the other: (B, N, T, …) to (B, K, N / K · T, …). */
-    private NDArray byGroup(Temporaries own, NDArray array) {
-        return withHeads(own, array, options.keyValueHeadCount());
+    private NDArray byGroup(NDArray array) {
+        return withHeads(array, options.keyValueHeadCount());
     }
 
     /** The reverse of {@link #byGroup}. */
-    private NDArray byHead(Temporaries own, NDArray array) {
-        return withHeads(own, array, options.headCount());
+    private NDArray byHead(NDArray array) {
+        return withHeads(array, options.headCount());
     }
 
-    private static NDArray withHeads(Temporaries own, NDArray array, int heads) {
+    private static NDArray withHeads(NDArray array, int heads) {
         Shape shape = array.getShape();
-        return shape.get(1) == heads ? array : own.add(array.reshape(shape.get(0), heads, -1, shape.get(3)));
+        return shape.get(1) == heads ? array : array.reshape(shape.get(0), heads, -1, shape.get(3));
     }
 }

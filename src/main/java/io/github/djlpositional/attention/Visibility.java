@@ -50,7 +50,7 @@ record Visibility(boolean isCausal, Integer window, Integer chunkSize) {
     }
 
     /** Whether every query is known to see all keys of a call. */
-    private boolean seesAll(AttentionCall call) {
+    boolean seesAll(AttentionCall call) {
         int[] first = seen(call, 0, 1);
         int[] last = seen(call, call.queries().length() - 1, 1);
         int least = call.keys().first();
@@ -60,80 +60,82 @@ record Visibility(boolean isCausal, Integer window, Integer chunkSize) {
     }
 
     /**
-     * Returns the keys that are hidden from a query, (1 or B, 1, T, F); null if each query sees all.
+     * Returns the keys that are hidden from a query, (1 or B, 1, T, F), within {@link Temporaries#result}; null if each
+     * query sees all.
      *
-     * @param temporaries closes what is created here
      * @param call some or all queries and keys of the forward
      * @param like an array on the device of the scores
      */
-    NDArray hidden(Temporaries temporaries, AttentionCall call, NDArray like) {
+    NDArray hidden(AttentionCall call, NDArray like) {
         if (seesAll(call)) {
             return null;
         }
-        NDArray keys = indices(temporaries, call.keys(), like, 1);
-        NDArray queries = indices(temporaries, call.queries(), like, 2);
-        NDArray hidden = hidden(temporaries, keys, queries);
+        NDArray keys = indices(call.keys(), like, 1);
+        NDArray queries = indices(call.queries(), like, 2);
+        NDArray hidden = hidden(keys, queries);
         if (chunkSize != null) {
-            NDArray ofKeys = chunks(temporaries, call.keys(), keys, 1);
-            NDArray ofQueries = chunks(temporaries, call.queries(), queries, 2);
-            hidden = or(temporaries, hidden, temporaries.add(ofKeys.neq(ofQueries)));
+            NDArray ofKeys = chunks(call.keys(), keys, 1);
+            NDArray ofQueries = chunks(call.queries(), queries, 2);
+            hidden = or(hidden, ofKeys.neq(ofQueries));
         }
         return hidden;
     }
 
     /** Whether keys are outside the window of a query, or after it if causal; null if none can be. */
-    private NDArray hidden(Temporaries temporaries, NDArray keys, NDArray queries) {
+    private NDArray hidden(NDArray keys, NDArray queries) {
         NDArray hidden = null;
-        if (isCausal || window != null) {
+        if (hidesDistances()) {
             int after = isCausal ? 0 : window / 2;
-            NDArray last = after == 0 ? queries : temporaries.add(Arithmetic.add(queries, after));
-            hidden = temporaries.add(keys.gt(last));
+            NDArray last = after == 0 ? queries : Arithmetic.add(queries, after);
+            hidden = keys.gt(last);
         }
         if (window != null) {
-            NDArray before = temporaries.add(Arithmetic.add(queries, -reach()));
-            hidden = or(temporaries, hidden, temporaries.add(keys.lte(before)));
+            NDArray before = Arithmetic.add(queries, -reach());
+            hidden = or(hidden, keys.lte(before));
         }
         return hidden;
     }
 
     /** Whether any key may be hidden from a query. */
     boolean hidesAny() {
-        return isCausal || window != null || chunkSize != null;
+        return hidesDistances() || chunkSize != null;
     }
 
-    /** Returns the distances at which keys are hidden, (1, T + F - 1); null if none are. */
-    NDArray hiddenDistances(Temporaries temporaries, AttentionCall call, NDArray like) {
+    /** Whether keys may be hidden by their distance. */
+    boolean hidesDistances() {
+        return isCausal || window != null;
+    }
+
+    /** Returns the distances at which keys are hidden, (1, T + F - 1), within {@link Temporaries#result}. */
+    NDArray hiddenDistances(AttentionCall call, NDArray like) {
         int least = RelativeShift.firstDistance(call);
         int count = call.keys().length() + call.queries().length() - 1;
-        NDArray distances =
-                temporaries.add(like.getManager().arange(least, least + count, 1, DataType.INT32, like.getDevice()));
-        NDArray row = temporaries.add(distances.expandDims(0));
-        return hidden(temporaries, row, temporaries.add(Arithmetic.number(row, 0)));
+        NDArray distances = like.getManager().arange(least, least + count, 1, DataType.INT32, like.getDevice());
+        NDArray row = distances.expandDims(0);
+        return hidden(row, Arithmetic.number(row, 0));
     }
 
     /**
      * Returns where one of two conditions holds; a condition that is null never does. DJL's {@code logicalOr} leaves
      * arrays open on MXNet.
      */
-    static NDArray or(Temporaries temporaries, NDArray one, NDArray other) {
+    static NDArray or(NDArray one, NDArray other) {
         if (one == null || other == null) {
             return one == null ? other : one;
         }
-        return temporaries.add(numbers(temporaries, one).maximum(numbers(temporaries, other)));
+        return numbers(one).maximum(numbers(other));
     }
 
     /** A condition in a data type that the engine computes with: MXNet does not with booleans. */
-    static NDArray numbers(Temporaries temporaries, NDArray condition) {
-        return Arithmetic.isPyTorch(condition)
-                ? condition
-                : temporaries.addUnless(condition, Arithmetic.toType(condition, DataType.INT32));
+    static NDArray numbers(NDArray condition) {
+        return Arithmetic.isPyTorch(condition) ? condition : Arithmetic.toType(condition, DataType.INT32);
     }
 
     /** The indices of tokens, as (1, 1, 1, F) for keys, axis 1 from the end, or (1, 1, T, 1) for queries. */
-    private static NDArray indices(Temporaries temporaries, Positions span, NDArray like, int axisFromEnd) {
-        NDArray indices = temporaries.add(like.getManager()
-                .arange(span.first(), span.first() + span.length(), 1, DataType.INT32, like.getDevice()));
-        return temporaries.add(indices.reshape(shape(1, span.length(), axisFromEnd)));
+    private static NDArray indices(Positions span, NDArray like, int axisFromEnd) {
+        NDArray indices = like.getManager()
+                .arange(span.first(), span.first() + span.length(), 1, DataType.INT32, like.getDevice());
+        return indices.reshape(shape(1, span.length(), axisFromEnd));
     }
 
     private static Shape shape(long batch, int length, int axisFromEnd) {
@@ -141,20 +143,20 @@ record Visibility(boolean isCausal, Integer window, Integer chunkSize) {
     }
 
     /** The chunk of each token: its position divided by the size, rounded down. */
-    private NDArray chunks(Temporaries temporaries, Positions span, NDArray indices, int axisFromEnd) {
+    private NDArray chunks(Positions span, NDArray indices, int axisFromEnd) {
         NDArray positions = indices;
         if (span.positions() != null) {
             Check.that(
                     span.positions().getShape().dimension() == 2,
                     () -> "positions of shape " + span.positions().getShape() + " with chunks of " + chunkSize
                             + ": expected (T) or (B, T); give one position for each token");
-            positions = temporaries.add(
-                    span.positions().reshape(shape(span.positions().getShape().get(0), span.length(), axisFromEnd)));
+            positions =
+                    span.positions().reshape(shape(span.positions().getShape().get(0), span.length(), axisFromEnd));
         }
         // exact: the quotient of whole numbers is farther from the next whole number than doubles round
-        NDArray real = temporaries.addUnless(positions, Arithmetic.toType(positions, DataType.FLOAT64));
-        NDArray whole = temporaries.add(real.floor());
-        NDArray size = temporaries.add(Arithmetic.number(real, chunkSize));
-        return temporaries.add(temporaries.add(whole.div(size)).floor());
+        NDArray real = Arithmetic.toType(positions, DataType.FLOAT64);
+        NDArray whole = real.floor();
+        NDArray size = Arithmetic.number(real, chunkSize);
+        return whole.div(size).floor();
     }
 }

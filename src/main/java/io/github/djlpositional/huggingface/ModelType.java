@@ -119,7 +119,8 @@ record ModelType(ModelType like, Map<?, ?> line) {
 
     /** Returns the key of a fact in configurations of this type. */
     String keyOf(String fact) {
-        return String.valueOf(column("names").getOrDefault(fact, fact));
+        Object key = own("names").get(fact);
+        return key != null ? key.toString() : like == null ? fact : like.keyOf(fact);
     }
 
     /** Returns a fact, or null for none. A key with the value null is not the same as no key. */

@@ -2,6 +2,7 @@ package io.github.djlpositional.internal;
 
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.UninitializedParameterException;
@@ -67,7 +68,10 @@ public final class DataTypes {
                     + " a model that DJL saved: on PyTorch, Model.load skips a file that does not begin with DJL@, such as"
                     + " a damaged one, and throws nothing");
         }
-        return store.getValue(parameter, input.getDevice(), training);
+        NDArray value = store.getValue(parameter, input.getDevice(), training);
+        // the store may have created it just now, and keeps it
+        NDScope.unregister(value);
+        return value;
     }
 
     /**

@@ -9,6 +9,7 @@ import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.math.FloatFormat;
+import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.options.Check;
 import java.io.IOException;
 import java.lang.ref.Reference;
@@ -17,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.function.Function;
+import java.util.function.IntToDoubleFunction;
 import java.util.function.IntUnaryOperator;
 import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
@@ -76,84 +78,76 @@ public final class HostData {
         }
     }
 
-    /** Computes the rows of an array, which are its parts along the first axis. */
-    @FunctionalInterface
-    public interface Rows {
-        /** Writes rows first … first + count - 1, row-major, from the start of the buffer. */
-        void write(int first, int count, FloatFormat format, ByteBuffer out);
-
-        /** Returns rows of a number of values, which are a function of the indices of row and column. */
-        static Rows of(int width, Value value) {
-            return (first, count, format, out) -> IntStream.range(0, count)
-                    .parallel()
-                    .forEach(row -> {
-                        for (int column = 0; column < width; column++) {
-                            format.put(out, row * width + column, value.at(first + row, column));
-                        }
-                    });
-        }
-    }
-
-    /** A value by its indices. */
-    @FunctionalInterface
-    public interface Value {
-        /** Returns the value in a row and a column, both counted from 0. */
-        double at(int row, int column);
+    /**
+     * Creates an array, of rank 1 or more, from the rows of the positions 0, 1, … in memory of the engine. Throws
+     * {@link IllegalArgumentException} if the machine has no memory for it, and {@link EngineException} if the engine
+     * has none.
+     *
+     * @param shape the shape of all rows together
+     */
+    public static NDArray computed(NDManager manager, Device device, Shape shape, DataType type, Rows rows) {
+        return computed(manager, device, shape, type, rows, index -> index);
     }
 
     /**
-     * Creates an array, of rank 1 or more, from computed rows, in memory of the engine. Throws
-     * {@link IllegalArgumentException} if the machine has no memory for it, and {@link EngineException} if the engine
-     * has none.
+     * The same from the rows of any positions.
+     *
+     * @param position the position of a row, by its index
      */
-    public static NDArray computed(NDManager manager, Device device, Shape shape, DataType type, Rows rows) {
+    static NDArray computed(
+            NDManager manager, Device device, Shape shape, DataType type, Rows rows, IntToDoubleFunction position) {
         FloatFormat format = DataTypes.formatOf(type);
-        int height = Math.toIntExact(shape.get(0));
-        long bytes = Math.max(1, shape.slice(1).size()) * format.bytes();
+        long bytes = (long) rows.width() * format.bytes();
         Check.that(
                 bytes <= LARGEST_BUFFER,
                 () -> "a table of shape " + shape + " has rows of " + bytes + " bytes: expected at most "
                         + LARGEST_BUFFER + "; encode it in parts");
-        int rowBytes = (int) bytes;
         requireRoomFor(shape, type, device);
         String engine = manager.getEngine().getEngineName();
         Check.that(
                 shape.size() <= Integer.MAX_VALUE || !"MXNet".equals(engine),
                 () -> "a table of shape " + shape + " has " + shape.size() + " values: expected at most "
                         + Integer.MAX_VALUE + " on MXNet; use fewer positions");
-        NDArray array = allocated(manager, device, shape, type);
+        Shape byRow = new Shape(shape.size() / rows.width(), rows.width());
+        NDArray array = allocated(manager, device, byRow, type);
         // a scope of this method: in the caller's, the temporary pieces would pile up
         try (NDScope scope = new NDScope()) {
             scope.suppressNotUsedWarning();
-            write(array, height, rowBytes, format, rows);
-            return array;
+            write(array, format, rows, position);
         } catch (RuntimeException | Error e) {
             array.close();
             throw e;
         }
+        if (shape.equals(byRow)) {
+            return array;
+        }
+        try (array) {
+            return array.reshape(shape);
+        }
     }
 
-    private static void write(NDArray array, int height, int rowBytes, FloatFormat format, Rows rows) {
+    private static void write(NDArray array, FloatFormat format, Rows rows, IntToDoubleFunction position) {
+        int height = Math.toIntExact(array.getShape().get(0));
+        int rowBytes = rows.width() * format.bytes();
         boolean isDirect = isHost(array.getDevice()) && Arithmetic.isPyTorch(array);
         int pieceHeight = Math.max(1, Math.min(height, (isDirect ? LARGEST_BUFFER : PIECE_BYTES) / rowBytes));
         NDManager manager = array.getManager();
         ByteBuffer buffer = isDirect ? null : manager.allocateDirect(pieceHeight * rowBytes);
         for (int first = 0; first < height; first += pieceHeight) {
-            int count = Math.min(pieceHeight, height - first);
-            NDIndex index = NDIndex.sliceAxis(0, first, (long) first + count);
+            int end = Math.min(first + pieceHeight, height);
+            double[] positions =
+                    IntStream.range(first, end).mapToDouble(position).toArray();
+            NDIndex index = NDIndex.sliceAxis(0, first, end);
             try (Temporaries temporaries = new Temporaries()) {
                 if (isDirect) {
                     rows.write(
-                            first,
-                            count,
-                            format,
-                            temporaries.add(array.get(index)).toByteBuffer(true));
+                            positions, format, temporaries.add(array.get(index)).toByteBuffer(true));
                     continue;
                 }
-                rows.write(first, count, format, buffer.clear());
-                Shape shape = new Shape(count).addAll(array.getShape().slice(1));
-                NDArray piece =
-                        temporaries.add(shared(manager, buffer.limit(count * rowBytes), shape, array.getDataType()));
+                rows.write(positions, format, buffer.clear());
+                Shape shape = new Shape(end - first, rows.width());
+                NDArray piece = temporaries.add(
+                        shared(manager, buffer.limit((end - first) * rowBytes), shape, array.getDataType()));
                 array.set(index, temporaries.addUnless(piece, piece.toDevice(array.getDevice(), false)));
                 // an engine that runs asynchronously would otherwise keep all pieces until it has copied them
                 temporaries

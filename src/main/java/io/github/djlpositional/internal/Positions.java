@@ -3,19 +3,15 @@ package io.github.djlpositional.internal;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.util.PairList;
-import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.options.Check;
-import java.nio.ByteBuffer;
 import java.nio.DoubleBuffer;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
-import java.util.stream.IntStream;
 
 /**
  * Consecutive tokens of a sequence, and their positions: explicit positions of a forward, or else their indices. A
@@ -25,7 +21,7 @@ import java.util.stream.IntStream;
  * @param length the number of tokens, n
  * @param positions the positions that were given; null if each token's position is its index. In an attention they are
  *     (1 or B, n), or (axes, 1 or B, n), INT32 or FLOAT64, on the device of the tokens, and the attention closes them
- * @param end one more than the greatest position, or a greater number; negative positions count as positive ones
+ * @param end one more than the largest position, or a greater number; negative positions count as positive ones
  * @param reals real positions that were read, row-major; otherwise null
  */
 public record Positions(int first, int length, NDArray positions, int end, DoubleBuffer reals) {
@@ -50,48 +46,6 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
     /** The limit where no table limits the positions: small enough that the lengths of two sequences can be added. */
     public static final int UNLIMITED = 1 << 29;
 
-    /** The rows of positions, of W values each. */
-    @FunctionalInterface
-    public interface Source {
-        /**
-         * Returns the rows of tokens, for use with an array: (1, n, W) of indices, or else the shape of the positions +
-         * (W). Temporaries closes rows that the source does not keep.
-         */
-        NDArray rows(Temporaries temporaries, Positions tokens, NDArray like, DataType type);
-    }
-
-    /** Computes the rows of any positions. */
-    @FunctionalInterface
-    public interface RealRows {
-        /** Writes the rows, row-major, from the start of the buffer. */
-        void write(double[] positions, FloatFormat format, ByteBuffer out);
-    }
-
-    /** Rows of a width that each forward computes. */
-    public record Computed(RealRows rows, int width) implements Source, HostData.Rows {
-
-        @Override
-        public void write(int first, int count, FloatFormat format, ByteBuffer out) {
-            rows.write(of(first, count).values(), format, out);
-        }
-
-        @Override
-        public NDArray rows(Temporaries temporaries, Positions tokens, NDArray like, DataType type) {
-            NDManager manager = like.getManager();
-            double[] positions = tokens.values();
-            Shape steps = tokens.positions == null ? new Shape(1, tokens.length) : tokens.positions.getShape();
-            Shape shape = steps.add(width);
-            if (shape.size() == 0) {
-                return temporaries.add(manager.create(shape, type, like.getDevice()));
-            }
-            HostData.Rows each = (first, count, format, out) ->
-                    rows.write(Arrays.copyOfRange(positions, first, first + count), format, out);
-            Shape flat = new Shape(positions.length, width);
-            NDArray computed = temporaries.add(HostData.computed(manager, like.getDevice(), flat, type, each));
-            return temporaries.add(computed.reshape(shape));
-        }
-    }
-
     /** Tokens with positions that were not read, or are integers. */
     public Positions(int first, int length, NDArray positions, int end) {
         this(first, length, positions, end, null);
@@ -103,57 +57,45 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
     }
 
     /**
-     * Returns the tokens of a block's own forward. Positions are (T), or (B, T) for an input (B, …, T, …) and (T, B)
-     * for (T, B, D), where B may be 1. Throws {@link IllegalArgumentException} for positions that are not valid, or
-     * that are given together with a start position, unless that is where a cache stands.
+     * Returns the tokens of a forward. Positions are (T), or (1 or B, T) for an input (B, …, T, …) and (T, B) for (T,
+     * B, D); those of a rotary embedding may have a leading axis for several coordinates, and may be negative real
+     * numbers. Throws {@link IllegalArgumentException} for positions that are not valid.
      *
-     * @param input the forward's second input; null for none
-     * @param limit one more than the greatest position
-     * @param isRead whether the greatest position must be known, for which positions are read on a GPU too
-     * @param isRotary whether positions may be on several axes, (axes, B, T)
+     * @param x the tokens, whose axis {@code axis} is T
+     * @param positions the positions that the forward was {@linkplain #given given}; null for the indices
+     * @param first the index of the first token
+     * @param limit one more than the largest position
+     * @param isRead whether the largest position must be known, for which positions are read on a GPU too
+     * @param isRotary whether positions may have several axes, and may be negative
      */
     public static Positions of(
-            NDArray x,
-            int axis,
-            NDArray input,
-            PairList<String, Object> params,
-            int limit,
-            boolean isRead,
-            boolean isRotary) {
-        NDArray positions = given(input, params);
+            NDArray x, int axis, NDArray positions, int first, int limit, boolean isRead, boolean isRotary) {
+        int length = Math.toIntExact(x.getShape().get(axis));
         if (positions == null) {
-            return of(start(params, limit), Math.toIntExact(x.getShape().get(axis)))
-                    .below(limit, isRead);
+            return of(first, length).below(limit, isRead);
         }
-        Check.that(
-                start(params, UNLIMITED) == 0 || params.contains(CACHE),
-                () -> "both positions and " + START + "=" + params.get(START)
-                        + " were given: expected one of them; give the positions of all steps, or the start");
-        return fitting(x, axis, positions, 0, isRotary).checked(limit, isRead);
+        requireFits(x, axis, positions, isRotary);
+        Positions tokens = new Positions(first, length, positions, UNLIMITED).checked(limit, isRead);
+        return isRotary ? tokens : tokens.withoutNegative();
     }
 
     /**
-     * Returns the tokens of an attention, from an index on.
-     *
-     * @param temporaries closes what is created here
-     * @param x an array on the device of the tokens
-     * @param positions the positions that the forward was {@linkplain #given given}; null for the indices
+     * Returns the same tokens with positions as an attention has them: (1 or B, n), or (axes, 1 or B, n), INT32 or
+     * FLOAT64, on the device of x.
      */
-    public static Positions ofTokens(
-            Temporaries temporaries, NDArray x, int axis, NDArray positions, int first, boolean isRead) {
+    public Positions like(Temporaries temporaries, NDArray x) {
         if (positions == null) {
-            return of(first, Math.toIntExact(x.getShape().get(axis))).below(UNLIMITED, isRead);
+            return this;
         }
-        Positions checked = fitting(x, axis, positions, first, true).checked(UNLIMITED, isRead);
         DataType type = positions.getDataType().isInteger() ? DataType.INT32 : DataType.FLOAT64;
-        NDArray typed = temporaries.addUnless(positions, Arithmetic.toType(positions, type));
-        NDArray moved = temporaries.addUnless(typed, typed.toDevice(x.getDevice(), false));
-        boolean isShared = positions.getShape().dimension() == 1;
-        NDArray same = isShared ? temporaries.add(moved.expandDims(0)) : moved;
-        return new Positions(first, checked.length, same, checked.end, checked.reals);
+        NDArray same = temporaries.addResult(positions, () -> {
+            NDArray moved = Arithmetic.toType(positions, type).toDevice(x.getDevice(), false);
+            return positions.getShape().dimension() == 1 ? moved.expandDims(0) : moved;
+        });
+        return new Positions(first, length, same, end, reals);
     }
 
-    private static Positions fitting(NDArray x, int axis, NDArray positions, int first, boolean isRotary) {
+    private static void requireFits(NDArray x, int axis, NDArray positions, boolean isRotary) {
         DataTypes.requireSameEngine(positions, x, "embeddings");
         Shape input = x.getShape();
         Shape shape = positions.getShape();
@@ -171,12 +113,22 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
                         + (isRotary ? ", " + input.get(0) + " sequences of " + length + " tokens" : "") + ": expected "
                         + all + (each.equals(all) ? "" : " or " + each) + (isRotary ? ", also for each axis" : "")
                         + "; give one position for each token");
-        return new Positions(first, Math.toIntExact(length), positions, UNLIMITED);
+    }
+
+    private Positions withoutNegative() {
+        for (double position : reals == null ? new double[0] : reals.array()) {
+            Check.that(
+                    position >= 0,
+                    () -> "position " + position + " of " + positions.getShape()
+                            + ": expected 0 or more; count positions from 0, or use a RotaryEmbeddingBlock for others");
+        }
+        return this;
     }
 
     /**
      * Returns the positions that a forward is given for its steps, as an input or as the forward parameter
-     * {@value #POSITIONS}; null for none. Throws {@link IllegalArgumentException} for both.
+     * {@value #POSITIONS}; null for none. Throws {@link IllegalArgumentException} for both, and for a start position
+     * beside them, unless that is where a cache stands.
      */
     public static NDArray given(NDArray input, PairList<String, Object> params) {
         Object parameter = params == null ? null : params.get(POSITIONS);
@@ -189,7 +141,12 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
                 parameter == null || input == null,
                 () -> "positions of shape " + input.getShape() + " were given beside the forward parameter " + POSITIONS
                         + " of shape " + ((NDArray) parameter).getShape() + ": expected one of them; leave one out");
-        return input == null ? (NDArray) parameter : input;
+        NDArray positions = input == null ? (NDArray) parameter : input;
+        Check.that(
+                positions == null || start(params, UNLIMITED) == 0 || params.contains(CACHE),
+                () -> "both positions and " + START + "=" + params.get(START)
+                        + " were given: expected one of them; give the positions of all steps, or the start");
+        return positions;
     }
 
     /**
@@ -276,15 +233,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
     }
 
     private double[] values() {
-        if (positions == null) {
-            return IntStream.range(first, first + length).asDoubleStream().toArray();
-        }
         return reals == null ? HostData.doubles(positions) : reals.array();
-    }
-
-    /** Returns one more than the greatest position, which is read. */
-    public int readEnd() {
-        return positions == null ? end : checked(UNLIMITED, true).end;
     }
 
     /** Returns some of these tokens, counted from the first. */
@@ -309,52 +258,66 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
             NDArray copy = later == null ? null : temporaries.add(later.duplicate());
             return new Positions(first, length + next.length, copy, next.end);
         }
-        NDArray earlier = positions == null ? indices(temporaries, later) : positions;
-        DataType type = earlier.getDataType() == later.getDataType() ? later.getDataType() : DataType.FLOAT64;
-        NDArray typed = temporaries.addUnless(earlier, Arithmetic.toType(earlier, type));
-        NDArray added = temporaries.addUnless(later, Arithmetic.toType(later, type));
-        NDList both = new NDList(fitted(temporaries, typed, added), fitted(temporaries, added, typed));
-        return new Positions(
-                first, length + next.length, temporaries.add(NDArrays.concat(both, -1)), Math.max(end, next.end));
+        NDArray both = temporaries.add(Temporaries.result(() -> {
+            NDArray earlier = positions == null ? indices(later) : positions;
+            DataType type = earlier.getDataType() == later.getDataType() ? later.getDataType() : DataType.FLOAT64;
+            NDArray typed = Arithmetic.toType(earlier, type);
+            NDArray added = Arithmetic.toType(later, type);
+            return NDArrays.concat(new NDList(fitted(typed, added), fitted(added, typed)), -1);
+        }));
+        return new Positions(first, length + next.length, both, Math.max(end, next.end));
     }
 
-    private NDArray indices(Temporaries temporaries, NDArray like) {
-        NDArray indices =
-                temporaries.add(like.getManager().arange(first, first + length, 1, DataType.INT32, like.getDevice()));
-        return temporaries.add(indices.reshape(1, length));
+    private NDArray indices(NDArray like) {
+        return like.getManager()
+                .arange(first, first + length, 1, DataType.INT32, like.getDevice())
+                .reshape(1, length);
     }
 
     /** Positions for the axes and the batch of others too. */
-    private static NDArray fitted(Temporaries temporaries, NDArray positions, NDArray others) {
+    private static NDArray fitted(NDArray positions, NDArray others) {
         int last = others.getShape().dimension() - 1;
         Shape steps = Shape.update(others.getShape(), last, positions.getShape().getLastDimension());
         if (steps.equals(positions.getShape())) {
             return positions;
         }
-        NDArray column = temporaries.add(others.get(NDIndex.sliceAxis(last, 0, 1)));
-        return temporaries.add(positions.add(temporaries.add(column.sub(column))));
+        NDArray column = others.get(NDIndex.sliceAxis(last, 0, 1));
+        return positions.add(column.sub(column));
     }
 
     /**
-     * Returns the rows of these tokens in a shape that broadcasts over an array (…, T, …, W).
+     * Returns the rows of these tokens, for use with an array: (1, n, W) of indices, or else the shape of the positions
+     * + (W). It is called in {@link Temporaries#result}.
+     */
+    public NDArray rows(ConstantTable table, NDArray like, DataType type) {
+        if (positions == null) {
+            return table.slice(first, length, like, type);
+        }
+        Shape shape = positions.getShape().add(table.width());
+        if (shape.size() == 0) {
+            return like.getManager().create(shape, type, like.getDevice());
+        }
+        return positions.getDataType().isInteger()
+                ? table.lookUp(positions, end, like, type)
+                : table.compute(values(), like, type).reshape(shape);
+    }
+
+    /**
+     * Returns the rows of these tokens, in the data type of an array (…, T, …, W) and in a shape that broadcasts over
+     * it.
      *
      * @param axis the axis of T
      */
-    public NDArray broadcastRows(Temporaries temporaries, NDArray x, int axis, Source source) {
+    public NDArray broadcastRows(NDArray x, int axis, ConstantTable table) {
         Check.that(
                 positions == null || positions.getShape().dimension() < 3,
                 () -> POSITIONS + " of shape " + positions.getShape()
                         + ": expected (T) or (B, T); give one position for each token");
-        return broadcast(temporaries, rows(temporaries, x, source), x, axis);
-    }
-
-    /** Returns the rows of these tokens in the data type of an array. */
-    public NDArray rows(Temporaries temporaries, NDArray like, Source source) {
-        return source.rows(temporaries, this, like, like.getDataType());
+        return broadcast(rows(table, x, x.getDataType()), x, axis);
     }
 
     /** Returns rows (T, W), (1 or B, T, W) or (T, B, W) with axes of size 1 for all others of an array. */
-    public static NDArray broadcast(Temporaries temporaries, NDArray rows, NDArray x, int axis) {
+    public static NDArray broadcast(NDArray rows, NDArray x, int axis) {
         Shape shape = rows.getShape();
         Shape input = x.getShape();
         int rank = input.dimension();
@@ -369,18 +332,19 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
         sizes[0] = batch;
         sizes[axis] = input.get(axis);
         sizes[rank - 1] = shape.getLastDimension();
-        return temporaries.add(rows.reshape(sizes));
+        return rows.reshape(sizes);
     }
 
     /**
      * Returns the rows of an array of positions, which need not belong to a sequence. The result is a new array, the
-     * shape of the positions + (W), on their device and manager. Throws {@link IllegalArgumentException} for an integer
-     * out of range that is read, and a real number that is not finite.
+     * shape of the positions + (W), on their device and manager. Throws {@link IllegalArgumentException} for a position
+     * that is not valid.
      */
-    public static NDArray lookUp(NDArray positions, int limit, boolean isRead, Source source, DataType type) {
-        Positions tokens = new Positions(0, 0, positions, limit).checked(limit, isRead);
-        try (Temporaries temporaries = new Temporaries()) {
-            return temporaries.keep(source.rows(temporaries, tokens, positions, type));
-        }
+    public static NDArray lookUp(NDArray positions, int limit, boolean isRead, ConstantTable table, DataType type) {
+        int count = Math.toIntExact(positions.size());
+        Positions tokens = new Positions(0, count, positions, UNLIMITED)
+                .checked(limit, isRead)
+                .withoutNegative();
+        return Temporaries.result(() -> tokens.rows(table, positions, type));
     }
 }

@@ -1,6 +1,7 @@
 package io.github.djlpositional.internal;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDScope;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,6 +26,21 @@ public final class Temporaries implements AutoCloseable {
         return result == input ? result : add(result);
     }
 
+    /** Adds the result of a formula, in which other arrays are closed, unless it is the input itself. */
+    public NDArray addResult(NDArray input, Supplier<NDArray> formula) {
+        NDArray result;
+        try (NDScope scope = new NDScope()) {
+            scope.suppressNotUsedWarning();
+            result = formula.get();
+            if (result == input) {
+                return input;
+            }
+            NDScope.unregister(result);
+        }
+        NDScope.register(result);
+        return add(result);
+    }
+
     /** Removes the result of the forward, so that it is not closed. */
     public NDArray keep(NDArray result) {
         arrays.removeIf(array -> array == result);
@@ -44,6 +60,18 @@ public final class Temporaries implements AutoCloseable {
         }
         NDScope.register(result);
         return result;
+    }
+
+    /** {@return the results of a formula, which are new arrays; see {@link #result}} */
+    public static NDList results(Supplier<NDList> formula) {
+        NDList results;
+        try (NDScope scope = new NDScope()) {
+            scope.suppressNotUsedWarning();
+            results = formula.get();
+            NDScope.unregister(results);
+        }
+        results.forEach(NDScope::register);
+        return results;
     }
 
     @Override

@@ -33,6 +33,9 @@ import java.util.stream.IntStream;
  */
 public final class GridEncoding implements HasArguments {
 
+    /** The numbers of one axis are computed once, and held as doubles. */
+    private static final int MAX_NUMBERS_OF_AXIS = 1 << 27;
+
     /** The channels that {@code count} dimensions of an encoding have, from {@code first} on. */
     record Part(int axis, SinusoidalEncoding encoding, Integer first, Integer count) {
         Part {
@@ -281,28 +284,15 @@ public final class GridEncoding implements HasArguments {
         return 0;
     }
 
-    /** The encodings of cells. */
-    @FunctionalInterface
-    public interface Cells {
-        /**
-         * Returns one channel of one cell's encoding.
-         *
-         * @param cell counted from 0, with the last axis fastest
-         * @param channel 0 … C - 1
-         * @return the value, in [-1, 1]
-         */
-        double value(int cell, int channel);
-    }
-
     /**
      * Returns the encodings of all cells of a grid, which are computed once for each coordinate.
      *
      * @param sizes the grid's size on each axis
-     * @return the encodings
+     * @return the encodings, by the index of a cell, with the last axis fastest, and the channel
      * @throws IllegalArgumentException if there is not one positive size for each axis, or the grid has more than
      *     2<sup>31</sup> - 1 values
      */
-    public Cells cells(int... sizes) {
+    public Rows.Value cells(int... sizes) {
         requireGrid(1, sizes);
         int[] strides = strides(sizes);
         double[][] coordinates = new double[sizes.length][];
@@ -321,12 +311,12 @@ public final class GridEncoding implements HasArguments {
      *
      * @param sizes the grid's size on each axis
      * @param isVisible false for padding, row-major (B, sizes…)
-     * @return the encodings, whose cells are counted over the batch
+     * @return the encodings, by the index of a cell, counted over the batch, and the channel
      * @throws IllegalArgumentException if there is not one positive size for each axis, the cells do not fill whole
      *     grids, an axis is longer than the table that it is cropped from, or the grids have more than 2<sup>31</sup> -
      *     1 values
      */
-    public Cells cells(int[] sizes, boolean[] isVisible) {
+    public Rows.Value cells(int[] sizes, boolean[] isVisible) {
         int ofGrid = requireGrid(1, sizes);
         Check.that(
                 isVisible.length % ofGrid == 0,
@@ -353,7 +343,7 @@ public final class GridEncoding implements HasArguments {
     }
 
     /** The encodings of cells, given the coordinates on each axis and which of them a cell has. */
-    private Cells cells(double[][] coordinates, IntBinaryOperator indexOfAxisAndCell) {
+    private Rows.Value cells(double[][] coordinates, IntBinaryOperator indexOfAxisAndCell) {
         int[] axisOfChannel = new int[channels];
         double[][][] values = new double[axes][][];
         Arrays.setAll(values, axis -> new double[coordinates[axis].length][channels]);
@@ -371,7 +361,7 @@ public final class GridEncoding implements HasArguments {
         }
         return (cell, channel) -> {
             int axis = axisOfChannel[channel];
-            return values[axis][indexOfAxisAndCell.applyAsInt(axis, cell)][channel];
+            return values[axis][indexOfAxisAndCell.applyAsInt(axis, (int) cell)][channel];
         };
     }
 
@@ -413,6 +403,12 @@ public final class GridEncoding implements HasArguments {
                 () -> "grid sizes " + Arrays.toString(sizes) + ": expected " + axes
                         + " positive sizes with at most " + Integer.MAX_VALUE
                         + " values in all; pass one size for each axis");
+        for (int size : sizes) {
+            Check.that(
+                    (long) size * channels <= MAX_NUMBERS_OF_AXIS,
+                    () -> "an axis of size " + size + " with " + channels + " channels: expected at most "
+                            + MAX_NUMBERS_OF_AXIS + " numbers; use a smaller grid");
+        }
         return IntStream.of(sizes).reduce(1, (product, size) -> product * size);
     }
 

@@ -10,7 +10,7 @@ import java.util.Map;
  * A factor of the query at each position p, so that attention stays as sharp over many keys as over few. Immutable. Two
  * scales are equal if they are of the same kind and all their arguments are equal.
  */
-public sealed interface QueryScale extends HasArguments {
+public sealed interface QueryScale extends HasArguments, Rows {
 
     /**
      * The temperature of Llama 4 (Meta, 2025), which it applies on its layers without positions, and of Ministral 3
@@ -108,16 +108,14 @@ public sealed interface QueryScale extends HasArguments {
      */
     double factor(double position);
 
-    /**
-     * Writes the factors of queries. Each is computed in double and rounded once.
-     *
-     * @param positions 0 or more and finite
-     * @param format the format that factors are rounded to
-     * @param out the destination, from the start of the buffer; its position does not change
-     * @throws IllegalArgumentException if a position is outside its range, or the buffer is too small
-     */
+    @Override
+    default int width() {
+        return 1;
+    }
+
+    @Override
     default void write(double[] positions, FloatFormat format, ByteBuffer out) {
-        PositionTable.checkRoom(positions.length, 1, format, out);
+        Rows.requireRoom(positions.length, 1, format, out);
         for (int i = 0; i < positions.length; i++) {
             format.put(out, i, factor(positions[i]));
         }

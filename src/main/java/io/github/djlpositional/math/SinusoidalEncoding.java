@@ -25,7 +25,7 @@ import java.util.Objects;
  * float[] table = encoding.table(0, 5000);    // (5000, 512), row-major
  * }</pre>
  */
-public final class SinusoidalEncoding extends PositionTable implements HasArguments {
+public final class SinusoidalEncoding extends AngleRows implements HasArguments {
 
     /** The base of the frequencies in <em>Attention Is All You Need</em>. */
     public static final double DEFAULT_BASE = 10_000;
@@ -72,7 +72,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
                             + "; set one frequency for each pair");
         }
 
-        /** The columns of a {@link PositionTable}; an odd size may have half a pair. */
+        /** The columns of a {@link AngleRows}; an odd size may have half a pair. */
         int[] columns() {
             int pairs = frequencies.size();
             int[] columns = new int[Math.max(embeddingSize, 2 * pairs)];

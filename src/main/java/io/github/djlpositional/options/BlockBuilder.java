@@ -59,7 +59,7 @@ public abstract class BlockBuilder<T, B extends BlockBuilder<T, B>> {
      */
     protected <R extends Record> BlockBuilder(Class<R> type, Function<R, T> create) {
         this.create = values -> create.apply(Settings.create(type, values));
-        names = Stream.of(type.getRecordComponents())
+        names = Stream.of(Settings.COMPONENTS.get(type))
                 .map(RecordComponent::getName)
                 .toList();
         NAMED_BY_METHODS.get(getClass()).forEach(this::requireOption);

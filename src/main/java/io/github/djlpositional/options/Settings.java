@@ -55,12 +55,20 @@ public final class Settings {
     /** The number of elements of a list that a description shows. */
     private static final int SHOWN_ELEMENTS = 8;
 
+    /** The components of each record, which parse their annotations once. */
+    static final ClassValue<RecordComponent[]> COMPONENTS = new ClassValue<>() {
+        @Override
+        protected RecordComponent[] computeValue(Class<?> type) {
+            return type.getRecordComponents();
+        }
+    };
+
     private Settings() {}
 
     /** {@return a record of the options in a map} */
     public static <R extends Record> R create(Class<R> type, Map<?, ?> options) {
         String owner = nameOf(type);
-        RecordComponent[] components = type.getRecordComponents();
+        RecordComponent[] components = COMPONENTS.get(type);
         List<String> names = Stream.of(components).map(RecordComponent::getName).toList();
         for (Object key : options.keySet()) {
             Check.that(
@@ -332,7 +340,7 @@ public final class Settings {
     public static Map<String, Object> saved(Record options, Predicate<Object> hasSection) {
         Map<String, Object> saved = new LinkedHashMap<>();
         Map<String, Object> values = components(options);
-        for (RecordComponent component : options.getClass().getRecordComponents()) {
+        for (RecordComponent component : COMPONENTS.get(options.getClass())) {
             Object value = values.get(component.getName());
             NotSaved notSaved = component.getAnnotation(NotSaved.class);
             boolean isSaved = notSaved == null
@@ -362,7 +370,7 @@ public final class Settings {
      */
     public static String difference(Record options, Map<?, ?> file, Predicate<Object> hasSection) {
         Map<String, Object> own = saved(options, hasSection);
-        for (RecordComponent component : options.getClass().getRecordComponents()) {
+        for (RecordComponent component : COMPONENTS.get(options.getClass())) {
             String name = component.getName();
             boolean isMissing = !file.containsKey(name);
             boolean mayDiffer = isMissing && component.isAnnotationPresent(NotSaved.class);
@@ -404,7 +412,7 @@ public final class Settings {
     /** The values of a record's components by name, in their order, without those that are null. */
     private static Map<String, Object> components(Record options) {
         Map<String, Object> values = new LinkedHashMap<>();
-        for (RecordComponent component : options.getClass().getRecordComponents()) {
+        for (RecordComponent component : COMPONENTS.get(options.getClass())) {
             try {
                 Method accessor = component.getAccessor();
                 accessor.setAccessible(true);

@@ -10,6 +10,7 @@ import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.math.AlibiSlopes;
+import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.Range;
@@ -69,21 +70,14 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
         this.options = options;
         slopes = Options.slopesOf(options.headCount, options.slopes);
         table = options.learned
-                ? addNumbers(distance -> -Math.abs(distance))
-                : addNumbers(
-                        options.headCount,
-                        distance -> IntStream.range(0, options.headCount)
-                                .mapToDouble(head -> slopes.bias(head, distance))
-                                .toArray());
+                ? addDistances(distance -> -Math.abs(distance))
+                : addDistances(Rows.of(options.headCount, (distance, head) -> slopes.bias(head, (long) distance)));
         logSlopes = options.learned ? addParameter("logSlopes", new Shape(options.headCount), this::logSlopes) : null;
     }
 
     private NDArray logSlopes(NDManager manager, Shape shape, DataType type) {
-        return HostData.computed(manager, manager.getDevice(), shape, type, (first, count, format, out) -> {
-            for (int i = 0; i < count; i++) {
-                format.put(out, i, Math.log(slopes.get(first + i)));
-            }
-        });
+        Rows logarithms = Rows.of(1, (head, column) -> Math.log(slopes.get((int) head)));
+        return HostData.computed(manager, manager.getDevice(), shape, type, logarithms);
     }
 
     /** {@return a new builder} */

@@ -90,7 +90,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
                 "vectors", new Shape(2L * options.buckets, size), new NormalInitializer(STANDARD_DEVIATION));
         ofKeys = addLayer("keyWeight", "keyBias", size, size);
         ofQueries = addLayer("queryWeight", "queryBias", size, size);
-        bucketNumbers = addNumbers(relative -> options.row(-relative));
+        bucketNumbers = addDistances(relative -> options.row((int) -relative));
     }
 
     /** {@return a new builder} */
@@ -226,7 +226,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
 
     /** The row of P for each query and key, (1 or B, T, F), INT32. */
     private NDArray buckets(AttentionCall call, NDArray queries) {
-        DistanceBias.Pairs pairs = DistanceBias.pairs(new Temporaries(), call, queries);
+        DistanceBias.Pairs pairs = DistanceBias.pairs(call, queries);
         NDArray found = Indices.lookUp(pairs.indices(), ofDistances(pairs.distances()), queries.getManager());
         return Arithmetic.toType(found.squeeze(3), DataType.INT32);
     }

@@ -49,7 +49,7 @@ public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
                 options.hiddenSize,
                 options.hiddenSize,
                 options.headCount);
-        distances = addNumbers(relative -> {
+        distances = addDistances(relative -> {
             double logarithm = Math.copySign(Math.log1p(Math.abs(relative)), -relative);
             return options.logarithmic ? logarithm : -relative;
         });

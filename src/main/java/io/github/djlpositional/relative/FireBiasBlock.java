@@ -9,7 +9,6 @@ import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.DistanceBias;
 import io.github.djlpositional.attention.PlainAttention;
 import io.github.djlpositional.internal.Arithmetic;
-import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.Range;
 import java.util.Map;
@@ -83,11 +82,10 @@ public final class FireBiasBlock extends ScoreTermBlock {
     @Override
     NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
         DataType type = PlainAttention.scoreType(queries);
-        Temporaries own = new Temporaries();
         NDArray i = Arithmetic.toType(
-                DistanceBias.positions(own, call.queries(), queries).expandDims(2), type);
-        NDArray j = Arithmetic.toType(
-                DistanceBias.positions(own, call.keys(), queries).expandDims(1), type);
+                DistanceBias.positions(call.queries(), queries).expandDims(2), type);
+        NDArray j =
+                Arithmetic.toType(DistanceBias.positions(call.keys(), queries).expandDims(1), type);
         NDArray threshold = Arithmetic.multiply(value(multiplier, call, i).abs(), options.threshold);
         NDArray longest = Arithmetic.add(psi(call, i.maximum(threshold)), EPSILON);
         NDArray share = psi(call, i.sub(j)).div(longest);

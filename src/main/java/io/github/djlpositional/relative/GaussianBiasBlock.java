@@ -42,7 +42,7 @@ public final class GaussianBiasBlock extends RelativeBiasBlock {
         logSigma = addParameter(
                 "logSigma", new Shape(options.headCount), new ConstantInitializer((float) Math.log(options.sigma)));
         // as doubles: the square of an int overflows at a distance of 46,341
-        unit = addNumbers(distance -> -0.5 * distance * distance);
+        unit = addDistances(distance -> -0.5 * distance * distance);
     }
 
     /** {@return a new builder} */

@@ -72,8 +72,8 @@ public final class KerpleBiasBlock extends RelativeBiasBlock {
                         heads,
                         ofUniform(2 - SMALLEST, p -> p.div(p.neg().add(2)).log()))
                 : addParameter("logB", heads, ofUniform(2, NDArray::log));
-        distances = addNumbers(relative -> {
-            int distance = Math.abs(relative);
+        distances = addDistances(relative -> {
+            double distance = Math.abs(relative);
             return isPower ? Math.max(LOG_OF_ZERO, 2 * Math.log(distance)) : distance;
         });
     }

@@ -41,7 +41,7 @@ abstract class RelativeBiasBlock extends ScoreTermBlock {
 
     @Override
     final NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
-        NDArray term = DistanceBias.term(new Temporaries(), this, call, queries, null);
+        NDArray term = DistanceBias.term(this, call, queries, null);
         // the term of one query may be a view of a table
         NDArray copy = call.queries().length() == 1 ? Arithmetic.copy(term) : term;
         copy.attach(queries.getManager());

@@ -51,7 +51,7 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
         RelativeBuckets buckets = RelativeBuckets.of(options.bidirectional, options.buckets, options.maxDistance);
         biases = addParameter(
                 "biases", new Shape(buckets.size(), options.headCount), new NormalInitializer(STANDARD_DEVIATION));
-        bucketNumbers = addNumbers(buckets::bucket);
+        bucketNumbers = addDistances(distance -> buckets.bucket((int) distance));
     }
 
     /** {@return a new builder} */

@@ -9,15 +9,15 @@ import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
-import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryAxes;
+import io.github.djlpositional.math.RotaryRows;
 import io.github.djlpositional.math.RotaryScaling;
-import io.github.djlpositional.math.RotaryTable;
+import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Default;
@@ -114,16 +114,15 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
         }
 
         /** The rows of queries or keys. */
-        Positions.Computed rows(boolean areKeys) {
-            RotaryTable rows = scaling == null
-                    ? new RotaryTable(frequencies, layout, 1)
-                    : new RotaryTable(scaling.frequencies(rotarySize, base), layout, scaling.attentionFactor());
-            RotaryTable scaled = xpos == null ? rows : rows.withXpos(areKeys ? -xpos : xpos);
-            return new Positions.Computed(scaled::write, rotarySize);
+        Rows rows(boolean areKeys) {
+            RotaryRows rows = scaling == null
+                    ? new RotaryRows(frequencies, layout, 1)
+                    : new RotaryRows(scaling.frequencies(rotarySize, base), layout, scaling.attentionFactor());
+            return xpos == null ? rows : rows.withXpos(areKeys ? -xpos : xpos);
         }
 
         /** 1 if the column belongs to a pair of the axis, and 0 otherwise. */
-        double isOfAxis(int axis, int column) {
+        double isOfAxis(double axis, int column) {
             int pair = layout == PairLayout.INTERLEAVED ? column / 2 : column % (rotarySize / 2);
             return axes.axisOfPair().get(pair) == axis ? 1 : 0;
         }
@@ -151,14 +150,11 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
         columnsOfAxes = axes == null
                 ? null
                 : addTable(ConstantTable.ofPositions(
-                        new Shape(options.rotarySize),
-                        axes.axisCount(),
-                        axes.axisCount(),
-                        HostData.Rows.of(options.rotarySize, options::isOfAxis)));
+                        Rows.of(options.rotarySize, options::isOfAxis), axes.axisCount(), axes.axisCount()));
     }
 
     private ConstantTable addTable(boolean areKeys) {
-        return addTable(ConstantTable.ofPositions(options.maxSequenceLength, options.limit(), options.rows(areKeys)));
+        return addTable(ConstantTable.ofPositions(options.rows(areKeys), options.maxSequenceLength, options.limit()));
     }
 
     /** {@return a new builder} */
@@ -216,25 +212,25 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
         // queries may have no heads where the keys have some
         NDArray x = isEmpty(rotated.head()) ? rotated.get(count - 1) : rotated.head();
         int axis = options.sequenceAxis;
-        NDArray input = count < inputs.size() ? inputs.get(count) : null;
-        Positions positions = Positions.of(x, axis, input, params, options.limit(), readsPositions(), true);
+        NDArray given = Positions.given(count < inputs.size() ? inputs.get(count) : null, params);
+        int first = given == null ? Positions.start(params, options.limit()) : 0;
+        Positions positions = Positions.of(x, axis, given, first, options.limit(), readsPositions(), true);
         mistakes.checkPositions(positions.positions(), positions.length());
         requireAxes(positions);
-        NDList results = new NDList();
-        try (Temporaries temporaries = new Temporaries()) {
+        return Temporaries.results(() -> {
+            NDList results = new NDList();
             NDArray rows = null;
             for (NDArray array : rotated) {
                 if (isEmpty(array)) {
                     results.add(array.duplicate());
                 } else {
-                    rows = rows == null || options.xpos != null
-                            ? rows(temporaries, array, axis, positions, !results.isEmpty())
-                            : rows;
+                    boolean areOther = rows == null || options.xpos != null;
+                    rows = areOther ? rows(array, axis, positions, !results.isEmpty()) : rows;
                     results.add(rotation.apply(array, rows));
                 }
             }
-        }
-        return results;
+            return results;
+        });
     }
 
     /** Whether the largest of explicit positions must be known. */
@@ -259,18 +255,16 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
      *
      * @param axis the axis of the sequence, 1 or 2
      */
-    private NDArray rows(Temporaries temporaries, NDArray x, int axis, Positions positions, boolean areKeys) {
-        NDArray rows = positions.rows(temporaries, x, areKeys ? keyTable : queryTable);
-        NDArray joined = rows.getShape().dimension() < 4 ? rows : joined(temporaries, rows, x);
-        return Positions.broadcast(temporaries, joined, x, axis);
+    private NDArray rows(NDArray x, int axis, Positions positions, boolean areKeys) {
+        NDArray rows = positions.rows(areKeys ? keyTable : queryTable, x, x.getDataType());
+        NDArray joined = rows.getShape().dimension() < 4 ? rows : joined(rows, x);
+        return Positions.broadcast(joined, x, axis);
     }
 
     /** The columns of each pair from the rows of its axis: from (axes, 1 or B, n, r) to (1 or B, n, r). */
-    private NDArray joined(Temporaries temporaries, NDArray rows, NDArray x) {
-        int axes = options.axes.axisCount();
-        NDArray columns =
-                temporaries.add(columnsOfAxes.table(axes, x, x.getDataType()).reshape(axes, 1, 1, -1));
-        return temporaries.add(temporaries.add(rows.mul(columns)).sum(new int[] {0}));
+    private NDArray joined(NDArray rows, NDArray x) {
+        NDArray columns = columnsOfAxes.array(x, x.getDataType()).reshape(options.axes.axisCount(), 1, 1, -1);
+        return rows.mul(columns).sum(new int[] {0});
     }
 
     private static boolean isEmpty(NDArray array) {
@@ -326,9 +320,7 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
     private NDArray rotate(NDArray x, Positions tokens, boolean areKeys) {
         requireAxes(tokens);
         Positions positions = tokens.below(options.limit(), readsPositions());
-        try (Temporaries temporaries = new Temporaries()) {
-            return rotation.apply(x, rows(temporaries, x, 2, positions, areKeys));
-        }
+        return Temporaries.result(() -> rotation.apply(x, rows(x, 2, positions, areKeys)));
     }
 
     @Override
@@ -431,7 +423,7 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
          * <p>Only distances matter, so positions are not centered as in the published code. The factors of late
          * positions exceed the data type: with the scale base 512, positions up to 3966 fit FLOAT16 and up to 35,694
          * FLOAT32; a longer {@link #optMaxSequenceLength} throws {@link IllegalArgumentException} when the table is
-         * created. See {@link RotaryTable#withXpos}.
+         * created. See {@link RotaryRows#withXpos}.
          *
          * @param scaleBase in positions, positive; 512 in the paper
          */

@@ -23,8 +23,8 @@ record Rotation(int headSize, int start, int rotarySize, PairLayout layout) {
      * Rotates an array.
      *
      * @param x (B, N, T, H), or (B, T, N, H)
-     * @param rows the rows of a {@link io.github.djlpositional.math.RotaryTable} for each position: for (B, N, T, H)
-     *     (1, T, r), or of each sequence (B, 1, T, r); for (B, T, N, H) (1 or B, T, 1, r)
+     * @param rows the rows of a {@link io.github.djlpositional.math.RotaryRows} for each position: for (B, N, T, H) (1,
+     *     T, r), or of each sequence (B, 1, T, r); for (B, T, N, H) (1 or B, T, 1, r)
      * @return a new array like x, on its manager
      */
     NDArray apply(NDArray x, NDArray rows) {

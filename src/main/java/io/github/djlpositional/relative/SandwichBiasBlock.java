@@ -4,12 +4,12 @@ import ai.djl.ndarray.NDArray;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Range;
 import java.util.Map;
 import java.util.Objects;
-import java.util.stream.IntStream;
 
 /**
  * Sandwich: the dot product of the sinusoids of the query's and the key's position, which depends on their distance
@@ -41,12 +41,8 @@ public final class SandwichBiasBlock extends RelativeBiasBlock {
     private SandwichBiasBlock(Options options) {
         super(options, options.headCount);
         int heads = options.headCount;
-        biases = addNumbers(heads, distance -> {
-            double similarity = options.encoding.similarity(distance);
-            return IntStream.rangeClosed(1, heads)
-                    .mapToDouble(head -> similarity * heads / (8.0 * head))
-                    .toArray();
-        });
+        biases = addDistances(
+                Rows.of(heads, (distance, head) -> options.encoding.similarity(distance) * heads / (8.0 * (head + 1))));
     }
 
     /** {@return a new builder} */

@@ -3,7 +3,6 @@ package io.github.djlpositional.relative;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
@@ -17,17 +16,16 @@ import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
-import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.options.Check;
 import java.util.Set;
+import java.util.function.DoubleUnaryOperator;
 import java.util.function.Function;
-import java.util.function.IntFunction;
-import java.util.function.IntToDoubleFunction;
 
 /** A relative encoding that adds a term to the scores. A forward of its own returns the term. */
 abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
@@ -123,7 +121,8 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
         }
         try (Temporaries temporaries = new Temporaries()) {
             int axis = shapes[0].dimension() - 2;
-            Positions span = Positions.ofTokens(temporaries, queries, axis, positions, start, true);
+            Positions span = Positions.of(queries, axis, positions, start, Positions.UNLIMITED, true, true)
+                    .like(temporaries, queries);
             mistakes.checkPositions(positions, span.length());
             boolean isSelf = positions != null && shapes.length == 1;
             AttentionCall call = new AttentionCall(
@@ -195,31 +194,14 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
                 bias == null ? null : addParameter(bias, new Shape(outputs), initializer));
     }
 
-    /**
-     * Adds a table by distance, which grows with the longest sequence.
-     *
-     * @param row the shape of a row
-     * @param rows computes the rows of consecutive distances
-     */
-    final ConstantTable addTable(Shape row, HostData.Rows rows) {
-        return addTable(ConstantTable.ofDistances(row, FIRST_DISTANCES, Positions.UNLIMITED, rows));
+    /** Adds a table by distance, which grows with the longest sequence. */
+    final ConstantTable addDistances(Rows rows) {
+        return addTable(ConstantTable.ofDistances(rows, FIRST_DISTANCES, Positions.UNLIMITED));
     }
 
-    /** Adds a table of a number for each distance, with rows (1). */
-    final ConstantTable addNumbers(IntToDoubleFunction number) {
-        return addNumbers(1, distance -> new double[] {number.applyAsDouble(distance)});
-    }
-
-    /** Adds a table of as many numbers for each distance. */
-    final ConstantTable addNumbers(int width, IntFunction<double[]> numbers) {
-        return addTable(new Shape(width), (first, count, format, out) -> {
-            for (int row = 0; row < count; row++) {
-                double[] values = numbers.apply(first + row);
-                for (int i = 0; i < width; i++) {
-                    format.put(out, row * width + i, values[i]);
-                }
-            }
-        });
+    /** Adds a table of one number for each distance. */
+    final ConstantTable addDistances(DoubleUnaryOperator number) {
+        return addDistances(Rows.of(1, (distance, column) -> number.applyAsDouble(distance)));
     }
 
     /** Adds the scale and the offset of a normalization. */
@@ -237,8 +219,6 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
     /** Returns the value of a parameter on the device of an input, in the data type of the input. */
     final NDArray value(Parameter parameter, AttentionCall call, NDArray input) {
         NDArray value = DataTypes.value(this, parameter, call.parameterStore(), input, call.training());
-        // the store may have created it just now, and keeps it
-        NDScope.unregister(value);
         if (input.getDataType() == DataType.FLOAT32 && value.getDataType() == DataType.FLOAT16) {
             // an attention computes its scores in FLOAT32
             return Arithmetic.toType(value, DataType.FLOAT32);

@@ -123,7 +123,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
 
     /** The vector of each query and key, (1 or B, T, F, H). */
     private NDArray ofPositions(Parameter vectors, AttentionCall call, NDArray input) {
-        NDArray rows = Arithmetic.add(DistanceBias.ofPairs(new Temporaries(), call, input), options.maxDistance);
+        NDArray rows = Arithmetic.add(DistanceBias.ofPairs(call, input), options.maxDistance);
         NDArray clipped =
                 rows.maximum(Arithmetic.number(rows, 0)).minimum(Arithmetic.number(rows, 2 * options.maxDistance));
         return Indices.lookUp(clipped, value(vectors, call, input), input.getManager());

@@ -16,9 +16,11 @@ import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.options.Range;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.Map;
 
 /**
@@ -83,16 +85,21 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
                 .setType(Parameter.Type.WEIGHT)
                 .optShape(new Shape(options.embeddingSize, width))
                 .build());
-        sinusoids = addTable(new Shape(width), this::write);
+        sinusoids = addDistances(new Backwards(options.encoding));
     }
 
-    /** Writes R of distances, which are relative positions with the opposite sign. */
-    private void write(int first, int count, FloatFormat format, ByteBuffer out) {
-        double[] distances = new double[count];
-        for (int row = 0; row < count; row++) {
-            distances[row] = -(first + row);
+    /** R of relative positions, which are distances with the opposite sign. */
+    private record Backwards(SinusoidalEncoding encoding) implements Rows {
+
+        @Override
+        public int width() {
+            return encoding.width();
         }
-        options.encoding.write(distances, format, out);
+
+        @Override
+        public void write(double[] positions, FloatFormat format, ByteBuffer out) {
+            encoding.write(Arrays.stream(positions).map(position -> -position).toArray(), format, out);
+        }
     }
 
     /** {@return a new builder} */
@@ -140,7 +147,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     }
 
     private NDArray termOfPositions(AttentionCall call, NDArray queries) {
-        DistanceBias.Pairs pairs = DistanceBias.pairs(new Temporaries(), call, queries);
+        DistanceBias.Pairs pairs = DistanceBias.pairs(call, queries);
         // W R of every query and key would be N times as large as R
         NDArray rows = Indices.lookUp(pairs.indices(), sinusoids(pairs.distances(), queries), queries.getManager());
         NDArray byQuery = projectedQueries(call, queries).transpose(0, 2, 1, 3);

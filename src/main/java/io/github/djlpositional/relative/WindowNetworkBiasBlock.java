@@ -1,12 +1,12 @@
 package io.github.djlpositional.relative;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Activation;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.PlainAttention;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.Range;
 import java.util.List;
@@ -66,12 +66,9 @@ public final class WindowNetworkBiasBlock extends WindowTermBlock {
         int columns = differences(options.window)[1];
         rows = differences(options.window)[0] * columns;
         network = new BiasNetwork(this, BiasNetwork.RELU, false, false, 2, options.hiddenSize, options.headCount);
-        inputs = addTable(ConstantTable.ofPositions(new Shape(2), rows, rows, (first, count, format, out) -> {
-            for (int i = 0; i < count; i++) {
-                format.put(out, 2 * i, options.input(0, (first + i) / columns));
-                format.put(out, 2 * i + 1, options.input(1, (first + i) % columns));
-            }
-        }));
+        Rows differences =
+                Rows.of(2, (row, axis) -> options.input(axis, axis == 0 ? (int) row / columns : (int) row % columns));
+        inputs = addTable(ConstantTable.ofPositions(differences, rows, rows));
     }
 
     /** {@return a new builder} */
@@ -91,7 +88,7 @@ public final class WindowNetworkBiasBlock extends WindowTermBlock {
     @Override
     NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
         NDArray biases = call.cached("biases", () -> {
-            NDArray table = inputs.table(rows, queries, PlainAttention.scoreType(queries));
+            NDArray table = inputs.array(queries, PlainAttention.scoreType(queries));
             NDArray logits = network.biases(call, table.transpose(1, 0));
             NDArray bounded = Arithmetic.multiply(Activation.sigmoid(logits), 16);
             return bounded.transpose(1, 0).reshape(-1).reshape(rows, -1);

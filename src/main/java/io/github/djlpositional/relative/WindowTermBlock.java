@@ -3,7 +3,6 @@ package io.github.djlpositional.relative;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
-import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.DistanceBias;
@@ -12,8 +11,8 @@ import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
-import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.GridResampling;
+import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.options.Check;
 import java.util.Arrays;
 import java.util.List;
@@ -41,13 +40,8 @@ abstract class WindowTermBlock extends ScoreTermBlock {
     WindowTermBlock(Record options, int headCount, int headSize, int tokens, IntUnaryOperator... coordinates) {
         super(options, headCount, headSize);
         this.tokens = tokens;
-        int width = coordinates.length;
-        this.coordinates =
-                addTable(ConstantTable.ofPositions(new Shape(width), tokens, tokens, (first, count, format, out) -> {
-                    for (int i = 0; i < count * width; i++) {
-                        format.put(out, i, coordinates[i % width].applyAsInt(first + i / width));
-                    }
-                }));
+        Rows rows = Rows.of(coordinates.length, (position, axis) -> coordinates[axis].applyAsInt((int) position));
+        this.coordinates = addTable(ConstantTable.ofPositions(rows, tokens, tokens));
     }
 
     /** Checks that a window has a height and a width, and a table for it not too many rows. */
@@ -82,12 +76,10 @@ abstract class WindowTermBlock extends ScoreTermBlock {
                 target.getDevice(),
                 target.getShape(),
                 target.getDataType(),
-                (first, count, format, out) -> {
-                    for (int i = 0; i < count * width; i++) {
-                        int at = first * width + i;
-                        format.put(out, i, at < grid.length ? grid[at] : table[end + at - grid.length]);
-                    }
-                })) {
+                Rows.of(width, (row, column) -> {
+                    int at = (int) row * width + column;
+                    return at < grid.length ? grid[at] : table[end + at - grid.length];
+                }))) {
             values.copyTo(target);
         }
     }
@@ -124,12 +116,8 @@ abstract class WindowTermBlock extends ScoreTermBlock {
                 span.end() <= tokens,
                 () -> "position " + (span.end() - 1) + " with " + this + ": expected positions from 0 to "
                         + (tokens - 1) + ", those of the window's tokens; use a window of the size of the input");
-        NDArray rows = span.positions() == null
-                ? coordinates.rows(span.first(), span.length(), queries, DataType.FLOAT32)
-                : Indices.lookUp(
-                        DistanceBias.positions(new Temporaries(), span, queries),
-                        coordinates.table(tokens, queries, DataType.FLOAT32),
-                        queries.getManager());
+        DistanceBias.requireIntegers(span);
+        NDArray rows = span.rows(coordinates, queries, DataType.FLOAT32);
         NDArray column = rows.get(NDIndex.sliceAxis(2, coordinate, coordinate + 1L));
         column.attach(queries.getManager());
         return column.squeeze(2);

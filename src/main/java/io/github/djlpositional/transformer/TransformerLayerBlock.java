@@ -348,42 +348,41 @@ public final class TransformerLayerBlock extends OptionsBlock {
 
         NDArray feed(NDArray x) {
             NDArray hidden = apply(layer.hiddenProjection, x);
-            NDArray activated = layer.gateProjection == null
-                    ? activate(hidden)
-                    : own.add(activate(apply(layer.gateProjection, x)).mul(hidden));
+            NDArray gate = layer.gateProjection == null ? null : apply(layer.gateProjection, x);
+            NDArray activated = own.add(Temporaries.result(
+                    () -> gate == null ? activate(hidden) : activate(gate).mul(hidden)));
             return apply(layer.outputProjection, dropOut(activated));
         }
 
         private NDArray activate(NDArray x) {
             return switch (layer.options.nonlinearity) {
-                case RELU -> own.add(Activation.relu(x));
+                case RELU -> Activation.relu(x);
                 case GELU, GEGLU -> gelu(x);
                 case GELU_TANH, GEGLU_TANH -> geluTanh(x);
-                case SILU, SWIGLU -> own.add(x.mul(own.add(Activation.sigmoid(x))));
+                case SILU, SWIGLU -> x.mul(Activation.sigmoid(x));
             };
         }
 
         private NDArray geluTanh(NDArray x) {
             TorchFunctions functions = TorchFunctions.of(x);
             if (functions != null) {
-                return own.add(functions.geluTanh(x));
+                return functions.geluTanh(x);
             }
             // (1 + tanh(z)) / 2 = sigmoid(2z)
             double scale = 2 * Math.sqrt(2 / Math.PI);
-            NDArray square = own.add(Arithmetic.multiply(own.add(x.mul(x)), 0.044715 * scale));
-            NDArray product = own.add(x.mul(own.add(Arithmetic.add(square, scale))));
-            return own.add(x.mul(own.add(Activation.sigmoid(product))));
+            NDArray square = Arithmetic.multiply(x.mul(x), 0.044715 * scale);
+            NDArray product = x.mul(Arithmetic.add(square, scale));
+            return x.mul(Activation.sigmoid(product));
         }
 
         private NDArray gelu(NDArray x) {
             if (x.getDataType() != DataType.FLOAT64) {
-                return own.add(Activation.gelu(x));
+                return Activation.gelu(x);
             }
             // MXNet computes its GELU in FLOAT32
-            NDArray erf =
-                    own.add(own.add(Arithmetic.multiply(x, Math.sqrt(0.5))).erf());
-            NDArray half = own.add(Arithmetic.multiply(x, 0.5));
-            return own.add(half.add(own.add(half.mul(erf))));
+            NDArray erf = Arithmetic.multiply(x, Math.sqrt(0.5)).erf();
+            NDArray half = Arithmetic.multiply(x, 0.5);
+            return half.add(half.mul(erf));
         }
 
         private NDArray apply(Block block, NDArray x) {

@@ -8,6 +8,7 @@ import io.github.djlpositional.options.Settings;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 
 /**
  * The attentions of the layers of published models, around the rotary encodings that {@link HuggingFaceRope} reads.
@@ -19,11 +20,13 @@ final class ModelAttention {
 
     private final HuggingFaceRope rope;
     private final ModelType type;
+    private final Set<Object> facts;
     private final ModelType rotaryType;
 
     ModelAttention(HuggingFaceRope rope) {
         this.rope = rope;
         type = TYPES.get(rope.config.get("model_type").toString());
+        facts = type.facts();
         rotaryType = ModelType.of(rope.config.get("model_type"));
     }
 
@@ -151,7 +154,7 @@ final class ModelAttention {
 
     /** The type whose line has a fact: of the attention, or of the rotary encoding. */
     private ModelType typeOf(String fact) {
-        return type.facts().contains(fact) ? type : rotaryType;
+        return facts.contains(fact) ? type : rotaryType;
     }
 
     private Object value(String fact) {

@@ -7,6 +7,7 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
+import ai.djl.training.initializer.Initializer;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.EngineTest.Selection;
 import io.github.djlpositional.Forward;
@@ -20,11 +21,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.IntToDoubleFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -59,7 +60,8 @@ class ModelTypesTest {
     /** The lines of each type. */
     private static final Map<String, List<String>> LINES = new LinkedHashMap<>();
 
-    private final Map<String, double[]> attended = new HashMap<>();
+    /** The numbers of attentions and rotations by their description, which types share. */
+    private static final Map<String, double[]> COMPUTED = new ConcurrentHashMap<>();
 
     static Set<String> names() throws Exception {
         Path file = Path.of(ModelTypesTest.class
@@ -213,33 +215,47 @@ class ModelTypesTest {
 
     private double[] result(NDManager manager, HuggingFaceRope config, int layer, double... expected) {
         if (expected.length > 3) {
-            return rotated(manager, config, new ModelAttention(config).layerType(layer), (int) expected[2]);
+            String layerType = new ModelAttention(config).layerType(layer);
+            RotaryEmbeddingBlock rotary = config.rotary(layerType, TOKENS).build();
+            int size = (int) expected[2];
+            double[] sums =
+                    COMPUTED.computeIfAbsent(rotary + " " + size, description -> rotated(manager, rotary, size));
+            return new double[] {sums[0], sums[1], size, config.getScale()};
         }
         MultiHeadAttentionBlock block = ModelAttention.of(config, layer, TOKENS);
-        return attended.computeIfAbsent(block.toString(), description -> attended(manager, config.toString(), block));
+        boolean hasNorm = block.getArguments().get("queryNorm") != null && !isOf(config, "llama4");
+        boolean hasResult = !isOf(config, "roformer");
+        return COMPUTED.computeIfAbsent(
+                block + " " + hasNorm + " " + hasResult, description -> attended(manager, block, hasNorm, hasResult));
     }
 
-    /** Two sums over the rotated numbers of a head, or of its last dimensions, their number, and the scale. */
-    private static double[] rotated(NDManager manager, HuggingFaceRope config, String layerType, int size) {
-        RotaryEmbeddingBlock block = config.rotary(layerType, TOKENS).build();
+    /** Llama 4 normalizes without weights; RoFormer's attention is compared without its last projection. */
+    private static boolean isOf(HuggingFaceRope config, String type) {
+        return config.toString().contains(type);
+    }
+
+    /** Two sums over the rotated numbers of a head, or of its last dimensions. */
+    private static double[] rotated(NDManager manager, RotaryEmbeddingBlock block, int size) {
         int headSize = block.getHeadSize();
         try (NDManager sub = manager.newSubManager()) {
             double[] heads = values(TOKENS * headSize, i -> number(1, Math.max(0, i % headSize - (headSize - size))));
             double[] all = Forward.infer(sub, block, sub.create(heads, new Shape(1, 1, TOKENS, headSize)))
                     .toDoubleArray();
             double[] out = values(TOKENS * size, i -> all[i / size * headSize + headSize - size + i % size]);
-            return new double[] {sum(out, 8), sum(out, 9), size, config.getScale()};
+            return new double[] {sum(out, 8), sum(out, 9)};
         } finally {
             block.clear();
         }
     }
 
     /** Two sums over the outputs, and how far a late token sees; -1 for all tokens. */
-    private static double[] attended(NDManager manager, String type, MultiHeadAttentionBlock block) {
+    private static double[] attended(
+            NDManager manager, MultiHeadAttentionBlock block, boolean hasNorm, boolean hasResult) {
         try (NDManager sub = manager.newSubManager()) {
             int size = block.getEmbeddingSize();
+            block.setInitializer(Initializer.ZEROS, Parameter.Type.WEIGHT);
             block.initialize(sub, DataType.FLOAT64, new Shape(1, TOKENS, size));
-            fill(type, block);
+            fill(block, hasNorm, hasResult);
             NDArray x = sub.create(values(TOKENS * size, i -> 2 * number(1, i)), new Shape(1, TOKENS, size));
             double[] out = Forward.infer(sub, block, x).toDoubleArray();
             return new double[] {sum(out, 8), sum(out, 9), reach(block.getArguments())};
@@ -259,10 +275,7 @@ class ModelTypesTest {
         return (boolean) arguments.get("causal") ? window - 1 : window / 2;
     }
 
-    /** Llama 4 normalizes without weights; RoFormer's attention is compared without its last projection. */
-    private static void fill(String type, MultiHeadAttentionBlock block) {
-        boolean hasNorm = block.getArguments().get("queryNorm") != null && !type.contains("llama4");
-        boolean hasResult = !type.contains("roformer");
+    private static void fill(MultiHeadAttentionBlock block, boolean hasNorm, boolean hasResult) {
         int size = block.getEmbeddingSize();
         block.getParameters().forEach(entry -> {
             String name = entry.getKey();

@@ -143,11 +143,15 @@ class MachineMemoryTest {
     void refusesAGridWithRowsLongerThanABuffer(NDManager manager) {
         Block block = GridPositionalEncodingBlock.builder()
                 .setEncoding(GridEncoding.visionTransformer(4))
+                .optChannelsFirst(true)
                 .build();
-        Shape huge = new Shape(1, 500_000_000, 4);
-        refused(() -> block.initialize(manager, DataType.FLOAT64, new Shape(1).addAll(huge)), huge, 16_000_000_000L);
+        Shape huge = new Shape(4, 1, 500_000_000);
+        refused(
+                () -> block.initialize(manager, DataType.FLOAT64, new Shape(1).addAll(huge)),
+                new Shape(4, 500_000_000),
+                4_000_000_000L);
         assertThat(manager.getManagedArrays()).isEmpty();
-        NDArray x = manager.zeros(new Shape(1, 2, 3, 4));
+        NDArray x = manager.zeros(new Shape(1, 4, 2, 3));
         assertThat(Forward.infer(manager, block, x).getShape()).isEqualTo(x.getShape());
     }
 

@@ -35,7 +35,7 @@ class LimitsTest {
         RotaryScaling tiny = RotaryScaling.longRope(new double[] {1e-320}, new double[] {1}, 2, 4, 1);
         SinusoidalEncoding paper = vaswani(8);
         GridEncoding grid = GridEncoding.multidim(2, 8);
-        RotaryTable rotary = table(1);
+        RotaryRows rotary = table(1);
         double[] nan = {0, Double.NaN};
         List<Arguments> calls = new ArrayList<>(List.of(
                 call("head count 0: expected 1 to 65536", () -> AlibiSlopes.of(0)),
@@ -133,7 +133,7 @@ class LimitsTest {
                 call("XPos scale base NaN", () -> rotary.withXpos(Double.NaN)),
                 call(
                         "number of pairs 0",
-                        () -> new RotaryTable(Frequencies.of(), PairLayout.INTERLEAVED, 1).withXpos(1)),
+                        () -> new RotaryRows(Frequencies.of(), PairLayout.INTERLEAVED, 1).withXpos(1)),
                 call(
                         "position 3967.0 with XPos in FLOAT16: expected at most 3966",
                         () -> writeXpos(512, 3967, FloatFormat.FLOAT16)),
@@ -292,8 +292,8 @@ class LimitsTest {
         return SinusoidalEncoding.vaswani(size);
     }
 
-    private static RotaryTable table(double factor) {
-        return new RotaryTable(Frequencies.of(1, 0.5, 0.25, 0.125), PairLayout.INTERLEAVED, factor);
+    private static RotaryRows table(double factor) {
+        return new RotaryRows(Frequencies.of(1, 0.5, 0.25, 0.125), PairLayout.INTERLEAVED, factor);
     }
 
     private static Frequencies joined(int parts, int pairs) {

@@ -167,10 +167,10 @@ class ReferenceValuesTest {
             int[] sizes = sizes(row[2]);
             double[] expected = reals(row[4]);
             boolean[] isVisible = row[3].isEmpty() ? null : visible(reals(row[3]));
-            GridEncoding.Cells cells = isVisible == null ? encoding.cells(sizes) : encoding.cells(sizes, isVisible);
+            Rows.Value cells = isVisible == null ? encoding.cells(sizes) : encoding.cells(sizes, isVisible);
             double[] actual = new double[expected.length];
             int channels = encoding.getEmbeddingSize();
-            Arrays.setAll(actual, i -> cells.value(i / channels, i % channels));
+            Arrays.setAll(actual, i -> cells.at(i / channels, i % channels));
             // frequencies are at most 1; a coordinate is rounded four times, by 2^-53 of at most 2π; that of an empty
             // line
             // of Deformable DETR is -π · 10^6
@@ -269,12 +269,12 @@ class ReferenceValuesTest {
     }
 
     @Test
-    void everyFloatOfARotaryTableIsTheNearest() {
+    void everyFloatOfARotaryRowsIsTheNearest() {
         for (String[] row : Goldens.rows("rotary_rows.csv")) {
             int size = integer(row[0]);
             int position = integer(row[3]);
             Frequencies frequencies = RotaryScaling.none().frequencies(size, real(row[1]));
-            RotaryTable table = new RotaryTable(frequencies, PairLayout.INTERLEAVED, real(row[2]));
+            RotaryRows table = new RotaryRows(frequencies, PairLayout.INTERLEAVED, real(row[2]));
             ByteBuffer consecutive = ByteBuffer.allocate(size * Float.BYTES);
             ByteBuffer explicit = ByteBuffer.allocate(2 * size * Float.BYTES);
             table.write(new double[] {position}, FloatFormat.FLOAT32, consecutive);
@@ -297,7 +297,7 @@ class ReferenceValuesTest {
             int size = integer(row[0]);
             double position = real(row[2]);
             Frequencies frequencies = RotaryScaling.none().frequencies(size, 10_000);
-            RotaryTable table = new RotaryTable(frequencies, PairLayout.CONCATENATED, 1).withXpos(real(row[1]));
+            RotaryRows table = new RotaryRows(frequencies, PairLayout.CONCATENATED, 1).withXpos(real(row[1]));
             ByteBuffer out = ByteBuffer.allocate(size * Double.BYTES);
             table.write(new double[] {position}, FloatFormat.FLOAT64, out);
             int column = integer(row[3]);

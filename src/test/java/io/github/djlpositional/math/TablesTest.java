@@ -14,21 +14,21 @@ class TablesTest {
     @Test
     void cellsOfAGridAreCountedWithTheLastAxisFastest() {
         GridEncoding encoding = GridEncoding.multidim(3, 10);
-        GridEncoding.Cells cells = encoding.cells(2, 3, 4);
+        Rows.Value cells = encoding.cells(2, 3, 4);
         for (int i = 0; i < 2 * 3 * 4 * 10; i++) {
             int cell = i / 10;
             double[] place = IntStream.of(cell / 12, cell / 4 % 3, cell % 4)
                     .asDoubleStream()
                     .toArray();
             double expected = encoding.value(i % 10, place);
-            assertThat(cells.value(cell, i % 10)).isEqualTo(expected);
+            assertThat(cells.at(cell, i % 10)).isEqualTo(expected);
         }
     }
 
     @ParameterizedTest
     @EnumSource
     void consecutiveRowsAreThoseOfTheirPositions(FloatFormat format) {
-        RotaryTable table = new RotaryTable(
+        RotaryRows table = new RotaryRows(
                 RotaryScaling.none().frequencies(32, 10_000), PairLayout.CONCATENATED, 1.2772588722239782);
         int rowBytes = 32 * format.bytes();
         ByteBuffer consecutive = ByteBuffer.allocate(500 * rowBytes);

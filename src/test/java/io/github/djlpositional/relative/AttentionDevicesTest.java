@@ -313,7 +313,7 @@ class AttentionDevicesTest {
         private static final int HEADS = 16;
 
         private final List<Integer> queryCounts = new ArrayList<>();
-        private final ConstantTable table = addNumbers(distance -> -Math.abs(distance));
+        private final ConstantTable table = addDistances(distance -> -Math.abs(distance));
 
         record Settings() {}
 

@@ -133,7 +133,7 @@ class KernelTypeTest {
     /** Biases that leave the range of FLOAT16, also that of a query's own key. */
     private static final class SteepBias extends RelativeBiasBlock {
 
-        private final ConstantTable table = addNumbers(distance -> 1e6 - 7e4 * Math.abs(distance));
+        private final ConstantTable table = addDistances(distance -> 1e6 - 7e4 * Math.abs(distance));
 
         record Settings() {}
 

@@ -5,44 +5,44 @@ import java.nio.ByteBuffer;
 import java.util.stream.IntStream;
 
 /**
- * The table that rotary embeddings rotate with: for each position a row (r) with the cosine and the sine of each pair's
- * angle in place of the two halves of the pair, where r is the number of dimensions that are rotated.
+ * The rows that rotary embeddings rotate with: for each position the cosine and the sine of each pair's angle in place
+ * of the two halves of the pair, where r is the number of dimensions that are rotated.
  *
  * <p>Su et al., <em>RoFormer: Enhanced Transformer with Rotary Position Embedding</em> (2021), equation 34: with the
  * two halves (a, b) of a pair and the angle φ = position · frequency, the rotated pair is (a · cos φ - b · sin φ, b ·
  * cos φ + a · sin φ): the product of the complex numbers a + bi and cos φ + i sin φ.
  */
-public final class RotaryTable extends PositionTable {
+public final class RotaryRows extends AngleRows {
 
     /** XPos's scale of each pair as a logarithm, for one position; null without XPos. */
     private final DoubleDouble[] logScales;
 
     /**
-     * Creates a table.
+     * Creates rows.
      *
      * @param frequencies one for each pair
      * @param layout the layout of the pairs
      * @param factor the factor of every value, positive and finite; see {@link RotaryScaling#attentionFactor}
      * @throws IllegalArgumentException if the factor is not positive and finite
      */
-    public RotaryTable(Frequencies frequencies, PairLayout layout, double factor) {
+    public RotaryRows(Frequencies frequencies, PairLayout layout, double factor) {
         super(frequencies, factor, columns(layout, frequencies.size()));
         Check.positive("attention factor", factor, "1 for none");
         logScales = null;
     }
 
-    private RotaryTable(RotaryTable table, DoubleDouble... logScales) {
-        super(table.frequencies, table.factor, table.columns);
+    private RotaryRows(RotaryRows rows, DoubleDouble... logScales) {
+        super(rows.frequencies, rows.factor, rows.columns);
         this.logScales = logScales;
     }
 
     /**
-     * Returns this table for XPos: Sun et al., <em>A Length-Extrapolatable Transformer</em> (2022), algorithm 1. At
+     * Returns these rows for XPos: Sun et al., <em>A Length-Extrapolatable Transformer</em> (2022), algorithm 1. At
      * position p, the values of pair k of n are also multiplied by ζ<sub>k</sub><sup>p / scaleBase</sup> with
-     * ζ<sub>k</sub> = (k / n + 0.4) / 1.4. The keys need a table with the negative scale base, so that their products
-     * with the queries depend only on the distance. The published code counts positions from the middle of the
-     * sequence, which gives the same products; here they are not centered, so that a key keeps its values when the
-     * sequence becomes longer.
+     * ζ<sub>k</sub> = (k / n + 0.4) / 1.4. The keys need rows with the negative scale base, so that their products with
+     * the queries depend only on the distance. The published code counts positions from the middle of the sequence,
+     * which gives the same products; here they are not centered, so that a key keeps its values when the sequence
+     * becomes longer.
      *
      * <p>The factors of late positions leave the range of a format. They must be at most 2<sup>14</sup> for the keys
      * and at least 2<sup>-14</sup> for the queries in FLOAT16, 2<sup>±126</sup> in FLOAT32 and 2<sup>±1000</sup> in
@@ -50,17 +50,17 @@ public final class RotaryTable extends PositionTable {
      * {@link IllegalArgumentException} for others.
      *
      * @param scaleBase positive and finite for queries, negative and finite for keys; 512 in the paper
-     * @return a new table, whose values are within three double ulps before they are rounded to a format
-     * @throws IllegalArgumentException if the scale base is 0, infinite or NaN, or the table has no pairs
+     * @return new rows, whose values are within three double ulps before they are rounded to a format
+     * @throws IllegalArgumentException if the scale base is 0, infinite or NaN, or there are no pairs
      */
-    public RotaryTable withXpos(double scaleBase) {
+    public RotaryRows withXpos(double scaleBase) {
         Check.that(
                 scaleBase != 0 && Double.isFinite(scaleBase),
                 () -> "XPos scale base " + scaleBase
                         + ": expected a finite number other than 0; use 512 as in the paper");
         int pairs = frequencies.size();
         Check.positive("number of pairs", pairs);
-        return new RotaryTable(
+        return new RotaryRows(
                 this,
                 IntStream.range(0, pairs)
                         .mapToObj(pair -> DoubleDouble.of(5.0 * pair)

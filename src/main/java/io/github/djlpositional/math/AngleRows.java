@@ -5,11 +5,8 @@ import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.util.stream.IntStream;
 
-/**
- * A table with one row of sines and cosines for each position. Its values are computed when they are written: in
- * double, and rounded once. Immutable and safe to share.
- */
-public abstract sealed class PositionTable permits SinusoidalEncoding, RotaryTable {
+/** Rows of sines and cosines of angles that are proportional to the position. */
+abstract sealed class AngleRows implements Rows permits SinusoidalEncoding, RotaryRows {
 
     /**
      * Error of a rotated value. The four factors of a sum like sin a · cos b + cos a · sin b are accurate to 2^-51
@@ -31,24 +28,27 @@ public abstract sealed class PositionTable permits SinusoidalEncoding, RotaryTab
     /** The number of values that the columns refer to. */
     private final int valueCount;
 
-    PositionTable(Frequencies frequencies, double factor, int... columns) {
+    AngleRows(Frequencies frequencies, double factor, int... columns) {
         this.frequencies = frequencies;
         this.factor = factor;
         this.columns = columns;
         valueCount = 1 + 2 * frequencies.size();
     }
 
+    @Override
+    public int width() {
+        return columns.length;
+    }
+
     /**
-     * Writes the rows of positions. Each value is rounded to the nearest number of the format. Rows of consecutive
-     * integers are written in FLOAT16 and FLOAT32 at a fraction of the cost of others.
+     * {@inheritDoc} Rows of consecutive integers are written in FLOAT16 and FLOAT32 at a fraction of the cost of
+     * others.
      *
      * @param positions n finite numbers, integers or not
-     * @param format the format that values are rounded to
-     * @param out the destination, row-major (n, row) from the start of the buffer; its position does not change
-     * @throws IllegalArgumentException if a position is not finite or the buffer is too small
      */
+    @Override
     public void write(double[] positions, FloatFormat format, ByteBuffer out) {
-        checkRoom(positions.length, columns.length, format, out);
+        Rows.requireRoom(positions.length, columns.length, format, out);
         checkFinite(positions);
         // a rotated value is never certain to round to the nearest double
         if (format != FloatFormat.FLOAT64 && canRotate() && areConsecutive(positions)) {
@@ -172,14 +172,5 @@ public abstract sealed class PositionTable permits SinusoidalEncoding, RotaryTab
                     Double.isFinite(position),
                     () -> "position " + position + ": expected a finite number; correct the position");
         }
-    }
-
-    /** Checks that a buffer has room for rows, from its start. */
-    static void checkRoom(int length, int width, FloatFormat format, ByteBuffer out) {
-        long bytes = (long) length * width * format.bytes();
-        Check.that(
-                out.limit() >= bytes,
-                () -> "buffer of " + out.limit() + " bytes for " + length + " rows of " + width + " values in " + format
-                        + ": expected " + bytes + " bytes or more; use a larger buffer, or write fewer rows");
     }
 }
