@@ -192,8 +192,8 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
         int prefix = options.grid == null ? 0 : options.grid.prefixTokens();
         return options.channelsFirst
                 ? Rows.of(ofImage, (row, cell) -> {
-                    int image = (int) row / channels;
-                    return cells.at(image * ofImage + cell, (int) row % channels);
+                    int image = ((int) row) / channels;
+                    return cells.at(image * ofImage + cell, ((int) row) % channels);
                 })
                 : Rows.of(channels, (token, channel) -> token < prefix ? 0 : cells.at(token - prefix, channel));
     }

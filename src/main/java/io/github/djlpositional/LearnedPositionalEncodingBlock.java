@@ -131,7 +131,7 @@ public final class LearnedPositionalEncodingBlock
     }
 
     private static Rows rows(double[] values, int width) {
-        return Rows.of(width, (row, column) -> values[(int) row * width + column]);
+        return Rows.of(width, (row, column) -> values[((int) row) * width + column]);
     }
 
     private boolean isPrefixEncoded() {

@@ -183,7 +183,7 @@ class GridPositionalEncodingBlockTest {
             FloatFormat format = DataTypes.formatOf(type);
             ByteBuffer buffer = ByteBuffer.allocate(12 * 4 * format.bytes()).order(ByteOrder.nativeOrder());
             for (int i = 0; i < 12 * 4; i++) {
-                format.put(buffer, i, cells.at(i / 4, i % 4));
+                format.put(buffer, i, cells.at(Math.floorDiv(i, 4), i % 4));
             }
             NDArray x = zeros(manager, type, 2, 2, 3, 4);
             for (DataType ofMask : new DataType[] {DataType.BOOLEAN, DataType.INT32, DataType.FLOAT32}) {

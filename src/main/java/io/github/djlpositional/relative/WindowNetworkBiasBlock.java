@@ -66,8 +66,8 @@ public final class WindowNetworkBiasBlock extends WindowTermBlock {
         int columns = differences(options.window)[1];
         rows = differences(options.window)[0] * columns;
         network = new BiasNetwork(this, BiasNetwork.RELU, false, false, 2, options.hiddenSize, options.headCount);
-        Rows differences =
-                Rows.of(2, (row, axis) -> options.input(axis, axis == 0 ? (int) row / columns : (int) row % columns));
+        Rows differences = Rows.of(
+                2, (row, axis) -> options.input(axis, axis == 0 ? ((int) row) / columns : ((int) row) % columns));
         inputs = addTable(ConstantTable.ofPositions(differences, rows, rows));
     }
 

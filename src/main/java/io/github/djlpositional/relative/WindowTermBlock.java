@@ -77,7 +77,7 @@ abstract class WindowTermBlock extends ScoreTermBlock {
                 target.getShape(),
                 target.getDataType(),
                 Rows.of(width, (row, column) -> {
-                    int at = (int) row * width + column;
+                    int at = ((int) row) * width + column;
                     return at < grid.length ? grid[at] : table[end + at - grid.length];
                 }))) {
             values.copyTo(target);

@@ -170,7 +170,7 @@ class ReferenceValuesTest {
             Rows.Value cells = isVisible == null ? encoding.cells(sizes) : encoding.cells(sizes, isVisible);
             double[] actual = new double[expected.length];
             int channels = encoding.getEmbeddingSize();
-            Arrays.setAll(actual, i -> cells.at(i / channels, i % channels));
+            Arrays.setAll(actual, i -> cells.at(Math.floorDiv(i, channels), i % channels));
             // frequencies are at most 1; a coordinate is rounded four times, by 2^-53 of at most 2π; that of an empty
             // line
             // of Deformable DETR is -π · 10^6
