@@ -4,12 +4,15 @@ import ai.djl.ndarray.NDArray;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Range;
+import java.nio.ByteBuffer;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.IntStream;
 
 /**
  * Sandwich: the dot product of the sinusoids of the query's and the key's position, which depends on their distance
@@ -40,9 +43,22 @@ public final class SandwichBiasBlock extends RelativeBiasBlock {
 
     private SandwichBiasBlock(Options options) {
         super(options, options.headCount);
-        int heads = options.headCount;
-        biases = addDistances(
-                Rows.of(heads, (distance, head) -> options.encoding.similarity(distance) * heads / (8.0 * (head + 1))));
+        biases = addDistances(new BiasesOfHeads(options.encoding, options.headCount));
+    }
+
+    /** The biases of all heads, whose similarity is computed once for each distance. */
+    private record BiasesOfHeads(SinusoidalEncoding encoding, int width) implements Rows {
+
+        @Override
+        public void write(double[] distances, FloatFormat format, ByteBuffer out) {
+            Rows.requireRoom(distances.length, width, format, out);
+            IntStream.range(0, distances.length).parallel().forEach(row -> {
+                double similarity = encoding.similarity(distances[row]);
+                for (int head = 0; head < width; head++) {
+                    format.put(out, row * width + head, similarity * width / (8.0 * (head + 1)));
+                }
+            });
+        }
     }
 
     /** {@return a new builder} */
