@@ -19,7 +19,7 @@ public final class AttentionCall {
      *
      * @param term the shared term; null for none
      * @param keys all keys of the forward, if there is a shared term
-     * @param steps the cache of a step of one token; null in other forwards
+     * @param cached the cache of a step of one token; null in other forwards
      */
     private record Shared(
             ParameterStore parameterStore,
@@ -28,7 +28,7 @@ public final class AttentionCall {
             double scale,
             NDArray term,
             Positions keys,
-            KeyValueCache.Steps steps) {}
+            CachedTokens cached) {}
 
     private final Shared all;
     private final Positions queries;
@@ -57,13 +57,13 @@ public final class AttentionCall {
 
     /** The same call with the term that its parts share. */
     AttentionCall with(NDArray term) {
-        Shared shared = new Shared(all.parameterStore, all.training, all.causal, all.scale, term, keys, all.steps);
+        Shared shared = new Shared(all.parameterStore, all.training, all.causal, all.scale, term, keys, all.cached);
         return new AttentionCall(shared, queries, keys);
     }
 
     /** The same call as a step of one token, with a cache of arrays. */
-    AttentionCall ofStep(KeyValueCache.Steps steps) {
-        Shared shared = new Shared(all.parameterStore, all.training, all.causal, all.scale, null, null, steps);
+    AttentionCall ofStep(CachedTokens cached) {
+        Shared shared = new Shared(all.parameterStore, all.training, all.causal, all.scale, null, null, cached);
         return new AttentionCall(shared, queries, keys);
     }
 
@@ -150,7 +150,7 @@ public final class AttentionCall {
      * @hidden
      */
     public NDArray cached(String name, Supplier<NDArray> computed) {
-        return all.steps == null ? computed.get() : all.steps.cached(name, 0, 0, none -> computed.get());
+        return all.cached == null ? computed.get() : all.cached.cached(name, 0, 0, none -> computed.get());
     }
 
     /**
@@ -159,7 +159,7 @@ public final class AttentionCall {
      * @hidden
      */
     public boolean isStep() {
-        return all.steps != null && !hasPositions();
+        return all.cached != null && !hasPositions();
     }
 
     /**
@@ -170,7 +170,7 @@ public final class AttentionCall {
      * @hidden
      */
     public NDArray byDistance(String name, int axis, NDManager receiver, IntFunction<NDArray> computed) {
-        NDArray array = all.steps.cached(name, axis, keys.length(), computed);
+        NDArray array = all.cached.cached(name, axis, keys.length(), computed);
         long end = array.getShape().get(axis);
         return array.get(receiver, NDIndex.sliceAxis(axis, end - keys.length(), end));
     }

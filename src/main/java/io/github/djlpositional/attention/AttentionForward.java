@@ -18,6 +18,7 @@ import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.options.Check;
 import java.util.Arrays;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /** One forward of a {@link MultiHeadAttentionBlock}, and what its steps share. */
 final class AttentionForward implements AutoCloseable {
@@ -57,9 +58,6 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private NDArray computed(KeyValueCache cache, PairList<String, Object> params) {
-        if (cache != null) {
-            cache.requireMask(attention, inputs);
-        }
         NDArray queries = queryHeads();
         NDArray results = cache != null && inputs.isSelf()
                 ? withPreviousSteps(queries, cache, params)
@@ -104,13 +102,20 @@ final class AttentionForward implements AutoCloseable {
         }
         NDArray keys = cached != null ? cached.keys() : encoded(call, keyHeads());
         NDArray values = cached != null ? cached.values() : valueHeads();
-        AttentionMethod.Operands operands = operands(call, queries, keys, values, null);
+        boolean isOfKeys = cache != null && AttentionMask.isOfKeys(inputs.mask());
+        if (isOfKeys) {
+            requireMaskOfKeys(keyShape.get(0), keyShape.get(1));
+        }
+        NDArray ofKeys = isOfKeys ? onDevice(inputs.mask()) : cached == null ? null : cached.mask();
+        AttentionMethod.Operands operands =
+                operands(call, queries, keys, values, isOfKeys ? null : inputs.mask(), ofKeys, null);
         if (cache != null) {
             store = () -> {
-                if (cached == null) {
-                    cache.keep(attention, inputs.keys(), inputs.values(), keys, values);
+                if (cached == null || isOfKeys) {
+                    cache.keep(
+                            attention, new KeyValueCache.Source(inputs.keys(), inputs.values(), keys, values, ofKeys));
                 }
-                cache.commit(attention, firstQuery + tokens.length(), hasMaskOfKeys());
+                cache.commit(attention, firstQuery + tokens.length());
             };
         }
         return operands;
@@ -118,34 +123,56 @@ final class AttentionForward implements AutoCloseable {
 
     /** The heads' results, (B, N, T, H), with the keys and values of the previous steps and then those of this one. */
     private NDArray withPreviousSteps(NDArray queries, KeyValueCache cache, PairList<String, Object> params) {
-        KeyValueCache.Steps steps = cache.stepsOf(attention, params);
-        requireOrder(steps.length(), queries.getShape().get(2), Positions.given(null, params) != null);
-        Positions tokens = tokens(queries, params, steps.length());
+        int count = (int) queries.getShape().get(2);
+        CachedTokens cached = cache.tokensOf(attention, params, count);
+        int length = cached.length();
+        requireOrder(length, count, Positions.given(null, params) != null);
+        boolean isOfKeys = AttentionMask.isOfKeys(inputs.mask());
+        if (isOfKeys) {
+            requireMaskOfKeys(queries.getShape().get(0), count, (long) length + count);
+        }
+        Positions tokens = tokens(queries, params, length);
         NDArray newKeys = encoded(call(tokens, tokens), keyHeads());
         NDArray newValues = valueHeads();
-        Positions held = steps.append(newKeys, newValues, tokens);
-        store = () -> cache.commit(attention, held.first() + held.length(), hasMaskOfKeys());
+        NDArray mask = isOfKeys ? onDevice(inputs.mask()) : null;
+        Positions held = cached.append(newKeys, newValues, tokens, mask, cache.mistakes());
+        store = () -> cache.commit(attention, held.first() + held.length());
         AttentionCall call = call(tokens, held);
-        call = tokens.length() == 1 ? call.ofStep(steps) : call;
-        NDArray biases = distanceBiases(steps, call, queries);
-        boolean isStep = isSimpleStep(call) && !hasGradient(call, queries, newKeys, newValues);
+        call = tokens.length() == 1 ? call.ofStep(cached) : call;
+        NDArray biases = distanceBiases(cached, call, queries);
+        boolean isStep = isSimpleStep(call) && !cached.hasMask() && !hasGradient(call, queries, newKeys, newValues);
         TorchFunctions functions = isStep ? TorchFunctions.of(queries) : null;
         if (functions != null) {
             NDArray query = withFactors(call, encodedQueries(call, queries));
             int firstKey = attention.visibility().range(call, 0, 1)[0];
             boolean isDefault = options.scale() == 1 / Math.sqrt(options.headSize());
             NDArray scale = isDefault ? null : temporaries.add(Arithmetic.number(query, options.scale()));
-            return steps.step(functions, query, newKeys, newValues, firstKey, biases, scale);
+            return cached.step(functions, query, newKeys, newValues, firstKey, biases, scale);
         }
-        steps.write(newKeys, newValues);
+        cached.write(newKeys, newValues);
         NDManager manager = queries.getManager();
-        NDArray keys = temporaries.add(steps.keys(manager));
-        NDArray values = temporaries.add(steps.values(manager));
-        return attended(operands(call, queries, keys, values, biases));
+        NDArray keys = temporaries.add(cached.keys(manager));
+        NDArray values = temporaries.add(cached.values(manager));
+        NDArray ofKeys = cached.hasMask() ? temporaries.add(cached.mask(manager)) : null;
+        return attended(operands(call, queries, keys, values, isOfKeys ? null : inputs.mask(), ofKeys, biases));
     }
 
-    private boolean hasMaskOfKeys() {
-        return inputs.mask() != null && AttentionMask.isOfKeys(inputs.mask(), inputs);
+    private NDArray onDevice(NDArray mask) {
+        return temporaries.addUnless(mask, mask.toDevice(inputs.queries().getDevice(), false));
+    }
+
+    /** Checks the shape of a mask of keys, which has one of some lengths. */
+    private void requireMaskOfKeys(long batch, long... lengths) {
+        Shape shape = inputs.mask().getShape();
+        DataTypes.requireSameEngine(inputs.mask(), inputs.queries(), "queries");
+        Check.that(
+                shape.get(0) == batch && Arrays.stream(lengths).anyMatch(length -> length == shape.get(1)),
+                () -> "mask of shape " + shape + " for " + batch + " sequences: expected "
+                        + Arrays.stream(lengths)
+                                .distinct()
+                                .mapToObj(length -> new Shape(batch, length).toString())
+                                .collect(Collectors.joining(" for the tokens of the step, or "))
+                        + ", 0 for each hidden token; give one number for each token");
     }
 
     /** Rejects a step whose tokens would see each other, while earlier tokens, unless of other chunks, did not. */
@@ -156,7 +183,7 @@ final class AttentionForward implements AutoCloseable {
                         || length == 1
                         || (chunkSize != null && !hasPositions && start % chunkSize == 0)
                         || attention.visibility().isCausal()
-                        || (inputs.mask() != null && !hasMaskOfKeys()),
+                        || AttentionMask.differsByQuery(inputs.mask()),
                 () -> "a step of " + length + " tokens at position " + start + " in " + attention
                         + ", which is not causal and has no mask that differs between queries: expected a step of one"
                         + " token, since earlier tokens did not see later ones; build the attention with optCausal(true),"
@@ -183,14 +210,14 @@ final class AttentionForward implements AutoCloseable {
     }
 
     /** The biases of distances that are cached for steps of one token. */
-    private NDArray distanceBiases(KeyValueCache.Steps steps, AttentionCall call, NDArray queries) {
+    private NDArray distanceBiases(CachedTokens cached, AttentionCall call, NDArray queries) {
         if (!attention.terms().contains(RelativeEncoding.Term.DISTANCE_BIAS)
                 || call.queries().length() > 1
                 || call.hasPositions()) {
             return null;
         }
         NDArray typed = temporaries.addUnless(queries, Arithmetic.toType(queries, PlainAttention.scoreType(queries)));
-        return steps.cached(
+        return cached.cached(
                 "distanceBiases",
                 1,
                 call.keys().length(),
@@ -318,11 +345,36 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private AttentionMethod.Operands operands(
-            AttentionCall call, NDArray queries, NDArray keys, NDArray values, NDArray distanceBiases) {
+            AttentionCall call,
+            NDArray queries,
+            NDArray keys,
+            NDArray values,
+            NDArray mask,
+            NDArray ofKeys,
+            NDArray distanceBiases) {
         NDArray encoded = encodedQueries(call, queries);
-        AttentionMask mask = AttentionMask.of(temporaries, inputs.mask(), call, queries, attention, inputs.isSelf());
+        AttentionMask hiding = AttentionMask.of(temporaries, mask, ofKeys, call, queries, attention, inputs.isSelf());
+        checkMask(call);
         return new AttentionMethod.Operands(
-                attention, call, queries, withFactors(call, encoded), keys, values, mask, distanceBiases);
+                attention, call, queries, withFactors(call, encoded), keys, values, hiding, distanceBiases);
+    }
+
+    /** Warns of a mask that is probably a mistake, if it is one of all keys. */
+    private void checkMask(AttentionCall call) {
+        NDArray mask = inputs.mask();
+        long keys = (long) call.keys().first() + call.keys().length();
+        if (mask == null || (AttentionMask.isOfKeys(mask) && mask.getShape().get(1) != keys)) {
+            return;
+        }
+        Visibility visibility = attention.visibility();
+        attention
+                .mistakes()
+                .checkMask(
+                        mask,
+                        AttentionMask.isAdded(mask),
+                        visibility.isCausal(),
+                        call.queries().length(),
+                        query -> visibility.seen(call, query, 1));
     }
 
     private NDArray withFactors(AttentionCall call, NDArray queries) {

@@ -17,10 +17,13 @@ import io.github.djlpositional.options.Check;
  *     given, or one that is added
  * @param offset the given mask if it is added to the scores, of the same shape, in the data type of the queries; null
  *     for nothing
+ * @param padding the condition that a mask of keys hides a key, (B, 1, 1, n), of the keys of the forward; null for none
+ * @param firstKey the index of the first of these keys
  * @param visibility what a query sees by its index
  * @param isSelf whether each query has a key of its own, which the visibility never hides
  */
-record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, boolean isSelf) {
+record AttentionMask(
+        NDArray hidden, NDArray offset, NDArray padding, int firstKey, Visibility visibility, boolean isSelf) {
 
     /**
      * A mask for some of the queries.
@@ -46,33 +49,40 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
      *
      * @param temporaries closes what is created here
      * @param mask null, or an array of one of the shapes that {@link MultiHeadAttentionBlock} documents
+     * @param ofKeys which of the keys of the call are visible, (B, n), as a cache holds it; null for all
      * @param call all queries
      * @param queries (B, N, T, H), on the device of the scores
      */
     static AttentionMask of(
             Temporaries temporaries,
             NDArray mask,
+            NDArray ofKeys,
             AttentionCall call,
             NDArray queries,
             MultiHeadAttentionBlock attention,
             boolean isSelf) {
         Visibility visibility = attention.visibility();
+        int first = call.keys().first();
+        NDArray padding = ofKeys == null
+                ? null
+                : temporaries.add(Temporaries.result(
+                        () -> ofKeys.logicalNot().reshape(-1, 1, 1, call.keys().length())));
         if (mask == null) {
-            return new AttentionMask(null, null, visibility, isSelf);
+            return new AttentionMask(null, null, padding, first, visibility, isSelf);
         }
         Shape shape = mask.getShape();
         long batch = queries.getShape().get(0);
         long length = call.queries().length();
         // a mask is also given for the tokens that a window has dropped
         long keys = (long) call.keys().first() + call.keys().length();
-        Shape ofKeys = new Shape(batch, keys);
+        Shape byKey = new Shape(batch, keys);
         Shape ofQueries = new Shape(batch, length, keys);
         Shape ofScores = new Shape(batch, queries.getShape().get(1), length, keys);
         boolean isOfScores = shape.dimension() == 4;
         Check.that(
-                isOfScores ? broadcasts(shape, ofScores) : shape.equals(ofKeys) || shape.equals(ofQueries),
+                isOfScores ? broadcasts(shape, ofScores) : shape.equals(byKey) || shape.equals(ofQueries),
                 () -> "mask of shape " + shape + " does not fit " + batch + " sequences of " + length + " queries and "
-                        + keys + " keys, those of the cache included: expected " + ofKeys + " or " + ofQueries
+                        + keys + " keys, those of the cache included: expected " + byKey + " or " + ofQueries
                         + " with 1 for visible keys, or " + ofScores
                         + ", any size of which may be 1, to be added to the scores; give one of these");
         DataTypes.requireSameEngine(mask, queries, "queries");
@@ -85,29 +95,25 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
                         + " or boolean, true for visible keys; give mask.neq(0) if 1 means visible, or convert numbers to"
                         + " add with toType");
         NDArray moved = temporaries.addUnless(mask, mask.toDevice(queries.getDevice(), false));
-        attention
-                .mistakes()
-                .checkMask(
-                        moved, isOffset, visibility.isCausal(), (int) length, query -> visibility.seen(call, query, 1));
         if (isOffset) {
             NDArray offset = temporaries.addResult(moved, () -> withInfinity(moved));
-            return new AttentionMask(null, offset, visibility, isSelf);
+            return new AttentionMask(null, offset, padding, first, visibility, isSelf);
         }
         Shape byScore = isOfScores ? shape : new Shape(batch, 1, shape.dimension() == 2 ? 1 : length, keys);
         NDArray hidden =
                 temporaries.add(Temporaries.result(() -> moved.logicalNot().reshape(byScore)));
-        return new AttentionMask(hidden, null, visibility, isSelf);
+        return new AttentionMask(hidden, null, padding, first, visibility, isSelf);
     }
 
-    /**
-     * Whether a mask is the same for each query, so that later steps of a decoder need one too. One for a single query
-     * may differ for others, unless it has two axes.
-     */
-    static boolean isOfKeys(NDArray mask, AttentionInputs inputs) {
-        Shape shape = mask.getShape();
-        int rank = shape.dimension();
-        return rank <= 2
-                || (shape.get(rank - 2) == 1 && (inputs.queries().getShape().get(1) > 1 || !inputs.isSelf()));
+    /** Whether a mask is one of keys, which a cache holds: (B, T) or (B, F). */
+    static boolean isOfKeys(NDArray mask) {
+        return mask != null && mask.getShape().dimension() == 2;
+    }
+
+    /** Whether a mask may differ between several queries. */
+    static boolean differsByQuery(NDArray mask) {
+        int rank = mask == null ? 0 : mask.getShape().dimension();
+        return rank > 2 && mask.getShape().get(rank - 2) > 1;
     }
 
     /** Whether the numbers of a mask are added to the scores. */
@@ -154,6 +160,10 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
         NDArray all = visibility.hidden(call, like);
         if (hidden != null) {
             all = Visibility.or(all, part(hidden, call, from));
+        }
+        if (padding != null) {
+            int column = call.keys().first() - firstKey;
+            all = Visibility.or(all, part(padding, 3, column, call.keys().length()));
         }
         NDArray bias = all == null ? null : infinityWhere(all, like);
         if (offset == null) {
@@ -204,7 +214,7 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
 
     /** Whether a mask was given. */
     boolean isGiven() {
-        return given() != null;
+        return given() != null || padding != null;
     }
 
     private NDArray given() {
@@ -213,7 +223,7 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
 
     /** Whether the mask that was given differs between heads. */
     boolean isByHead() {
-        return isGiven() && given().getShape().get(1) > 1;
+        return given() != null && given().getShape().get(1) > 1;
     }
 
     /** How many numbers a part of the mask has for each of its queries and keys. */
@@ -221,7 +231,11 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
         if (!isGiven()) {
             return visibility.hidesAny() ? 1 : 0;
         }
-        return given().getShape().get(0) * given().getShape().get(1);
+        long ofPadding = padding == null ? 1 : padding.getShape().get(0);
+        return given() == null
+                ? ofPadding
+                : Math.max(ofPadding, given().getShape().get(0))
+                        * given().getShape().get(1);
     }
 
     /**

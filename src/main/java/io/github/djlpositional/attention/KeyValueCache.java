@@ -2,24 +2,13 @@ package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.NDScope;
-import ai.djl.ndarray.index.NDIndex;
-import ai.djl.ndarray.types.DataType;
-import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.util.PairList;
-import io.github.djlpositional.internal.DataTypes;
-import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.Positions;
-import io.github.djlpositional.internal.Temporaries;
-import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.options.Check;
-import java.util.HashMap;
 import java.util.IdentityHashMap;
-import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.IntFunction;
 import java.util.function.Supplier;
 
 /**
@@ -54,7 +43,11 @@ import java.util.function.Supplier;
  *   <li>A bias of distances, such as ALiBi's, T5's or a network's, is cached for up to twice as many distances as there
  *       are keys, (1, N, 2F), from the first step of one token on. Like the keys, the biases are computed with the
  *       parameters of that time.
- *   <li>A {@code TransformerStackBlock} that masks padding adds which tokens are padding.
+ *   <li>Masks of keys. One of the tokens of a step, (B, T), is appended to those of before, so that padding stays
+ *       hidden in later steps. One of all tokens so far, (B, F), replaces them. The tokens of a step without a mask are
+ *       visible. A mask with an axis of queries, (B, T, F) or (B, N, T, F), counts for its own step only. The mask of
+ *       an attention over other arrays stays with their keys: give it again with other arrays, and after
+ *       {@link #select}.
  * </ul>
  *
  * <p>The capacity doubles when needed, starting at 64 positions or the capacity of the constructor: (B, K, capacity, H)
@@ -67,9 +60,6 @@ import java.util.function.Supplier;
  * In a self-attention that is not causal, an earlier query does not see later keys. The first step may be a prompt that
  * sees itself in both directions, as in prefix language models; later steps have one token, or a mask (B, T, F) or (B,
  * N, T, F) that hides later keys.
- *
- * <p>After a step with a mask that is the same for each query, (B, F), every step has such a mask of all tokens so far.
- * A mask that differs between queries counts for its own step only.
  *
  * <p>A cache cannot know that a forward failed after its attentions, for example in an output layer. After a forward
  * that threw an exception, call {@link #rewind} with the length from before it, and the step can be repeated:
@@ -91,7 +81,9 @@ import java.util.function.Supplier;
  * <ul>
  *   <li>a cache in training;
  *   <li>a step of another batch size, data type or device than the previous ones;
- *   <li>a step without a mask after a step with one of keys;
+ *   <li>a mask of keys that is neither of the tokens of the step nor of all tokens so far;
+ *   <li>self-attentions to which one step adds different numbers of tokens, such as those of an encoder that is given
+ *       the parameters of a decoder's step;
  *   <li>several tokens after the first step in a self-attention that is not causal and has no mask that differs between
  *       queries;
  *   <li>a step that gives a causal attention over other arrays fewer keys than there are tokens so far;
@@ -113,22 +105,19 @@ public final class KeyValueCache implements AutoCloseable {
     private final NDManager parent;
     private final NDManager manager;
     private final int capacity;
-    private final IdentityHashMap<Block, Steps> steps = new IdentityHashMap<>();
+    private final IdentityHashMap<Block, CachedTokens> tokens = new IdentityHashMap<>();
     private final IdentityHashMap<Block, Source> sources = new IdentityHashMap<>();
-
-    /** The padding that each stack of layers has masked. */
-    private final IdentityHashMap<Block, Padding> paddings = new IdentityHashMap<>();
 
     /** The number of positions that each attention has processed. */
     private final IdentityHashMap<Block, Integer> lengths = new IdentityHashMap<>();
-
-    /** The first position of the first step whose mask later steps of an attention need too. */
-    private final IdentityHashMap<Block, Integer> masked = new IdentityHashMap<>();
 
     private final InputMistakes mistakes = new InputMistakes();
 
     /** Whether a step was begun that has not reached an attention yet. */
     private boolean isPending;
+
+    /** The number of tokens that the self-attentions of this step add; 0 until the first. */
+    private int added;
 
     /** Held by the thread that uses the arrays. */
     private final ReentrantLock lock = new ReentrantLock();
@@ -200,17 +189,16 @@ public final class KeyValueCache implements AutoCloseable {
     public void rewind(int length) {
         exclusively(() -> {
             Check.between("length", length, 0, getLength());
-            steps.values().forEach(entry -> entry.requireHeld(length));
+            tokens.values().forEach(held -> held.requireHeld(length));
             if (length == 0) {
                 // what follows may have another batch size
-                steps.values().forEach(Steps::close);
-                steps.clear();
+                tokens.values().forEach(CachedTokens::close);
+                tokens.clear();
             }
-            paddings.replaceAll((stack, padding) -> padding.cut(manager, length));
-            steps.values().forEach(entry -> entry.rewind(length));
+            tokens.values().forEach(held -> held.rewind(length));
             lengths.replaceAll((attention, longer) -> length);
-            masked.values().removeIf(start -> start >= length);
             isPending = false;
+            added = 0;
             return null;
         });
     }
@@ -230,10 +218,9 @@ public final class KeyValueCache implements AutoCloseable {
                         + ": expected one integer or more, (n); give the indices of the sequences to keep");
         exclusively(() -> {
             // a step that failed may have left one without keys
-            steps.values().removeIf(entry -> entry.keys == null);
-            steps.values().forEach(entry -> entry.requireRows(rows));
-            steps.values().forEach(entry -> entry.select(rows));
-            paddings.replaceAll((stack, padding) -> padding.select(manager, rows));
+            tokens.values().removeIf(CachedTokens::isEmpty);
+            tokens.values().forEach(held -> held.requireRows(rows));
+            tokens.values().forEach(held -> held.select(rows));
             sources.values().forEach(Source::close);
             sources.clear();
             return null;
@@ -248,11 +235,8 @@ public final class KeyValueCache implements AutoCloseable {
         return exclusively(() -> {
             KeyValueCache copy = new KeyValueCache(parent, capacity);
             copy.lengths.putAll(lengths);
-            copy.masked.putAll(masked);
-            steps.forEach((attention, entry) -> copy.steps.put(attention, entry.copy(copy)));
-            paddings.forEach((stack, padding) -> copy.paddings.put(stack, padding.copy(copy.manager)));
-            sources.forEach((attention, source) ->
-                    copy.keep(attention, source.keysInput, source.valuesInput, source.keys, source.values));
+            tokens.forEach((attention, held) -> copy.tokens.put(attention, held.copy(copy.manager)));
+            sources.forEach((attention, source) -> copy.keep(attention, source));
             return copy;
         });
     }
@@ -261,12 +245,10 @@ public final class KeyValueCache implements AutoCloseable {
     public void clear() {
         exclusively(() -> {
             lengths.clear();
-            masked.clear();
             isPending = false;
-            steps.values().forEach(Steps::close);
-            steps.clear();
-            paddings.values().forEach(Padding::close);
-            paddings.clear();
+            added = 0;
+            tokens.values().forEach(CachedTokens::close);
+            tokens.clear();
             sources.values().forEach(Source::close);
             sources.clear();
             return null;
@@ -323,8 +305,8 @@ public final class KeyValueCache implements AutoCloseable {
         return cache;
     }
 
-    /** The positions of a self-attention. */
-    Steps stepsOf(MultiHeadAttentionBlock attention, PairList<String, Object> params) {
+    /** The tokens of a self-attention, to which a step adds some. */
+    CachedTokens tokensOf(MultiHeadAttentionBlock attention, PairList<String, Object> params, int count) {
         int length = lengths.getOrDefault(attention, 0);
         int start = Positions.start(params, Positions.UNLIMITED);
         Check.that(
@@ -333,75 +315,29 @@ public final class KeyValueCache implements AutoCloseable {
                         + attention
                         + ": expected the same; pass nextStep() of the cache once for the whole model, or start again"
                         + " with clear()");
-        Steps entry = steps.containsKey(attention) ? steps.get(attention) : new Steps(this, attention);
+        CachedTokens held =
+                tokens.containsKey(attention) ? tokens.get(attention) : new CachedTokens(manager, attention, capacity);
         Check.that(
-                entry.length() >= length,
+                held.length() >= length,
                 () -> "a step [x] at position " + start + " follows steps that gave " + attention
                         + " other arrays as keys: expected one of both for all steps; give the keys of all tokens, or start"
                         + " again with clear()");
-        steps.put(attention, entry);
-        entry.rewind(length);
-        return entry;
+        Check.that(
+                added == 0 || added == count,
+                () -> "a step adds " + count + " tokens to one attention and " + added + " to another before it, "
+                        + "with the same " + KEY + ": expected the same number; give nextStep() to the decoder only");
+        added = count;
+        tokens.put(attention, held);
+        held.rewind(length);
+        return held;
     }
 
-    /**
-     * Returns which of all tokens up to those of a step are not padding, (B, F), INT32, which belongs to this object;
-     * null if all are known not to be.
-     *
-     * @param stack the block that masks padding
-     * @param ofStep which of the step's tokens are not padding, (B, T), INT32
-     * @param isWithoutPadding whether none of them is known to be
-     * @param first the index of the first of them
-     * @hidden
-     */
-    public NDArray maskOf(Block stack, NDArray ofStep, boolean isWithoutPadding, int first) {
-        return exclusively(() -> {
-            Padding known = paddings.getOrDefault(stack, new Padding(0, null));
-            long batch = ofStep.getShape().get(0);
-            Shape earlier = new Shape(batch, first);
-            Shape held = known.mask == null ? new Shape(batch, known.length) : known.mask.getShape();
-            Check.that(
-                    held.equals(earlier),
-                    () -> "a step " + ofStep.getShape() + " without a mask at position " + first
-                            + " follows tokens " + held + " without one: expected " + earlier
-                            + "; give a mask of all tokens so far, (B, F), at every step or at none, or start again with"
-                            + " clear()");
-            NDArray all = known.mask == null && isWithoutPadding ? null : ofStep.duplicate();
-            if (all != null && first > 0) {
-                try (NDArray added = all;
-                        NDArray before = known.mask == null
-                                ? manager.ones(earlier, DataType.INT32, ofStep.getDevice())
-                                : known.mask) {
-                    all = before.concat(added, 1);
-                }
-            }
-            paddings.put(
-                    stack,
-                    new Padding(first + (int) ofStep.getShape().get(1), all == null ? null : owned(manager, all)));
-            return all;
-        });
+    InputMistakes mistakes() {
+        return mistakes;
     }
 
-    /** Rejects a step without a mask if an earlier one changes its scores too. */
-    void requireMask(Block attention, AttentionInputs inputs) {
-        Check.that(inputs.mask() != null || !masked.containsKey(attention), () -> {
-            long keys = inputs.keys().getShape().get(1) + (inputs.isSelf() ? lengths.get(attention) : 0);
-            return "a step without a mask follows a step with one, which changes the scores of this one too: expected the mask of"
-                    + " all keys, (B, " + keys
-                    + "); give it at every step";
-        });
-    }
-
-    /**
-     * Sets the number of positions that an attention has processed.
-     *
-     * @param hasMaskOfKeys whether the last step had a mask that is the same for each query
-     */
-    void commit(Block attention, int length, boolean hasMaskOfKeys) {
-        int start = lengths.getOrDefault(attention, 0);
-        if (hasMaskOfKeys) {
-            masked.putIfAbsent(attention, start);
-        }
+    /** Sets the number of positions that an attention has processed. */
+    void commit(Block attention, int length) {
         lengths.put(attention, length);
     }
 
@@ -415,7 +351,7 @@ public final class KeyValueCache implements AutoCloseable {
     void requireEarlierKeys(MultiHeadAttentionBlock attention, int start, int length, long keys) {
         Check.that(
                 start == 0
-                        || !(sources.containsKey(attention) || steps.containsKey(attention))
+                        || !(sources.containsKey(attention) || tokens.containsKey(attention))
                         || !attention.visibility().isCausal()
                         || keys >= start + length,
                 () -> "a step of " + length + " tokens at position " + start + " gives " + attention
@@ -426,354 +362,36 @@ public final class KeyValueCache implements AutoCloseable {
                         + "; or build a cross-attention with optCausal(false)");
     }
 
-    /** Keeps projected keys and values together with the arrays that they were projected from. */
-    void keep(Block attention, NDArray keysInput, NDArray valuesInput, NDArray keys, NDArray values) {
-        Source before = sources.put(
-                attention, new Source(keysInput, valuesInput, detached(manager, keys), detached(manager, values)));
+    /** Keeps copies of projected keys and values, and of their mask, together with what they were projected from. */
+    void keep(Block attention, Source source) {
+        NDArray mask = source.mask == null ? null : TokenColumn.owned(manager, source.mask.duplicate());
+        Source copy =
+                new Source(source.keysInput, source.valuesInput, detached(source.keys), detached(source.values), mask);
+        Source before = sources.put(attention, copy);
         if (before != null) {
             before.close();
         }
     }
 
     /** The values of an array without their gradient, beyond any scope. */
-    private static NDArray detached(NDManager manager, NDArray array) {
-        return owned(manager, array.stopGradient());
+    private NDArray detached(NDArray array) {
+        return TokenColumn.owned(manager, array.stopGradient());
     }
 
-    private static NDArray owned(NDManager manager, NDArray created) {
-        NDScope.unregister(created);
-        created.attach(manager);
-        return created;
-    }
-
-    /** Projected keys and values, (B, N, F, H), and what they were projected from. */
-    record Source(NDArray keysInput, NDArray valuesInput, NDArray keys, NDArray values) implements AutoCloseable {
+    /**
+     * Projected keys and values, (B, N, F, H), and what they were projected from.
+     *
+     * @param mask which of the keys are visible, (B, F); null for all
+     */
+    record Source(NDArray keysInput, NDArray valuesInput, NDArray keys, NDArray values, NDArray mask)
+            implements AutoCloseable {
         @Override
         public void close() {
             keys.close();
             values.close();
-        }
-    }
-
-    /**
-     * The padding among the first tokens.
-     *
-     * @param mask which of them are not padding, (B, length), INT32; null if all are known not to be
-     */
-    private record Padding(int length, NDArray mask) implements AutoCloseable {
-
-        Padding cut(NDManager manager, int shorter) {
-            if (length <= shorter) {
-                return this;
+            if (mask != null) {
+                mask.close();
             }
-            try (this) {
-                boolean hasMask = mask != null && shorter > 0;
-                return new Padding(
-                        shorter, hasMask ? owned(manager, mask.get(NDIndex.sliceAxis(1, 0, shorter))) : null);
-            }
-        }
-
-        Padding select(NDManager manager, NDArray rows) {
-            return mask == null ? this : new Padding(length, Steps.selected(manager, mask, rows));
-        }
-
-        Padding copy(NDManager manager) {
-            return new Padding(length, Steps.copied(mask, manager));
-        }
-
-        @Override
-        public void close() {
-            Steps.closeAll(mask);
-        }
-    }
-
-    /** The keys and values of one attention's positions. */
-    static final class Steps implements AutoCloseable {
-        private final KeyValueCache cache;
-        private final NDManager manager;
-        private final MultiHeadAttentionBlock attention;
-
-        /** (B, N, room, H). */
-        private NDArray keys;
-
-        private NDArray values;
-
-        /** Arrays that depend on parameters and distances only, by name. */
-        private final Map<String, NDArray> byName = new HashMap<>();
-
-        /** The index of the first token in the arrays, of which the first ones may have been dropped. */
-        private int origin;
-
-        /**
-         * The tokens that were written and are held, including a failed step until it is rewound. Their positions are
-         * (…, n), and belong to this object.
-         */
-        private Positions tokens = Positions.of(0, 0);
-
-        /** The length and the end of the positions before the last tokens were written, which may be rejected. */
-        private int lengthBefore;
-
-        private int endBefore;
-
-        /** The index of the first token with an explicit position. */
-        private int firstExplicit;
-
-        private Steps(KeyValueCache cache, MultiHeadAttentionBlock attention) {
-            this.cache = cache;
-            this.attention = attention;
-            manager = cache.manager;
-        }
-
-        /**
-         * The number of tokens that a query from an index on may see, up to and including its own; null for all. With
-         * explicit positions, a chunk may have any number of tokens.
-         */
-        private Integer reach(int next) {
-            boolean isExplicit = tokens.positions() != null && next > firstExplicit;
-            Visibility visibility = attention.visibility();
-            return isExplicit && visibility.chunkSize() != null ? null : visibility.reach();
-        }
-
-        /** The number of tokens so far. */
-        int length() {
-            return tokens.first() + tokens.length();
-        }
-
-        /** Continues at an index, as if no token from there on had been written. */
-        void rewind(int next) {
-            if (next == length()) {
-                return;
-            }
-            int count = next - tokens.first();
-            try (Temporaries own = new Temporaries()) {
-                Positions rest =
-                        next > firstExplicit ? tokens.part(own, 0, count) : Positions.of(tokens.first(), count);
-                int end = next <= lengthBefore ? endBefore : rest.end();
-                NDArray positions = copied(rest.positions(), manager);
-                closeAll(tokens.positions());
-                tokens = new Positions(rest.first(), count, positions, end);
-            }
-        }
-
-        void requireHeld(int next) {
-            int before = reach(next) == null ? 0 : reach(next) - 1;
-            Check.that(
-                    tokens.first() <= Math.max(0, next - before),
-                    () -> "length " + next + ": expected at least " + (tokens.first() + before)
-                            + ", since the window of " + attention
-                            + " would reach back to positions that are no longer held; call clear() and process the"
-                            + " sequence again");
-        }
-
-        void requireRows(NDArray rows) {
-            DataTypes.requireSameEngine(rows, keys, "cached keys");
-            Indices.requireBelow(rows, (int) keys.getShape().get(0), "row", "give indices of the batch");
-        }
-
-        /**
-         * Makes room for the keys and values of further tokens, (B, N, T, H), and drops the tokens that no query from
-         * there on can see, but for one more to rewind by one step. The keys and values are then written by
-         * {@link #write} or {@link #step}, and count once {@link KeyValueCache#commit} is called. Returns the tokens
-         * that are held; their positions belong to this object.
-         */
-        Positions append(NDArray newKeys, NDArray newValues, Positions added) {
-            if (keys != null) {
-                requireSame(newKeys);
-                if (tokens.length() > 0 && tokens.first() == 0) {
-                    cache.mistakes.checkStep(newValues, length(), () -> values(manager));
-                }
-            }
-            Check.that(
-                    tokens.positions() == null || added.positions() != null,
-                    () -> "a step of " + added.length() + " tokens without " + Positions.POSITIONS
-                            + " follows steps with positions: expected positions for every step; add them to the forward"
-                            + " parameters");
-            int length = length();
-            int first = reach(length) == null ? tokens.first() : Math.max(tokens.first(), length - reach(length));
-            int needed = length + added.length() - first;
-            boolean isFull = keys == null || length + added.length() - origin > room();
-            try (Temporaries own = new Temporaries()) {
-                Positions held = tokens.part(own, first - tokens.first(), length - first);
-                Positions together = held.followedBy(own, added);
-                if (isFull) {
-                    long room = Math.max(needed, keys == null ? firstRoom() : Math.min(2L * room(), 2L * needed));
-                    NDArray movedKeys = own.add(moved(keys, first, newKeys, room));
-                    NDArray movedValues = own.add(moved(values, first, newValues, room));
-                    closeAll(keys, values);
-                    keys = own.keep(movedKeys);
-                    values = own.keep(movedValues);
-                    origin = first;
-                }
-                closeAll(tokens.positions());
-                lengthBefore = length;
-                endBefore = tokens.end();
-                firstExplicit = tokens.positions() == null ? length : firstExplicit;
-                tokens = together;
-                if (tokens.positions() != null) {
-                    own.keep(owned(manager, tokens.positions()));
-                }
-            }
-            return tokens;
-        }
-
-        private int room() {
-            return (int) keys.getShape().get(2);
-        }
-
-        private int firstRoom() {
-            return reach(0) == null ? cache.capacity : Math.min(cache.capacity, 2 * reach(0));
-        }
-
-        private static void closeAll(NDArray... arrays) {
-            for (NDArray array : arrays) {
-                if (array != null) {
-                    array.close();
-                }
-            }
-        }
-
-        private void requireSame(NDArray newKeys) {
-            Shape added = newKeys.getShape();
-            Shape held = keys.getShape();
-            Check.that(
-                    added.get(0) == held.get(0)
-                            && newKeys.getDataType() == keys.getDataType()
-                            && newKeys.getDevice().equals(keys.getDevice()),
-                    () -> "a step with batch size " + added.get(0) + ", " + newKeys.getDataType() + " on "
-                            + newKeys.getDevice() + " does not fit the cache's " + held.get(0) + ", "
-                            + keys.getDataType() + " on " + keys.getDevice()
-                            + ": expected the same throughout a sequence; start another one with clear()");
-        }
-
-        /** A larger array with the keys or values that are held. */
-        private NDArray moved(NDArray held, int first, NDArray added, long room) {
-            Shape shape = Shape.update(added.getShape(), 2, room);
-            try (Temporaries own = new Temporaries()) {
-                NDArray larger = own.add(manager.create(shape, added.getDataType(), added.getDevice()));
-                NDScope.unregister(larger);
-                if (length() > first) {
-                    put(larger, own.add(from(first, held, manager)), 0);
-                }
-                return own.keep(larger);
-            }
-        }
-
-        /** Writes the keys and values of the last tokens, for which there is room. */
-        void write(NDArray newKeys, NDArray newValues) {
-            int at = length() - origin - (int) newKeys.getShape().get(2);
-            put(keys, newKeys, at);
-            put(values, newValues, at);
-        }
-
-        /**
-         * Writes the key and the value of the last token, and returns the result of its query, (B, K, N / K, H).
-         *
-         * @param firstKey the index of the first key that the query sees
-         * @param bias what is added to the scores, (1 or N, n or more), the nearest distance last; null for nothing
-         * @param scale the factor of the scores, a number; null for 1 / √H
-         */
-        NDArray step(
-                TorchFunctions functions,
-                NDArray query,
-                NDArray key,
-                NDArray value,
-                int firstKey,
-                NDArray bias,
-                NDArray scale) {
-            return functions.step(
-                    query, key, value, keys, values, firstKey - origin, length() - 1 - origin, bias, scale);
-        }
-
-        private static void put(NDArray array, NDArray added, int at) {
-            // without its gradient, otherwise each step would extend a graph that is never used
-            try (NDArray plain = added.stopGradient()) {
-                array.set(NDIndex.sliceAxis(2, at, at + added.getShape().get(2)), plain);
-            }
-        }
-
-        /**
-         * An array that depends on parameters and distances only: from an earlier step, or else computed for twice as
-         * many distances. It belongs to this object. Null if null was computed.
-         *
-         * @param axis the axis of the distances, the nearest last
-         * @param count the number of distances that are needed; 0 if the array does not depend on distances
-         */
-        NDArray cached(String name, int axis, int count, IntFunction<NDArray> computed) {
-            NDArray before = byName.get(name);
-            if (before != null && before.getShape().get(axis) >= count) {
-                return before;
-            }
-            try (NDArray longer = computed.apply(Math.min(2 * count, Positions.UNLIMITED))) {
-                if (longer != null) {
-                    byName.put(name, detached(manager, longer));
-                    closeAll(before);
-                }
-            }
-            return byName.get(name);
-        }
-
-        /** The keys of the tokens that are held, (B, N, n, H): a new array. */
-        NDArray keys(NDManager receiver) {
-            return from(tokens.first(), keys, receiver);
-        }
-
-        /** Their values, (B, N, n, H): a new array. */
-        NDArray values(NDManager receiver) {
-            return from(tokens.first(), values, receiver);
-        }
-
-        private NDArray from(int first, NDArray held, NDManager receiver) {
-            return held.get(receiver, NDIndex.sliceAxis(2, first - origin, length() - origin));
-        }
-
-        void select(NDArray rows) {
-            keys = selected(manager, keys, rows);
-            values = selected(manager, values, rows);
-            NDArray positions = tokens.positions();
-            if (positions != null
-                    && positions.getShape().get(positions.getShape().dimension() - 2) > 1) {
-                tokens = new Positions(
-                        tokens.first(), tokens.length(), selected(manager, positions, rows), tokens.end());
-            }
-        }
-
-        /** Some rows along the batch's axis, in place of an array. */
-        private static NDArray selected(NDManager manager, NDArray array, NDArray rows) {
-            Shape shape = array.getShape();
-            // the batch is the first axis of keys and values, and the last but one of positions and masks
-            int axis = shape.dimension() == 4 ? 0 : shape.dimension() - 2;
-            try (Temporaries own = new Temporaries()) {
-                NDArray first = axis == 0 ? array : own.add(array.swapAxes(0, 1));
-                Shape others = first.getShape().slice(1);
-                NDArray flat = own.add(first.reshape(shape.get(axis), others.size()));
-                NDArray chosen = own.add(Indices.lookUp(rows, flat, manager));
-                NDArray shaped = own.add(chosen.reshape(new Shape(rows.size()).addAll(others)));
-                NDArray result = axis == 0 ? own.keep(shaped) : shaped.swapAxes(0, 1);
-                array.close();
-                return owned(manager, result);
-            }
-        }
-
-        /** The same steps with arrays of their own. */
-        Steps copy(KeyValueCache receiver) {
-            Steps copy = new Steps(receiver, attention);
-            copy.keys = copied(keys, copy.manager);
-            copy.values = copied(values, copy.manager);
-            NDArray positions = copied(tokens.positions(), copy.manager);
-            copy.tokens = new Positions(tokens.first(), tokens.length(), positions, tokens.end());
-            copy.origin = origin;
-            copy.firstExplicit = firstExplicit;
-            return copy;
-        }
-
-        private static NDArray copied(NDArray array, NDManager receiver) {
-            return array == null ? null : owned(receiver, array.duplicate());
-        }
-
-        @Override
-        public void close() {
-            closeAll(keys, values, tokens.positions());
-            byName.values().forEach(NDArray::close);
         }
     }
 }

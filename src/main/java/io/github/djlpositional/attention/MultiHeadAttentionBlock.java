@@ -57,6 +57,7 @@ import java.util.Set;
  *   <li>Either of these followed by a mask, which defines what each query sees:
  *       <ul>
  *         <li>(B, F): false or 0 for padding, true or any other number for a token; any integer, boolean or real type.
+ *             A cache holds it, and accepts one of the tokens of a step too, (B, T).
  *         <li>(B, T, F): the same for each query.
  *         <li>(B, N, T, F), any size of which may be 1: booleans have the same meaning; numbers, of the data type of x,
  *             are added to the scores. Negative infinity and the smallest finite number (-65504 in FLOAT16, otherwise

@@ -15,7 +15,6 @@ import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.OptionsBlock;
-import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.options.Check;
@@ -57,8 +56,7 @@ import java.util.stream.Stream;
  *
  * If the input embedding has {@link InputEmbeddingBlock.Builder#optPaddingIndex}, padding is hidden from all tokens in
  * the self-attention of each layer. With a {@link KeyValueCache}, the padding of earlier steps stays hidden: a step is
- * given the ids of its own tokens only. An explicit mask for the self-attention replaces this one; with a cache, it is
- * then given at every step.
+ * given the ids of its own tokens only. An explicit mask for the self-attention replaces this one.
  *
  * <h2>Encodings</h2>
  *
@@ -191,7 +189,7 @@ public final class TransformerStackBlock extends OptionsBlock {
                         0,
                         own.add(input.forward(parameterStore, ids, training, params)
                                 .singletonOrThrow()));
-                layers.get(0).addMask(own, layerInputs, () -> mask(own, inputs.head(), training, params));
+                layers.get(0).addMask(own, layerInputs, () -> mask(own, inputs.head()));
             }
             for (TransformerLayerBlock layer : layers) {
                 replace(own, layerInputs, inputs, layer.forward(parameterStore, layerInputs, training, params));
@@ -213,19 +211,14 @@ public final class TransformerStackBlock extends OptionsBlock {
     }
 
     /** The mask of padding, (B, F); null for none. */
-    private NDArray mask(Temporaries own, NDArray ids, boolean training, PairList<String, Object> params) {
+    private NDArray mask(Temporaries own, NDArray ids) {
         NDArray isToken = input.mask(ids);
         if (isToken == null) {
             return null;
         }
         NDArray mask = own.addUnless(own.add(isToken), Arithmetic.toType(isToken, DataType.INT32));
         // a forward without a mask takes less time
-        boolean isWithoutPadding = HostData.areKnownOnes(mask);
-        KeyValueCache cache = KeyValueCache.in(params, training);
-        if (cache != null) {
-            return cache.maskOf(this, mask, isWithoutPadding, Positions.start(params, Positions.UNLIMITED));
-        }
-        return isWithoutPadding ? null : mask;
+        return HostData.areKnownOnes(mask) ? null : mask;
     }
 
     @Override

@@ -299,14 +299,14 @@ class AttentionBadInputTest {
         NDList one = new NDList(manager.ones(new Shape(1, 1, 8)));
         NDArray x = manager.ones(new Shape(2, 1, 8));
         NDList step = new NDList(x);
-        // a mask has to cover the previous steps
-        NDList shortMask = new NDList(x, manager.ones(new Shape(2, 1)));
+        // a mask covers the step or all tokens
+        NDList shortMask = new NDList(x, manager.ones(new Shape(2, 3)));
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             Forward.infer(manager, block, cache.nextStep(), manager.ones(new Shape(2, 3, 8)));
             Map<String, ThrowingCallable> calls = Map.of(
                     "batch size 1, float32 on " + manager.getDevice() + ";the cache's 2, float32 on;clear()",
                     () -> block.forward(store, one, false, cache.nextStep()),
-                    "mask of shape (2, 1);2 sequences of 1 queries and 4 keys",
+                    "mask of shape (2, 3);2 sequences;(2, 1);(2, 4)",
                     () -> block.forward(store, shortMask, false, cache.nextStep()),
                     "startPosition is 1;3 positions",
                     () -> block.forward(store, step, false, params(cache, 1)),

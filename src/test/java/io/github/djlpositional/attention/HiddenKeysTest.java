@@ -40,7 +40,7 @@ class HiddenKeysTest {
     /** In FLOAT16 the product of 0 and an infinite number would be NaN. */
     @EngineTest
     void theMaskOfDistancesIsZeroOrInfiniteInEveryDataType(NDManager manager) {
-        AttentionMask mask = new AttentionMask(null, null, new Visibility(true, 2, null), true);
+        AttentionMask mask = new AttentionMask(null, null, null, 0, new Visibility(true, 2, null), true);
         AttentionCall call = new AttentionCall(null, false, Positions.of(0, 3), Positions.of(0, 3), true, 1);
         for (DataType type : new DataType[] {DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64}) {
             try (Temporaries temporaries = new Temporaries()) {

@@ -26,6 +26,7 @@ import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.relative.EncodingType;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -86,49 +87,109 @@ class KeyValueCacheTest {
         }
     }
 
+    /** The result of the last query of a whole forward, with a mask of all keys. */
+    private static double[] last(NDManager manager, MultiHeadAttentionBlock block, NDArray x, NDArray mask) {
+        NDArray whole = infer(manager, block, x, mask);
+        return doubles(whole.get(":, {}:", x.getShape().get(1) - 1));
+    }
+
     @EngineTest
-    void refusesAStepWithoutTheMaskOfEarlierSteps(NDManager manager) {
+    void aMaskOfKeysStaysForLaterSteps(NDManager manager) {
         MultiHeadAttentionBlock block = attention(manager, DataType.FLOAT64);
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 6, SIZE);
         NDArray tokens = manager.create(new long[][] {{1, 1, 1, 1, 1, 1}, {0, 0, 1, 1, 1, 1}});
-        for (boolean isOfScores : new boolean[] {false, true}) {
-            try (KeyValueCache cache = new KeyValueCache(manager)) {
-                NDArray mask = tokens.get(":, :4");
-                NDArray given = isOfScores ? mask.neq(0).reshape(2, 1, 1, 4) : mask;
-                infer(manager, block, cache.nextStep(), x.get(":, :4"), given);
-                NDArray next = x.get(":, 4:5");
-                refused(() -> infer(manager, block, cache.nextStep(), next), "without a mask", "(B, 5)", "every step");
-                try (KeyValueCache copy = cache.fork()) {
-                    refused(() -> infer(manager, block, copy.nextStep(), next), "without a mask");
-                }
-                assertThat(cache.getLength()).isEqualTo(4);
-                NDArray whole = infer(manager, block, x.get(":, :5"), tokens.get(":, :5"));
-                NDArray y = infer(manager, block, cache.nextStep(), next, tokens.get(":, :5"));
-                requireClose(y, doubles(whole.get(":, 4:")), 1e-12);
-                cache.rewind(0);
-                infer(manager, block, cache.nextStep(), x.get(":, :2"));
-                infer(manager, block, cache.nextStep(), x.get(":, 2:4"), tokens.get(":, :4"));
-                cache.rewind(2);
-                infer(manager, block, cache.nextStep(), x.get(":, 2:4"));
-                infer(manager, block, cache.nextStep(), x.get(":, 4:5"));
-                cache.clear();
-                infer(manager, block, cache.nextStep(), next);
-                infer(manager, block, cache.nextStep(), next);
+        NDArray rows = manager.create(new int[] {1});
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            infer(manager, block, cache.nextStep(), x.get(":, :4"), tokens.get(":, :4"));
+            NDArray next = x.get(":, 4:5");
+            double[] expected = last(manager, block, x.get(":, :5"), tokens.get(":, :5"));
+            try (KeyValueCache copy = cache.fork()) {
+                requireClose(infer(manager, block, copy.nextStep(), next), expected, 1e-12);
+                copy.rewind(4);
+                copy.select(rows);
+                double[] second = Arrays.copyOfRange(expected, SIZE, 2 * SIZE);
+                requireClose(infer(manager, block, copy.nextStep(), next.get("1:")), second, 1e-12);
             }
+            requireClose(infer(manager, block, cache.nextStep(), next), expected, 1e-12);
+            // a step that was rewound takes its mask along
+            cache.rewind(0);
+            infer(manager, block, cache.nextStep(), x.get(":, :2"));
+            infer(manager, block, cache.nextStep(), x.get(":, 2:4"), tokens.get(":, :2"));
+            cache.rewind(2);
+            infer(manager, block, cache.nextStep(), x.get(":, 2:4"));
+            double[] unmasked =
+                    last(manager, block, x.get(":, :5"), tokens.onesLike().get(":, :5"));
+            requireClose(infer(manager, block, cache.nextStep(), next), unmasked, 1e-12);
         }
     }
 
     @EngineTest
-    void refusesAStepOverAnEncodersOutputWithoutItsMask(NDManager manager) {
+    void aMaskOfTheStepIsAppendedAndOneOfAllTokensReplacesTheOthers(NDManager manager) {
+        MultiHeadAttentionBlock block = attention(manager, DataType.FLOAT64);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 6, SIZE);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            infer(manager, block, cache.nextStep(), x.get(":, :3"));
+            NDArray ofStep = manager.create(new boolean[] {true, false}).reshape(2, 1);
+            infer(manager, block, cache.nextStep(), x.get(":, 3:4"), ofStep);
+            NDArray appended = manager.create(new float[][] {{1, 1, 1, 1, 1}, {1, 1, 1, 0, 1}});
+            NDArray y = infer(manager, block, cache.nextStep(), x.get(":, 4:5"));
+            requireClose(y, last(manager, block, x.get(":, :5"), appended), 1e-12);
+            cache.rewind(4);
+            NDArray replaced = manager.create(new int[][] {{0, 1, 1, 1, 1}, {0, 1, 0, 1, 1}});
+            y = infer(manager, block, cache.nextStep(), x.get(":, 4:5"), replaced);
+            requireClose(y, last(manager, block, x.get(":, :5"), replaced), 1e-12);
+            NDArray last = manager.create(new int[][] {{0, 1, 1, 1, 1, 1}, {0, 1, 0, 1, 1, 1}});
+            y = infer(manager, block, cache.nextStep(), x.get(":, 5:"));
+            requireClose(y, last(manager, block, x, last), 1e-12);
+        }
+    }
+
+    @EngineTest
+    void aMaskWithAnAxisOfQueriesCountsForItsStep(NDManager manager) {
+        MultiHeadAttentionBlock block = attention(manager, DataType.FLOAT64);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 5, SIZE);
+        NDArray all = manager.ones(new Shape(2, 5));
+        NDArray hides = manager.create(new float[] {0, 1, 1, 1}).neq(0).reshape(1, 1, 1, 4);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            infer(manager, block, cache.nextStep(), x.get(":, :4"), hides);
+            NDArray y = infer(manager, block, cache.nextStep(), x.get(":, 4:"));
+            requireClose(y, last(manager, block, x, all), 1e-12);
+        }
+    }
+
+    @EngineTest
+    void theMaskOfAnEncodersOutputStaysWithItsKeys(NDManager manager) {
         MultiHeadAttentionBlock block = attention(manager, DataType.FLOAT64);
         NDArray memory = numbers(manager, 1, DataType.FLOAT64, 2, 3, SIZE);
         NDArray x = numbers(manager, 2, DataType.FLOAT64, 2, 1, SIZE);
-        try (KeyValueCache cache = new KeyValueCache(manager)) {
-            NDArray mask = manager.create(new int[][] {{1, 1, 1}, {1, 0, 0}});
+        NDArray mask = manager.create(new int[][] {{1, 1, 1}, {1, 0, 0}});
+        NDArray other = manager.create(new int[][] {{1, 0, 1}, {1, 1, 1}});
+        // the attention is causal: the query of a step sees the keys up to its position
+        try (KeyValueCache cache = new KeyValueCache(manager);
+                KeyValueCache again = new KeyValueCache(manager)) {
             infer(manager, block, cache.nextStep(), memory, x, memory, mask);
-            refused(() -> infer(manager, block, cache.nextStep(), memory, x, memory), "without a mask", "(B, 3)");
+            infer(manager, block, again.nextStep(), memory, x, memory);
+            double[] expected = doubles(infer(manager, block, again.nextStep(), memory, x, memory, mask));
+            requireClose(infer(manager, block, cache.nextStep(), memory, x, memory), expected, 1e-12);
             cache.rewind(1);
-            infer(manager, block, cache.nextStep(), memory, x, memory, mask);
+            again.rewind(1);
+            expected = doubles(infer(manager, block, again.nextStep(), memory, x, memory, other));
+            requireClose(infer(manager, block, cache.nextStep(), memory, x, memory, other), expected, 1e-12);
+        }
+    }
+
+    /** Such as the parameters of a decoder's step that are given to the encoder too. */
+    @EngineTest
+    void refusesAnotherNumberOfTokensInOneStep(NDManager manager) {
+        MultiHeadAttentionBlock encoder = attention(manager, DataType.FLOAT64);
+        MultiHeadAttentionBlock decoder = attention(manager, DataType.FLOAT64);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 5, SIZE);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            PairList<String, Object> params = cache.nextStep();
+            infer(manager, encoder, params, x);
+            refused(() -> infer(manager, decoder, params, x.get(":, :1")), "1 tokens", "5");
+            cache.clear();
+            infer(manager, decoder, cache.nextStep(), x.get(":, :1"));
         }
     }
 
@@ -283,7 +344,7 @@ class KeyValueCacheTest {
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 12, SIZE);
         NDArray positions = manager.create(
                 new int[][] {{0, 1, 2, 4, 5, 6, 7, 9, 10, 11, 12, 20}, {3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}});
-        NDArray wrongMask = manager.ones(new Shape(2, 1));
+        NDArray wrongMask = manager.ones(new Shape(2, 1, 99));
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             for (int[] part : new int[][] {{0, 3}, {3, 4}, {4, 7}, {7, 8}, {8, 9}, {9, 12}}) {
                 NDArray tokens = x.get(":, {}:{}", part[0], part[1]);
@@ -512,7 +573,7 @@ class KeyValueCacheTest {
     @EngineTest
     void positionsOfAStepThatFailedAreNotNeededAfterwards(NDManager manager) {
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 12, SIZE);
-        NDArray wrongMask = manager.ones(new Shape(1, 1));
+        NDArray wrongMask = manager.ones(new Shape(1, 1, 99));
         MultiHeadAttentionBlock block = filled(manager, alibi().optChunkSize(4).build(), DataType.FLOAT64);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             requireNext(manager, block, cache, x, null, 0, 6);
@@ -534,7 +595,7 @@ class KeyValueCacheTest {
         MultiHeadAttentionBlock first = attention(manager, DataType.FLOAT64);
         MultiHeadAttentionBlock second = filled(manager, alibi().build(), DataType.FLOAT64);
         NDArray failed = numbers(manager, 1, DataType.FLOAT64, 2, 3, SIZE);
-        NDArray wrongMask = manager.ones(new Shape(2, 1));
+        NDArray wrongMask = manager.ones(new Shape(2, 1, 99));
         NDArray x = numbers(manager, 2, DataType.FLOAT64, 3, 3, SIZE);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             PairList<String, Object> params = with(cache.nextStep(), manager.create(new int[] {0, 5, 9}));
@@ -621,7 +682,7 @@ class KeyValueCacheTest {
             assertThat(inAnotherThread(() -> cache.rewind(3))).isNull();
             assertThat(cache.getLength()).isEqualTo(3);
             refused(
-                    () -> infer(manager, block, cache.nextStep(), next.get(":, 1:"), manager.ones(new Shape(2, 1))),
+                    () -> infer(manager, block, cache.nextStep(), next.get(":, 1:"), manager.ones(new Shape(2, 2))),
                     "mask");
             assertThat(inAnotherThread(cache::clear)).isNull();
         }

@@ -51,8 +51,14 @@ class RandomProgramsTest {
     private static final List<DataType> TYPES = List.of(
             DataType.BOOLEAN, DataType.INT32, DataType.INT64, DataType.UINT8, DataType.FLOAT32, DataType.FLOAT64);
 
-    /** A mask of a form that the attention documents, and what it adds to a score: -infinity hides the key. */
-    private static final class Mask {
+    /** What masks add to a score: -infinity hides the key. */
+    @FunctionalInterface
+    private interface Added {
+        double at(int... place);
+    }
+
+    /** A mask of a form that the attention documents, and what it adds to a score. */
+    private static final class Mask implements Added {
 
         private final NDArray array;
         private final double[] added;
@@ -65,10 +71,13 @@ class RandomProgramsTest {
         }
 
         static Mask random(NDManager manager, SplittableRandom random, int batch, int queries, int keys) {
+            return random(manager, random, random.nextInt(2, 5), batch, queries, keys);
+        }
+
+        static Mask random(NDManager manager, SplittableRandom random, int rank, int batch, int queries, int keys) {
             boolean isCondition = random.nextInt(3) > 0;
             DataType type = one(random, TYPES);
             long[] sizes = {batch, HEADS, queries, keys};
-            int rank = random.nextInt(2, 5);
             if (rank == 4) {
                 type = isCondition ? DataType.BOOLEAN : DataType.FLOAT64;
                 Arrays.setAll(sizes, axis -> random.nextBoolean() ? sizes[axis] : 1);
@@ -92,7 +101,8 @@ class RandomProgramsTest {
             return new Mask(array, added, sizes);
         }
 
-        double at(int... place) {
+        @Override
+        public double at(int... place) {
             int index = 0;
             for (int axis = 0; axis < 4; axis++) {
                 index = index * (int) sizes[axis] + (sizes[axis] == 1 ? 0 : place[axis]);
@@ -136,7 +146,7 @@ class RandomProgramsTest {
             NDArray queries,
             NDArray keys,
             int[][] positions,
-            Mask mask) {
+            Added mask) {
         boolean isCausal = block.visibility().isCausal();
         double[][] rows = new double[(int) queries.getShape().get(0)][];
         for (int row = 0; row < rows.length; row++) {
@@ -190,7 +200,10 @@ class RandomProgramsTest {
         });
     }
 
-    /** Causal attentions: masks of keys at every step from some step on, masks of queries at any. */
+    /**
+     * Causal attentions with masks at some steps: one of the step's keys is appended to those of before, one of all
+     * keys replaces them, and one with an axis of queries counts for its step.
+     */
     @EngineTest(onCpu = true)
     void stepsOfEveryMask(NDManager manager) {
         RandomCases.check(CASES, random -> {
@@ -206,14 +219,21 @@ class RandomProgramsTest {
                                 random.ints((long) batch * length, 0, 3).toArray()))
                         .reshape(batch, length, SIZE);
                 int[][] positions = positions(random, batch, length);
-                boolean needsMask = false;
+                double[][] column = new double[batch][length];
                 for (int from = 0; from < length; ) {
                     int to = random.nextInt(from + 1, length + 1);
-                    Mask mask =
-                            needsMask || random.nextBoolean() ? Mask.random(own, random, batch, to - from, to) : null;
+                    int rank = random.nextInt(1, 5);
+                    int firstOfMask = rank == 2 && random.nextBoolean() ? from : 0;
+                    Mask mask = rank == 1 ? null : Mask.random(own, random, rank, batch, to - from, to - firstOfMask);
+                    if (rank == 2) {
+                        for (int b = 0; b < batch; b++) {
+                            for (int key = firstOfMask; key < to; key++) {
+                                column[b][key] = mask.at(b, 0, 0, key - firstOfMask);
+                            }
+                        }
+                    }
+                    Added added = place -> column[place[0]][place[3]] + (rank > 2 ? mask.at(place) : 0);
                     NDArray part = x.get(":, {}:{}", from, to);
-                    needsMask |= mask != null
-                            && AttentionMask.isOfKeys(mask.array, new AttentionInputs(part, part, part, null));
                     PairList<String, Object> params = cache.nextStep();
                     int[][] soFar = null;
                     if (positions != null) {
@@ -227,7 +247,7 @@ class RandomProgramsTest {
                     }
                     NDArray y = block.forward(new ParameterStore(own, false), with(mask, part), false, params)
                             .head();
-                    double[] whole = stepOf(type, block, from, part, x.get(":, :" + to), soFar, mask);
+                    double[] whole = stepOf(type, block, from, part, x.get(":, :" + to), soFar, added);
                     requireClose(y, whole, 1e-11);
                     from = to;
                 }
@@ -245,7 +265,7 @@ class RandomProgramsTest {
             NDArray part,
             NDArray keys,
             int[][] positions,
-            Mask mask) {
+            Added mask) {
         if (positions == null) {
             return expected(type, block, from, part, keys, null, mask);
         }
@@ -255,7 +275,7 @@ class RandomProgramsTest {
             String one = row + ":" + (row + 1);
             NDArray all = keys.get(one);
             double[] whole = new NaiveAttention(type, block)
-                    .with((head, query, key) -> mask == null || query < from ? 0 : mask.at(b, head, query - from, key))
+                    .with((head, query, key) -> query < from ? 0 : mask.at(b, head, query - from, key))
                     .at(positions[row])
                     .forward(0, all, all, all, (i, j) -> j <= i);
             rows[row] = Arrays.copyOfRange(whole, from * SIZE, whole.length);

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
@@ -35,7 +34,7 @@ class GenerationCodeTest {
     private static final float TOLERANCE = 64 * 16 * 0x1p-24f;
 
     // tag::model[]
-    /** [ids (B, T), mask (B, F) of all tokens so far or (B, T, F)] to scores (B, T, 50). */
+    /** [ids (B, T), mask (B, T) or (B, T, F)] to scores (B, T, 50). */
     static final class MaskedLanguageModel extends AbstractBlock {
         private final InputEmbeddingBlock input;
         private final Block attention;
@@ -139,7 +138,7 @@ class GenerationCodeTest {
         int padding = 1;
         int first = 2; // the position of the first token: 2 in OPT, usually 0
         NDArray ids = manager.create(prompts); // (B, T), shorter prompts have padding on the left
-        NDArray mask = ids.neq(padding).toType(DataType.INT64, false); // (B, F), of all tokens so far
+        NDArray mask = ids.neq(padding).toType(DataType.INT64, false); // (B, T), of the tokens of the step
         NDArray positions = mask.cumSum(1).add(first - 1).mul(mask); // (B, T), of the tokens of the step
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             for (int step = 0; step < STEPS; step++) {
@@ -152,8 +151,8 @@ class GenerationCodeTest {
                     generated.get(row).add(best.getLong(row));
                 }
                 ids = best.expandDims(1); // (B, 1)
-                mask = NDArrays.concat(new NDList(mask, ids.onesLike()), 1);
-                positions = mask.sum(new int[] {1}, true).add(first - 1); // (B, 1)
+                mask = ids.onesLike();
+                positions = positions.max(new int[] {1}, true).add(1); // (B, 1)
             }
         }
         // end::left-padded[]
@@ -177,7 +176,7 @@ class GenerationCodeTest {
         // tag::ragged[]
         int padding = 1;
         NDArray ids = manager.create(prompts); // (B, T), shorter prompts have padding on the right
-        NDArray mask = ids.neq(padding).toType(DataType.INT64, false); // (B, F), of all tokens so far
+        NDArray mask = ids.neq(padding).toType(DataType.INT64, false); // (B, T), of the tokens of the step
         NDArray positions = mask.cumSum(1).sub(1); // (B, T), of the tokens of the step
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             for (int step = 0; step < STEPS; step++) {
@@ -193,8 +192,8 @@ class GenerationCodeTest {
                     generated.get(row).add(next[row][0]);
                 }
                 ids = manager.create(next); // (B, 1)
-                mask = NDArrays.concat(new NDList(mask, ids.onesLike()), 1);
-                positions = mask.sum(new int[] {1}, true).sub(1); // (B, 1)
+                mask = ids.onesLike();
+                positions = positions.max(new int[] {1}, true).add(1); // (B, 1)
             }
         }
         // end::ragged[]

@@ -369,24 +369,18 @@ class TransformerStackBlockTest {
     }
 
     @EngineTest
-    void refusesToMaskPaddingAfterStepsWithGivenMasks(NDManager manager) {
+    void masksOfStepsAndOfPaddingFollowEachOther(NDManager manager) {
         TransformerStackBlock stack = filled(manager, rotaryDecoder().optInput(inputWithoutPositions()), 1, 6);
         NDArray ids = manager.create(new int[][] {{0, 0, 3, 1, 4, 1}});
+        NDArray whole = Forward.infer(manager, stack, ids);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             Forward.infer(manager, stack, cache.nextStep(), ids.get(":, :3"));
             NDArray mask = manager.create(new int[][] {{0, 0, 1, 1}});
             Forward.infer(manager, stack, cache.nextStep(), ids.get(":, 3:4"), mask);
-            refused(
-                    () -> Forward.infer(manager, stack, cache.nextStep(), ids.get(":, 4:5")),
-                    "position 4",
-                    "(1, 3)",
-                    "(B, F)");
-            cache.rewind(3);
+            NDArray next = Forward.infer(manager, stack, cache.nextStep(), ids.get(":, 4:5"));
+            requireClose(next, whole.get(":, 4:5").toDoubleArray(), TOLERANCE);
             NDArray two = ids.get(":, 3:4").repeat(0, 2);
-            refused(() -> Forward.infer(manager, stack, cache.nextStep(), two), "(2, 1)", "(1, 3)");
-            cache.clear();
-            Forward.infer(manager, stack, cache.nextStep(), ids.get(":, 2:4"), mask.get(":, 2:"));
-            refused(() -> Forward.infer(manager, stack, cache.nextStep(), ids.get(":, 4:5")), "position 2", "(1, 0)");
+            refused(() -> Forward.infer(manager, stack, cache.nextStep(), two), "batch size 2");
         }
     }
 

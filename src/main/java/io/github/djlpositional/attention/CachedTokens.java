@@ -1,0 +1,336 @@
+package io.github.djlpositional.attention;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.InputMistakes;
+import io.github.djlpositional.internal.Positions;
+import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.internal.TorchFunctions;
+import io.github.djlpositional.options.Check;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.IntFunction;
+
+/**
+ * What a {@link KeyValueCache} holds of the tokens of one self-attention: columns of keys, values and masks, and
+ * positions. Tokens that were written count once the cache commits them; until then, a rewind drops them.
+ */
+final class CachedTokens implements AutoCloseable {
+
+    private final NDManager manager;
+    private final MultiHeadAttentionBlock attention;
+
+    /** The room of the first arrays. */
+    private final int capacity;
+
+    /** (B, N, n, H). */
+    private final TokenColumn keys;
+
+    private final TokenColumn values;
+
+    /** 1 for each visible token and 0 for others, (B, n), INT32; empty until a step has a mask. */
+    private final TokenColumn mask;
+
+    /** The tokens that are held. Their positions are (…, n), and belong to this object. */
+    private Positions tokens = Positions.of(0, 0);
+
+    /** The index of the first token with an explicit position. */
+    private int firstExplicit;
+
+    /** The length and the end of the positions before the last tokens were written, which may be rejected. */
+    private int lengthBefore;
+
+    private int endBefore;
+
+    /** Arrays that depend on parameters and distances only, by name. */
+    private final Map<String, NDArray> byName = new HashMap<>();
+
+    CachedTokens(NDManager manager, MultiHeadAttentionBlock attention, int capacity) {
+        this(
+                manager,
+                attention,
+                capacity,
+                new TokenColumn(manager, 2),
+                new TokenColumn(manager, 2),
+                new TokenColumn(manager, 1));
+    }
+
+    private CachedTokens(
+            NDManager manager,
+            MultiHeadAttentionBlock attention,
+            int capacity,
+            TokenColumn keys,
+            TokenColumn values,
+            TokenColumn mask) {
+        this.manager = manager;
+        this.attention = attention;
+        this.capacity = capacity;
+        this.keys = keys;
+        this.values = values;
+        this.mask = mask;
+    }
+
+    /**
+     * The number of tokens that a query from an index on may see, up to and including its own; null for all. With
+     * explicit positions, a chunk may have any number of tokens.
+     */
+    private Integer reach(int next) {
+        boolean isExplicit = tokens.positions() != null && next > firstExplicit;
+        Visibility visibility = attention.visibility();
+        return isExplicit && visibility.chunkSize() != null ? null : visibility.reach();
+    }
+
+    /** The number of tokens so far. */
+    int length() {
+        return tokens.first() + tokens.length();
+    }
+
+    boolean isEmpty() {
+        return keys.isEmpty();
+    }
+
+    /** Continues at an index, as if no token from there on had been written. */
+    void rewind(int next) {
+        keys.truncate(next);
+        values.truncate(next);
+        mask.truncate(next);
+        if (next == length()) {
+            return;
+        }
+        int count = next - tokens.first();
+        try (Temporaries own = new Temporaries()) {
+            Positions rest = next > firstExplicit ? tokens.part(own, 0, count) : Positions.of(tokens.first(), count);
+            int end = next <= lengthBefore ? endBefore : rest.end();
+            NDArray positions = copied(rest.positions(), manager);
+            closePositions();
+            tokens = new Positions(rest.first(), count, positions, end);
+        }
+    }
+
+    void requireHeld(int next) {
+        int before = reach(next) == null ? 0 : reach(next) - 1;
+        Check.that(
+                tokens.first() <= Math.max(0, next - before),
+                () -> "length " + next + ": expected at least " + (tokens.first() + before)
+                        + ", since the window of " + attention
+                        + " would reach back to positions that are no longer held; call clear() and process the"
+                        + " sequence again");
+    }
+
+    void requireRows(NDArray rows) {
+        Indices.requireBelow(rows, (int) keys.batch(), "row", "give indices of the batch");
+    }
+
+    /**
+     * Makes room for further tokens, and drops those that no query from there on can see, but for one more to rewind by
+     * one step. The keys and values are then written by {@link #write} or {@link #step}. Returns the tokens that are
+     * held; their positions belong to this object.
+     *
+     * @param newKeys (B, N, T, H)
+     * @param newValues like the keys
+     * @param added the tokens
+     * @param ofKeys which of the tokens are visible, (B, T), or which of all tokens so far, (B, F); null for all of the
+     *     step
+     */
+    Positions append(NDArray newKeys, NDArray newValues, Positions added, NDArray ofKeys, InputMistakes mistakes) {
+        int length = length();
+        keys.requireFits(newKeys);
+        if (!keys.isEmpty() && tokens.length() > 0 && tokens.first() == 0) {
+            mistakes.checkStep(newValues, length, () -> values(manager));
+        }
+        Check.that(
+                tokens.positions() == null || added.positions() != null,
+                () -> "a step of " + added.length() + " tokens without " + Positions.POSITIONS
+                        + " follows steps with positions: expected positions for every step; add them to the forward"
+                        + " parameters");
+        int first = reach(length) == null ? tokens.first() : Math.max(tokens.first(), length - reach(length));
+        try (Temporaries own = new Temporaries()) {
+            Positions held = tokens.part(own, first - tokens.first(), length - first);
+            Positions together = held.followedBy(own, added);
+            int room = reach(0) == null ? capacity : Math.min(capacity, 2 * reach(0));
+            keys.reserve(newKeys, first, room);
+            values.reserve(newValues, first, room);
+            appendMask(own, newKeys, ofKeys, first, room);
+            closePositions();
+            lengthBefore = length;
+            endBefore = tokens.end();
+            firstExplicit = tokens.positions() == null ? length : firstExplicit;
+            tokens = together;
+            if (tokens.positions() != null) {
+                own.keep(TokenColumn.owned(manager, tokens.positions()));
+            }
+        }
+        return tokens;
+    }
+
+    /** Appends the mask of a step, or replaces the column by one of all tokens. Tokens without a mask are visible. */
+    private void appendMask(Temporaries own, NDArray newKeys, NDArray ofKeys, int first, int room) {
+        if (ofKeys == null && mask.isEmpty()) {
+            return;
+        }
+        long batch = newKeys.getShape().get(0);
+        int end = keys.end();
+        int length = end - (int) newKeys.getShape().get(2);
+        boolean isOfAll = ofKeys != null && ofKeys.getShape().get(1) == end;
+        boolean isFirst = mask.isEmpty();
+        if (isFirst || isOfAll) {
+            mask.restart(first);
+        }
+        NDArray added = own.add(Temporaries.result(() -> {
+            NDArray visible = ofKeys == null ? ones(newKeys, batch, (long) end - length) : numbers(ofKeys);
+            if (isOfAll) {
+                return visible.get(NDIndex.sliceAxis(1, first, end));
+            }
+            boolean hasEarlier = isFirst && length > first;
+            return hasEarlier ? ones(newKeys, batch, (long) length - first).concat(visible, 1) : visible;
+        }));
+        mask.reserve(added, first, room);
+        mask.write(added);
+    }
+
+    /** 1 for each number of a mask that is not 0, INT32: a new array. */
+    private static NDArray numbers(NDArray mask) {
+        NDArray hidden = Arithmetic.toType(mask.logicalNot(), DataType.INT32);
+        return ones(hidden, hidden.getShape().get(0), hidden.getShape().get(1)).sub(hidden);
+    }
+
+    private static NDArray ones(NDArray like, long batch, long count) {
+        return like.getManager().ones(new Shape(batch, count), DataType.INT32, like.getDevice());
+    }
+
+    /** Writes the keys and values of the last tokens, for which there is room. */
+    void write(NDArray newKeys, NDArray newValues) {
+        keys.write(newKeys);
+        values.write(newValues);
+    }
+
+    /**
+     * Writes the key and the value of the last token, and returns the result of its query, (B, K, N / K, H).
+     *
+     * @param firstKey the index of the first key that the query sees
+     * @param bias what is added to the scores, (1 or N, n or more), the nearest distance last; null for nothing
+     * @param scale the factor of the scores, a number; null for 1 / √H
+     */
+    NDArray step(
+            TorchFunctions functions,
+            NDArray query,
+            NDArray key,
+            NDArray value,
+            int firstKey,
+            NDArray bias,
+            NDArray scale) {
+        int origin = keys.origin();
+        return functions.step(
+                query,
+                key,
+                value,
+                keys.array(),
+                values.array(),
+                firstKey - origin,
+                keys.end() - 1 - origin,
+                bias,
+                scale);
+    }
+
+    /**
+     * An array that depends on parameters and distances only: from an earlier step, or else computed for twice as many
+     * distances. It belongs to this object. Null if null was computed.
+     *
+     * @param axis the axis of the distances, the nearest last
+     * @param count the number of distances that are needed; 0 if the array does not depend on distances
+     */
+    NDArray cached(String name, int axis, int count, IntFunction<NDArray> computed) {
+        NDArray before = byName.get(name);
+        if (before != null && before.getShape().get(axis) >= count) {
+            return before;
+        }
+        try (NDArray longer = computed.apply(Math.min(2 * count, Positions.UNLIMITED))) {
+            if (longer != null) {
+                byName.put(name, TokenColumn.owned(manager, longer.stopGradient()));
+                if (before != null) {
+                    before.close();
+                }
+            }
+        }
+        return byName.get(name);
+    }
+
+    /** The keys of the tokens that are held, (B, N, n, H): a new array. */
+    NDArray keys(NDManager receiver) {
+        return keys.view(receiver, tokens.first());
+    }
+
+    /** Their values, (B, N, n, H): a new array. */
+    NDArray values(NDManager receiver) {
+        return values.view(receiver, tokens.first());
+    }
+
+    /** 1 for each of them that is visible and 0 for others, (B, n), INT32: a new array; null if all are visible. */
+    NDArray mask(NDManager receiver) {
+        return mask.isEmpty() ? null : mask.view(receiver, tokens.first());
+    }
+
+    boolean hasMask() {
+        return !mask.isEmpty();
+    }
+
+    /** Keeps some rows of the batch, in their order. */
+    void select(NDArray rows) {
+        keys.select(rows);
+        values.select(rows);
+        mask.select(rows);
+        NDArray positions = tokens.positions();
+        int rank = positions == null ? 0 : positions.getShape().dimension();
+        if (rank > 0 && positions.getShape().get(rank - 2) > 1) {
+            tokens = new Positions(tokens.first(), tokens.length(), selected(positions, rows), tokens.end());
+        }
+    }
+
+    /** The batch is the last axis but one of positions. */
+    private NDArray selected(NDArray positions, NDArray rows) {
+        if (positions.getShape().dimension() == 2) {
+            return TokenColumn.selected(manager, positions, rows);
+        }
+        NDArray byBatch = TokenColumn.owned(manager, positions.swapAxes(0, 1));
+        positions.close();
+        try (NDArray selected = TokenColumn.selected(manager, byBatch, rows)) {
+            return TokenColumn.owned(manager, selected.swapAxes(0, 1));
+        }
+    }
+
+    /** The same tokens with arrays of their own. */
+    CachedTokens copy(NDManager receiver) {
+        CachedTokens copy = new CachedTokens(
+                receiver, attention, capacity, keys.copy(receiver), values.copy(receiver), mask.copy(receiver));
+        NDArray positions = copied(tokens.positions(), receiver);
+        copy.tokens = new Positions(tokens.first(), tokens.length(), positions, tokens.end());
+        copy.firstExplicit = firstExplicit;
+        copy.lengthBefore = lengthBefore;
+        copy.endBefore = endBefore;
+        return copy;
+    }
+
+    private static NDArray copied(NDArray array, NDManager receiver) {
+        return array == null ? null : TokenColumn.owned(receiver, array.duplicate());
+    }
+
+    private void closePositions() {
+        if (tokens.positions() != null) {
+            tokens.positions().close();
+        }
+    }
+
+    @Override
+    public void close() {
+        keys.close();
+        values.close();
+        mask.close();
+        closePositions();
+        byName.values().forEach(NDArray::close);
+    }
+}

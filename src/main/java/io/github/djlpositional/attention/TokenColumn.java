@@ -1,0 +1,180 @@
+package io.github.djlpositional.attention;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.NDScope;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.options.Check;
+
+/**
+ * Something of each token that a cache holds, such as the keys: an array with the batch as its first axis, and an axis
+ * of the tokens with room for further ones.
+ */
+final class TokenColumn implements AutoCloseable {
+
+    private final NDManager manager;
+    private final int axis;
+
+    /** Null until the first tokens. */
+    private NDArray array;
+
+    /** The index of the first token in the array; those before it were dropped. */
+    private int origin;
+
+    /** One more than the index of the last token. */
+    private int end;
+
+    /**
+     * Creates an empty column.
+     *
+     * @param manager the array is attached to it
+     * @param axis the axis of the tokens
+     */
+    TokenColumn(NDManager manager, int axis) {
+        this.manager = manager;
+        this.axis = axis;
+    }
+
+    boolean isEmpty() {
+        return array == null;
+    }
+
+    /** Returns one more than the index of the last token. */
+    int end() {
+        return end;
+    }
+
+    /** Returns the array, whose first token has the index {@link #origin}; it belongs to this object. */
+    NDArray array() {
+        return array;
+    }
+
+    /** Returns the index of the first token in the array. */
+    int origin() {
+        return origin;
+    }
+
+    /**
+     * Makes room for further tokens. The tokens before an index may be dropped.
+     *
+     * @param added the tokens, an array like those of before
+     * @param first the index of the first token that is needed
+     * @param room the room for tokens in a first array
+     */
+    void reserve(NDArray added, int first, int room) {
+        requireFits(added);
+        int count = (int) added.getShape().get(axis);
+        int needed = end + count - first;
+        if (array == null || end + count - origin > room()) {
+            long size = Math.max(needed, array == null ? room : Math.min(2L * room(), 2L * needed));
+            NDArray larger =
+                    manager.create(Shape.update(added.getShape(), axis, size), added.getDataType(), added.getDevice());
+            NDScope.unregister(larger);
+            try {
+                if (end > first) {
+                    try (NDArray held = view(manager, first)) {
+                        larger.set(NDIndex.sliceAxis(axis, 0, end - first), held);
+                    }
+                }
+            } catch (RuntimeException | Error e) {
+                larger.close();
+                throw e;
+            }
+            close();
+            array = larger;
+            origin = first;
+        }
+        end += count;
+    }
+
+    /** Forgets all tokens: the next one has an index. */
+    void restart(int index) {
+        close();
+        origin = index;
+        end = index;
+    }
+
+    /** Writes the last tokens, for which there is room. */
+    void write(NDArray added) {
+        int at = end - origin - (int) added.getShape().get(axis);
+        // without its gradient, otherwise each step would extend a graph that is never used
+        try (NDArray plain = added.stopGradient()) {
+            array.set(NDIndex.sliceAxis(axis, at, end - origin), plain);
+        }
+    }
+
+    void requireFits(NDArray added) {
+        Check.that(
+                array == null
+                        || (added.getShape().get(0) == batch()
+                                && added.getDataType() == array.getDataType()
+                                && added.getDevice().equals(array.getDevice())),
+                () -> "a step with batch size " + added.getShape().get(0) + ", " + added.getDataType() + " on "
+                        + added.getDevice() + " does not fit the cache's " + batch() + ", " + array.getDataType()
+                        + " on " + array.getDevice()
+                        + ": expected the same throughout a sequence; start another one with clear()");
+    }
+
+    long batch() {
+        return array.getShape().get(0);
+    }
+
+    private int room() {
+        return (int) array.getShape().get(axis);
+    }
+
+    /** Returns the tokens from an index on, a new array on a manager. */
+    NDArray view(NDManager receiver, int first) {
+        return array.get(receiver, NDIndex.sliceAxis(axis, first - origin, end - origin));
+    }
+
+    /** Drops the tokens from an index on. */
+    void truncate(int length) {
+        end = Math.min(end, length);
+    }
+
+    /** Keeps some rows of the batch, in their order. */
+    void select(NDArray rows) {
+        if (array != null) {
+            array = selected(manager, array, rows);
+        }
+    }
+
+    /** Returns some rows of an array, which is closed. */
+    static NDArray selected(NDManager manager, NDArray array, NDArray rows) {
+        Shape others = array.getShape().slice(1);
+        NDArray selected = Temporaries.result(() -> {
+            NDArray flat = array.reshape(array.getShape().get(0), others.size());
+            return Indices.lookUp(rows, flat, manager).reshape(new Shape(rows.size()).addAll(others));
+        });
+        array.close();
+        return owned(manager, selected);
+    }
+
+    /** Returns the same column with an array of its own. */
+    TokenColumn copy(NDManager receiver) {
+        TokenColumn copy = new TokenColumn(receiver, axis);
+        copy.array = array == null ? null : owned(receiver, array.duplicate());
+        copy.origin = origin;
+        copy.end = end;
+        return copy;
+    }
+
+    /** Attaches an array that was just created to a manager, beyond any scope. */
+    static NDArray owned(NDManager manager, NDArray created) {
+        NDScope.unregister(created);
+        created.attach(manager);
+        return created;
+    }
+
+    @Override
+    public void close() {
+        if (array != null) {
+            array.close();
+            array = null;
+        }
+    }
+}
