@@ -179,8 +179,8 @@ public final class KeyValueCache implements AutoCloseable {
 
     /**
      * Drops the last positions, after a forward that failed or to replace them by others. The cache is then as it was
-     * when it had this length, at the start of a step or within one. Explicit positions are read, which waits for a
-     * GPU.
+     * when it had this length, at the start of a step or within one, except that a mask of all tokens which has
+     * replaced another stays.
      *
      * @param length the number of positions to keep, from 0 to {@link #getLength}
      * @throws IllegalArgumentException if the cache holds fewer, or if the window of an attention reaches back to

@@ -202,13 +202,14 @@ class RandomProgramsTest {
 
     /**
      * Causal attentions with masks at some steps: one of the step's keys is appended to those of before, one of all
-     * keys replaces them, and one with an axis of queries counts for its step.
+     * keys replaces them, and one with an axis of queries counts for its step. Between steps, the cache is forked,
+     * rewound, or continued with other rows of the batch.
      */
     @EngineTest(onCpu = true)
     void stepsOfEveryMask(NDManager manager) {
         RandomCases.check(CASES, random -> {
-            try (NDManager own = manager.newSubManager();
-                    KeyValueCache cache = new KeyValueCache(own)) {
+            try (NDManager own = manager.newSubManager()) {
+                KeyValueCache cache = new KeyValueCache(own, random.nextInt(1, 9));
                 EncodingType type = one(random, ENCODINGS);
                 int batch = random.nextInt(1, 4);
                 int length = random.nextInt(1, 7);
@@ -232,7 +233,9 @@ class RandomProgramsTest {
                             }
                         }
                     }
-                    Added added = place -> column[place[0]][place[3]] + (rank > 2 ? mask.at(place) : 0);
+                    double[][] ofKeys =
+                            Arrays.stream(column).map(double[]::clone).toArray(double[][]::new);
+                    Added added = place -> ofKeys[place[0]][place[3]] + (rank > 2 ? mask.at(place) : 0);
                     NDArray part = x.get(":, {}:{}", from, to);
                     PairList<String, Object> params = cache.nextStep();
                     int[][] soFar = null;
@@ -250,6 +253,33 @@ class RandomProgramsTest {
                     double[] whole = stepOf(type, block, from, part, x.get(":, :" + to), soFar, added);
                     requireClose(y, whole, 1e-11);
                     from = to;
+                    switch (random.nextInt(5)) {
+                        case 0 -> cache = cache.fork();
+                        case 1 -> {
+                            from = random.nextInt(0, to + 1);
+                            cache.rewind(from);
+                            for (double[] row : column) {
+                                Arrays.fill(row, from, length, 0);
+                            }
+                        }
+                        case 2 -> {
+                            int[] rows = random.ints(batch, 0, batch).toArray();
+                            NDArray indices = own.create(rows);
+                            cache.select(indices);
+                            x = x.get(indices);
+                            double[][] before = column;
+                            column = Arrays.stream(rows)
+                                    .mapToObj(row -> before[row].clone())
+                                    .toArray(double[][]::new);
+                            int[][] ofTokens = positions;
+                            positions = positions == null
+                                    ? null
+                                    : Arrays.stream(rows)
+                                            .mapToObj(row -> ofTokens[row])
+                                            .toArray(int[][]::new);
+                        }
+                        default -> {}
+                    }
                 }
             }
         });
