@@ -267,7 +267,7 @@ public final class Settings {
     }
 
     /** The text of a value on one line, without what maps and nested lists hold: they may contain themselves. */
-    private static String shortened(Object value) {
+    static String shortened(Object value) {
         String text = value instanceof Collection<?> elements
                 ? elements.stream()
                         .limit(SHOWN_ELEMENTS)
