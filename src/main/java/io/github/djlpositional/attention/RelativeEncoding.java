@@ -167,8 +167,8 @@ public interface RelativeEncoding extends Block {
     /**
      * Creates one of this library's relative encodings by its name, with the sizes of an attention.
      *
-     * @param name one of {@link #names} or another name of its paper, such as {@code RoPE}, in any case; spaces, hyphens
-     *     and underscores do not matter: {@code alibi}, {@code transformer_xl}
+     * @param name one of {@link #names} or another name of its paper, such as {@code RoPE}, in any case; spaces,
+     *     hyphens and underscores do not matter: {@code alibi}, {@code transformer_xl}
      * @param headCount N
      * @param headSize H, the attention's embedding size by N, unless {@code optHeadSize} sets another
      * @param options other arguments of its class, as for {@link #fromArguments}; empty for the defaults, but a

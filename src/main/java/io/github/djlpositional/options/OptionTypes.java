@@ -47,8 +47,8 @@ public final class OptionTypes {
                 .filter(each -> name != null && plain(each).equals(plain(name)))
                 .findFirst()
                 .<Class<?>>map(names::get)
-                .orElseThrow(() -> new IllegalArgumentException(what + " " + Settings.shortened(name)
-                        + ": expected one of " + names.keySet() + ", in any case; use one of these names"));
+                .orElseThrow(() -> new IllegalArgumentException(what + " " + Settings.shown(name) + ": expected one of "
+                        + names.keySet() + ", in any case; use one of these names"));
     }
 
     /** The part of a name that distinguishes it from others. */

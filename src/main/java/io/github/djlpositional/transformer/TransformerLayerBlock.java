@@ -210,9 +210,9 @@ public final class TransformerLayerBlock extends OptionsBlock {
                 .toList();
         encodings.forEach(encoding -> {
             if (Collections.frequency(encodings, encoding) > 1) {
-                throw new UnsupportedOperationException("several attentions share " + encoding
-                        + ": expected one for each attention, since blocks that are created from arguments share none;"
-                        + " create the outer block with its builder, in a BlockFactory of your own");
+                throw new UnsupportedOperationException("several attentions share a relative encoding: expected one for"
+                        + " each attention, since blocks that are created from arguments share none; create the outer"
+                        + " block with its builder, in a BlockFactory of your own; encoding: " + encoding);
             }
         });
     }

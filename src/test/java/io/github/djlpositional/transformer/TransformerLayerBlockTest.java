@@ -270,12 +270,12 @@ class TransformerLayerBlockTest {
         assertThat(BlockBytes.saved(loaded)).isEqualTo(file);
         String name = "decoder_pre_norm";
         Map<String, TransformerLayerBlock.Builder> others = Map.of(
-                "preNorm=false", decoder(name).optPreNorm(false),
-                "nonlinearity=RELU", decoder(name).optNonlinearity(Nonlinearity.RELU),
-                "norm=RMS", decoder(name).optNorm(Norm.RMS),
-                "hiddenSize=12", decoder(name).setHiddenSize(12),
-                "crossAttention", layer(name, true),
-                "causal=false", layer(name, false).optCrossAttention(attention(false, true)));
+                "preNorm true, expected false", decoder(name).optPreNorm(false),
+                "nonlinearity GELU, expected RELU", decoder(name).optNonlinearity(Nonlinearity.RELU),
+                "norm LAYER, expected RMS", decoder(name).optNorm(Norm.RMS),
+                "hiddenSize 16, expected 12", decoder(name).setHiddenSize(12),
+                "expected no cross attention", layer(name, true),
+                "causal true, expected false", layer(name, false).optCrossAttention(attention(false, true)));
         others.forEach((value, builder) -> {
             TransformerLayerBlock other = builder.build();
             assertThatExceptionOfType(MalformedModelException.class)
@@ -306,7 +306,8 @@ class TransformerLayerBlockTest {
     @ParameterizedTest
     @CsvSource({"LAYER, 1e-5", "RMS, 1e-6"})
     void hasTheEpsilonOfItsNormUnlessAnotherIsSet(Norm norm, double epsilon) {
-        TransformerLayerBlock.Builder builder = layer("encoder_post_norm", false).optNorm(norm);
+        TransformerLayerBlock.Builder builder =
+                layer("encoder_post_norm", false).optNorm(norm);
         TransformerLayerBlock block = builder.build();
         HasArguments alone = norm == Norm.RMS
                 ? RmsNormBlock.builder().setEmbeddingSize(8).build()
