@@ -12,7 +12,9 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.GridEncoding;
+import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
@@ -70,6 +72,14 @@ class MessagesTest {
                 .setHeadCount(2)
                 .build();
         assertEndsWith(xl, "the attention has heads 3 of size 4", () -> xl.requireFits(3, 4));
+    }
+
+    @Test
+    void ofARotaryEmbeddingWithFrequenciesAndAScaling() {
+        RotaryScaling scaling = RotaryScaling.linear(2);
+        RotaryEmbeddingBlock.Builder builder =
+                RotaryEmbeddingBlock.builder().setHeadSize(4).optFrequencies(Frequencies.of(1, 0.1));
+        assertEndsWith(scaling, "frequencies were given together with a scaling", builder.optScaling(scaling)::build);
     }
 
     @EngineTest

@@ -81,8 +81,9 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
             int rest = headSize - rotaryStart;
             Check.that(
                     frequencies == null || (base == null && scaling == null),
-                    "frequencies were given together with base " + base + " and scaling " + scaling
-                            + ": expected one or the other; give the frequencies only");
+                    "frequencies were given together with " + (base == null ? "a scaling" : "base " + base)
+                            + ": expected one or the other; give the frequencies only"
+                            + (scaling == null ? "" : "; scaling: " + scaling));
             if (frequencies == null) {
                 base = Objects.requireNonNullElse(base, 10_000.0);
                 scaling = Objects.requireNonNullElse(scaling, RotaryScaling.none());
