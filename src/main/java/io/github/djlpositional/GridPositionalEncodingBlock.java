@@ -80,8 +80,9 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
             Check.given("encoding", encoding);
             Check.that(
                     grid == null || (grid.sizes().size() == encoding.getAxes() && !channelsFirst),
-                    grid + " with channelsFirst " + channelsFirst + " and " + encoding
-                            + ": expected one size for each axis, and the channels last; change the grid, or leave it out");
+                    () -> "grid " + grid.sizes() + " with channelsFirst " + channelsFirst + ": expected "
+                            + encoding.getAxes() + " sizes, one for each axis of the encoding, and the channels last;"
+                            + " change the grid, or leave it out; encoding: " + encoding);
         }
     }
 

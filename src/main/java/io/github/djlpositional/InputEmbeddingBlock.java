@@ -25,6 +25,7 @@ import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.NotSaved;
 import io.github.djlpositional.options.Range;
+import io.github.djlpositional.options.Settings;
 import java.util.Map;
 
 /**
@@ -110,7 +111,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
                             + ": expected a padding index and a positional encoding; set both");
             Check.that(
                     positionalEncoding == null || !noPositions,
-                    () -> "positionalEncoding " + positionalEncoding.getClass().getSimpleName()
+                    () -> "positionalEncoding " + Settings.classOf(positionalEncoding)
                             + " with noPositions: expected one of them; leave one out");
             Check.that(
                     maxSequenceLength == null || (positionalEncoding == null && !noPositions),
@@ -319,7 +320,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         Shape expected = indices.getShape().add(options.embeddingSize);
         Check.that(
                 vectors.getShape().equals(expected),
-                () -> "the token embedding " + tokenEmbedding.getClass().getSimpleName() + " returned "
+                () -> "the token embedding " + Settings.classOf(tokenEmbedding) + " returned "
                         + vectors.getShape() + " for ids " + indices.getShape() + ": expected " + expected
                         + "; give a block of the same embedding size with optTokenEmbedding(Block)");
         return vectors;
@@ -343,7 +344,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
             return temporaries.addUnless(tokens, own.forwardInPlace(parameterStore, inputs, training, params));
         }
         NDList output = positionalEncoding.forward(parameterStore, inputs, training, params);
-        String name = positionalEncoding.getClass().getSimpleName();
+        String name = Settings.classOf(positionalEncoding);
         Check.that(
                 output.size() == 1,
                 () -> "the positional encoding " + name + " returned " + output.size()

@@ -107,8 +107,8 @@ public final class LearnedPositionalEncodingBlock
                 resampling = Objects.requireNonNullElse(resampling, GridResampling.BICUBIC_ANTIALIASED);
                 Check.that(
                         maxSequenceLength == tokens,
-                        "maxSequenceLength " + maxSequenceLength + " with " + grid + ": expected " + tokens
-                                + "; leave it out");
+                        "maxSequenceLength " + maxSequenceLength + " with a grid: expected " + tokens
+                                + ", the tokens of " + grid.sizes() + " and those before it; leave it out");
             }
             requireAxis(sequenceAxis);
             if (encoding != null) {
@@ -295,6 +295,8 @@ public final class LearnedPositionalEncodingBlock
          */
         @WithoutOption
         public Builder optInitialEncodings(NDArray encodings, int... grid) {
+            Check.notNull("initialEncodings", encodings, "an array of vectors");
+            Check.notNull("grid", grid, "the sizes of the grid, or none");
             Shape shape = encodings.getShape();
             boolean isBatched = shape.dimension() == 3 && shape.get(0) == 1;
             Check.that(
@@ -324,8 +326,9 @@ public final class LearnedPositionalEncodingBlock
             Check.that(
                     options.encoding == null && initialWidth == options.embeddingSize,
                     () -> "initial encodings of size " + initialWidth + " were given with embeddingSize "
-                            + options.embeddingSize + " and encoding " + options.encoding
-                            + ": expected the same size and no encoding; give both the same size, and one of both");
+                            + options.embeddingSize + " and " + (options.encoding == null ? "no" : "an")
+                            + " encoding: expected the same size and no encoding; give both the same size, and one of"
+                            + " both" + (options.encoding == null ? "" : "; encoding: " + options.encoding));
             return new LearnedPositionalEncodingBlock(options, resampled(options));
         }
 

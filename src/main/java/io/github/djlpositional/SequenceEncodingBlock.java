@@ -58,8 +58,8 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
     static void requireSize(SinusoidalEncoding encoding, int embeddingSize) {
         Check.that(
                 encoding.getEmbeddingSize() == embeddingSize,
-                () -> encoding + " has size " + encoding.getEmbeddingSize() + ": expected the block's embeddingSize "
-                        + embeddingSize + "; give both the same size");
+                () -> "the encoding has size " + encoding.getEmbeddingSize() + ": expected the block's embeddingSize "
+                        + embeddingSize + "; give both the same size; encoding: " + encoding);
     }
 
     /** One more than the largest position of a sequence in a forward. */

@@ -5,6 +5,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Default;
+import io.github.djlpositional.options.Settings;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -24,7 +25,11 @@ record TokenGrid(@Default("0") int prefixTokens, List<Integer> sizes) {
     }
 
     TokenGrid(int prefixTokens, int... sizes) {
-        this(prefixTokens, Arrays.stream(sizes).boxed().toList());
+        this(
+                prefixTokens,
+                Arrays.stream(Check.notNull("grid", sizes, "one size for each axis"))
+                        .boxed()
+                        .toList());
     }
 
     private static void requireSizes(int prefixTokens, int... sizes) {
@@ -51,7 +56,7 @@ record TokenGrid(@Default("0") int prefixTokens, List<Integer> sizes) {
         }
         Check.that(
                 parameter instanceof Shape shape && shape.dimension() == sizes.size(),
-                () -> Positions.GRID_SIZES + " " + parameter + ": expected a Shape of " + sizes.size()
+                () -> Positions.GRID_SIZES + " " + Settings.shown(parameter) + ": expected a Shape of " + sizes.size()
                         + " sizes, as many as the block was built with; give one size for each axis");
         int[] forward = Arrays.stream(((Shape) parameter).getShape())
                 .mapToInt(size -> (int) Math.min(size, Integer.MAX_VALUE))

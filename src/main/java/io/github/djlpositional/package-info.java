@@ -64,8 +64,9 @@
  * <ul>
  *   <li>{@link IllegalArgumentException}: an input of another number, shape or data type than the class describes, a
  *       position out of range, an option that is missing, unknown, of another type or out of range, and a constant for
- *       which the machine has no memory. The message says what was given, what is expected, and what to do.
- *   <li>{@link NullPointerException}: an option that is null.
+ *       which the machine has no memory. The message says what was given, what is expected, and what to do; the
+ *       settings of the block come last.
+ *   <li>{@link NullPointerException}: an option that is null. The message names the option.
  *   <li>{@link ai.djl.nn.UninitializedParameterException}: an inference with a block that has parameters and was
  *       neither initialized nor loaded.
  *   <li>{@link ai.djl.engine.EngineException}: the engine fails, for example because a GPU has no memory.

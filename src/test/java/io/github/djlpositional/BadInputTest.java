@@ -110,6 +110,7 @@ class BadInputTest {
         for (Object start : new Object[] {1.5, "3", new int[0]}) {
             refusedFrom(manager, start, positions(), X, start.getClass().getSimpleName(), "an Integer or a Long");
         }
+        refusedFrom(manager, new int[] {3, 4}, positions(), X, "int[] [3, 4]");
     }
 
     @EngineTest(onCpu = true)

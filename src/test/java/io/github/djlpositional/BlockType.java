@@ -253,7 +253,8 @@ public enum BlockType implements TestBlocks {
                                                     .build())
                                             .build())
                                     .setHiddenSize(12)
-                                    .optNorm(TransformerLayerBlock.Norm.RMS))
+                                    .optNorm(TransformerLayerBlock.Norm.RMS)
+                                    .optEpsilon(1e-5))
                     .optFinalNorm(true)
                     .build()),
     RMS_NORM(

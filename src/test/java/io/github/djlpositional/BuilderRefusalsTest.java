@@ -6,6 +6,7 @@ import static io.github.djlpositional.SmallBlocks.positions;
 import static io.github.djlpositional.SmallBlocks.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
@@ -21,13 +22,17 @@ import io.github.djlpositional.options.HasArguments;
 import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
+import java.lang.reflect.Method;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Builders reject settings that are out of range, missing, or contradict each other. The message names setting and
@@ -114,6 +119,53 @@ class BuilderRefusalsTest {
                         .build()
                         .getLayers())
                 .containsExactly(layer);
+    }
+
+    /** The setters of all builders that take something that may be null. */
+    static Stream<Method> settersOfObjects() {
+        Stream<Class<?>> blocks = Stream.of(TestBlocks.values())
+                .<Class<?>>map(kind -> kind.block().getClass())
+                .distinct();
+        return Stream.concat(blocks, Stream.of(SinusoidalEncoding.class, GridEncoding.class))
+                .flatMap(type -> Stream.of(type.getDeclaredClasses()))
+                .filter(BlockBuilder.class::isAssignableFrom)
+                .flatMap(type -> Stream.of(type.getMethods()))
+                .filter(method -> method.getName().matches("(set|opt)[A-Z].*|add")
+                        && !method.getName().equals("setAll")
+                        && !method.isBridge()
+                        && Stream.of(method.getParameterTypes()).anyMatch(type -> !type.isPrimitive()));
+    }
+
+    @ParameterizedTest
+    @MethodSource("settersOfObjects")
+    void refusesNullAndNamesTheOption(Method setter) throws Exception {
+        String option = setter.getName().equals("add")
+                ? "encoding"
+                : Character.toLowerCase(setter.getName().charAt(3))
+                        + setter.getName().substring(4);
+        Object builder = setter.getDeclaringClass()
+                .getEnclosingClass()
+                .getMethod("builder")
+                .invoke(null);
+        Object[] arguments = Stream.of(setter.getParameterTypes())
+                .map(type -> type.isPrimitive() ? 1 : null)
+                .toArray();
+        assertThatNullPointerException()
+                .isThrownBy(() -> SmallBlocks.call(setter, builder, arguments))
+                .withMessageStartingWith(option + " is null: expected ")
+                .withMessageContaining("; ");
+    }
+
+    @Test
+    void refusesLayersThatAreNull() {
+        TransformerStackBlock.Builder builder = TransformerStackBlock.builder();
+        assertThatNullPointerException()
+                .isThrownBy(() -> builder.setLayers(Collections.singletonList(null)))
+                .withMessageContainingAll("layers", "null", "TransformerLayerBlock");
+        builder.setLayers(2, () -> null);
+        assertThatNullPointerException()
+                .isThrownBy(builder::build)
+                .withMessageContainingAll("layers", "null", "a new builder");
     }
 
     private static TransformerLayerBlock.Builder layer() {

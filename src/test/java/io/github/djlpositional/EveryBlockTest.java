@@ -229,15 +229,18 @@ class EveryBlockTest {
         assertThat(kind.values(manager, block)).isNotEmpty();
     }
 
-    private static void assertInUse(ThrowingCallable change) {
-        assertThatIllegalStateException().isThrownBy(change).withMessageContaining("is in use");
+    private static void assertInUse(Block block, ThrowingCallable change) {
+        assertThatIllegalStateException()
+                .isThrownBy(change)
+                .withMessageStartingWith("the block is in use: ")
+                .withMessageEndingWith("; block: " + block);
     }
 
     /** Expects no change to be possible now. */
     private static void requireInUse(NDManager manager, TestBlocks kind, Block block, byte... file) {
-        assertInUse(block::clear);
-        assertInUse(() -> block.initialize(manager, DataType.FLOAT32, kind.input()));
-        assertInUse(() -> BlockBytes.load(manager, block, file));
+        assertInUse(block, block::clear);
+        assertInUse(block, () -> block.initialize(manager, DataType.FLOAT32, kind.input()));
+        assertInUse(block, () -> BlockBytes.load(manager, block, file));
     }
 
     @EngineTest
@@ -276,7 +279,8 @@ class EveryBlockTest {
                     calls.getAndIncrement();
                     CompletableFuture.runAsync(() -> assertThatIllegalStateException()
                                     .isThrownBy(() -> kind.values(manager, block))
-                                    .withMessageContaining("is being initialized"))
+                                    .withMessageStartingWith("the block is being initialized")
+                                    .withMessageEndingWith("; block: " + block))
                             .join();
                     return owner.ones(shape, type);
                 },
@@ -323,7 +327,9 @@ class EveryBlockTest {
             assertThat(loaded.isInitialized()).isFalse();
             assertThatIllegalStateException()
                     .isThrownBy(() -> Forward.infer(manager, loaded, input))
-                    .withMessageContainingAll("the last load of ", ": expected ", "; ");
+                    .withMessageStartingWith("the last load ")
+                    .withMessageContaining(": expected ")
+                    .withMessageEndingWith("; block: " + loaded);
         }
         loaded.clear();
         assertThat(manager.getManagedArrays()).hasSizeLessThanOrEqualTo(before);

@@ -307,6 +307,8 @@ class LearnedPositionalEncodingBlockTest {
             PairList<String, Object> params = Forward.params(LearnedPositionalEncodingBlock.GRID_SIZES, sizes);
             refused(() -> Forward.infer(manager, block, params, x), "sizes", "expected");
         }
+        PairList<String, Object> array = Forward.params(LearnedPositionalEncodingBlock.GRID_SIZES, new long[] {2, 3});
+        refused(() -> Forward.infer(manager, block, array, x), "gridSizes [2, 3]", "Shape");
         LearnedPositionalEncodingBlock without = block(manager);
         PairList<String, Object> params = Forward.params(LearnedPositionalEncodingBlock.GRID_SIZES, new Shape(2, 3));
         refused(() -> Forward.infer(manager, without, params, x), "gridSizes", "optGrid");

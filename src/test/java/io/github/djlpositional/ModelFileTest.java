@@ -20,10 +20,14 @@ import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.UninitializedParameterException;
 import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.LayerNorm;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
@@ -140,19 +144,79 @@ class ModelFileTest {
     @EngineTest
     void anotherSettingIsRejectedWithBothValues(NDManager manager) throws Exception {
         byte[] file = saved(manager, positions().build());
-        rejected(manager, positions().optAddToInput(false).build(), file, "addToInput=true", "addToInput=false");
-        rejected(manager, positions().setEmbeddingSize(6).build(), file, "embeddingSize=4", "embeddingSize=6");
-        rejected(manager, positions().optSequenceAxis(0).build(), file, "sequenceAxis=0");
-        rejected(manager, positions().optLearnedScale(1).build(), file, "learnedScale=1.0");
+        rejected(manager, positions().optAddToInput(false).build(), file, "addToInput true, expected false");
+        rejected(manager, positions().setEmbeddingSize(6).build(), file, "embeddingSize 4, expected 6");
+        rejected(manager, positions().optSequenceAxis(0).build(), file, "sequenceAxis -2, expected 0");
+        rejected(manager, positions().optLearnedScale(1).build(), file, "no learned scale, expected 1.0");
         SinusoidalEncoding other = SinusoidalEncoding.vaswani(4, 500);
-        rejected(manager, positions().optEncoding(other).build(), file, "encoding={", "500.0");
+        rejected(manager, positions().optEncoding(other).build(), file, "encoding {", "500.0");
         byte[] tokens = saved(manager, embedding().build());
-        rejected(manager, embedding().setVocabularySize(8).build(), tokens, "vocabularySize=8");
-        rejected(manager, embedding().optScaleEmbedding(true).build(), tokens, "scaleEmbedding=true");
-        rejected(manager, embedding().optPaddingIndex(0).build(), tokens, "paddingIndex=null", "paddingIndex=0");
+        rejected(manager, embedding().setVocabularySize(8).build(), tokens, "vocabularySize 7, expected 8");
+        rejected(manager, embedding().optScaleEmbedding(true).build(), tokens, "scaleEmbedding false, expected true");
+        rejected(manager, embedding().optPaddingIndex(0).build(), tokens, "no padding index, expected 0");
         byte[] table = saved(manager, learned().build());
-        String seven = "maxSequenceLength=7";
-        rejected(manager, learned().optMaxSequenceLength(7).build(), table, "maxSequenceLength=6", seven);
+        rejected(manager, learned().optMaxSequenceLength(7).build(), table, "maxSequenceLength 6, expected 7");
+    }
+
+    private static MultiHeadAttentionBlock.Builder attention() {
+        return MultiHeadAttentionBlock.builder().setEmbeddingSize(4).setHeadCount(2);
+    }
+
+    private static Block attentionWithAlibi() {
+        return attention()
+                .optRelativeEncoding(AlibiBiasBlock.builder().setHeadCount(2).build())
+                .build();
+    }
+
+    @EngineTest
+    void aPartThatIsMissingIsNamedInWords(NDManager manager) throws Exception {
+        byte[] without = saved(manager, attention().build());
+        rejected(manager, attentionWithAlibi(), without, "no relative encoding, expected AlibiBiasBlock");
+        byte[] with = saved(manager, attentionWithAlibi());
+        rejected(manager, attention().build(), with, "relativeEncoding AlibiBiasBlock, expected no relative encoding");
+    }
+
+    private static Block stack(int layers) {
+        return TransformerStackBlock.builder()
+                .setLayers(
+                        layers,
+                        () -> TransformerLayerBlock.builder()
+                                .setAttention(attention().build())
+                                .setHiddenSize(4))
+                .build();
+    }
+
+    @EngineTest
+    void anotherNumberOfLayersIsCounted(NDManager manager) throws Exception {
+        byte[] two = saved(manager, stack(2));
+        rejected(manager, stack(3), two, "2 layers, expected 3");
+        rejected(manager, stack(2), saved(manager, stack(1)), "1 layer, expected 2");
+    }
+
+    @EngineTest
+    void aListOfNumbersIsShown(NDManager manager) throws Exception {
+        byte[] file = saved(manager, gridOf(2, 3));
+        rejected(manager, gridOf(3, 2), file, "[2, 3]", "[3, 2]");
+        rejected(manager, gridOf(6), file, "[2, 3]", "[6]");
+    }
+
+    private static Block gridOf(int... sizes) {
+        return LearnedPositionalEncodingBlock.builder()
+                .setEmbeddingSize(4)
+                .optGrid(0, sizes)
+                .build();
+    }
+
+    /** A norm of a program, without a class of its own. */
+    private static Block anonymousNorm() {
+        return new SequentialBlock() {};
+    }
+
+    @EngineTest
+    void aBlockOfAnAnonymousClassIsNamedByItsSuperclass(NDManager manager) throws Exception {
+        byte[] file = saved(manager, attention().build());
+        Block block = attention().optQueryNorm(anonymousNorm()).build();
+        rejected(manager, block, file, "no query norm, expected SequentialBlock");
     }
 
     @EngineTest
@@ -161,7 +225,7 @@ class ModelFileTest {
         Arrays.setAll(frequencies, i -> 1.0 / (i + 1));
         byte[] file = saved(manager, rotaryOf(frequencies), 1, 2, 3, 128);
         frequencies[40] = Math.nextUp(frequencies[40]);
-        rejected(manager, rotaryOf(frequencies), file, "frequencies={");
+        rejected(manager, rotaryOf(frequencies), file, "frequencies {");
     }
 
     private static Block rotaryOf(double... frequencies) {
@@ -174,11 +238,15 @@ class ModelFileTest {
     void anotherPositionalEncodingIsRejected(NDManager manager) throws Exception {
         InputEmbeddingBlock.Builder none = embedding().optNoPositions();
         byte[] sinusoidal = saved(manager, embedding().build());
-        rejected(manager, none.build(), sinusoidal, "noPositions=false", "noPositions=true");
-        rejected(manager, embedding().build(), saved(manager, none.build()), "noPositions=true");
+        rejected(manager, none.build(), sinusoidal, "noPositions false, expected true");
+        rejected(manager, embedding().build(), saved(manager, none.build()), "noPositions true, expected false");
         // the settings of the encoding within the block are compared too
         Block timeMajor = positions().optDropoutRate(0.1f).optSequenceAxis(0).build();
-        rejected(manager, embedding().optPositionalEncoding(timeMajor).build(), sinusoidal, "sequenceAxis=0");
+        rejected(
+                manager,
+                embedding().optPositionalEncoding(timeMajor).build(),
+                sinusoidal,
+                "sequenceAxis -2, expected 0");
     }
 
     @EngineTest
@@ -207,7 +275,7 @@ class ModelFileTest {
         BlockBytes.load(manager, rotary().optScaling(two).build(), saved(manager, rotary().build()));
         byte[] scaled = saved(manager, rotary().optScaling(two).build());
         BlockBytes.load(manager, rotary().optScaling(two).build(), scaled);
-        rejected(manager, rotary().build(), scaled, "{type=Linear, factor=2.0}", "scaling=null");
+        rejected(manager, rotary().build(), scaled, "scaling {type=Linear, factor=2.0}, expected no scaling");
         rejected(manager, rotary().optScaling(RotaryScaling.linear(4)).build(), scaled, "factor=4.0");
     }
 
@@ -221,8 +289,8 @@ class ModelFileTest {
         BlockBytes.load(manager, loaded, file);
         assertThat(loaded.getParameters().get("scale").getArray().toFloatArray())
                 .containsExactly(1.5f);
-        rejected(manager, positions().optLearnedScale(0.25f).build(), file, "learnedScale=0.5", "learnedScale=0.25");
-        rejected(manager, positions().build(), file, "learnedScale=0.5");
+        rejected(manager, positions().optLearnedScale(0.25f).build(), file, "learnedScale 0.5, expected 0.25");
+        rejected(manager, positions().build(), file, "learnedScale 0.5, expected no learned scale");
     }
 
     private static byte[] withEmbeddingSize(String json, byte... file) throws IOException {
@@ -236,7 +304,7 @@ class ModelFileTest {
             BlockBytes.load(manager, positions().build(), withEmbeddingSize(four, file));
         }
         for (String other : List.of("4.0000001", "-4", "4e1", "1e999999999", "\"4\"", "null", "true", "[4]", "{}")) {
-            rejected(manager, positions().build(), withEmbeddingSize(other, file), "embeddingSize=");
+            rejected(manager, positions().build(), withEmbeddingSize(other, file), ", expected 4");
         }
     }
 
@@ -245,9 +313,9 @@ class ModelFileTest {
         byte[] whole = saved(manager, positions().build());
         byte[] file = withSettings(json -> json.replace(",\"sequenceAxis\":-2", ""), whole);
         BlockBytes.load(manager, positions().build(), file);
-        rejected(manager, positions().optSequenceAxis(0).build(), file, "sequenceAxis=null");
+        rejected(manager, positions().optSequenceAxis(0).build(), file, "no sequence axis, expected 0");
         byte[] without = withSettings(json -> json.replace("\"embeddingSize\":4,", ""), whole);
-        rejected(manager, positions().build(), without, "embeddingSize=null");
+        rejected(manager, positions().build(), without, "no embedding size, expected 4");
     }
 
     @EngineTest
@@ -255,7 +323,7 @@ class ModelFileTest {
         byte[] file = withSettings(
                 json -> json.replaceFirst("\\{", "{\"other\":1,"),
                 saved(manager, positions().build()));
-        rejected(manager, positions().build(), file, "other=1");
+        rejected(manager, positions().build(), file, "other 1, expected no other");
     }
 
     @EngineTest

@@ -2,7 +2,6 @@ package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.nn.Block;
-import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.OptionTypes;
 import java.util.EnumSet;
 import java.util.LinkedHashMap;
@@ -168,7 +167,8 @@ public interface RelativeEncoding extends Block {
     /**
      * Creates one of this library's relative encodings by its name, with the sizes of an attention.
      *
-     * @param name one of {@link #names}
+     * @param name one of {@link #names} or another name of its paper, such as {@code RoPE}, in any case; spaces,
+     *     hyphens and underscores do not matter: {@code alibi}, {@code transformer_xl}
      * @param headCount N
      * @param headSize H, the attention's embedding size by N, unless {@code optHeadSize} sets another
      * @param options other arguments of its class, as for {@link #fromArguments}; empty for the defaults, but a
@@ -177,8 +177,7 @@ public interface RelativeEncoding extends Block {
      * @throws IllegalArgumentException if the name or an argument is unknown, missing, of another type or out of range
      */
     static RelativeEncoding named(String name, int headCount, int headSize, Map<?, ?> options) {
-        Class<?> type = OptionTypes.of(RelativeEncoding.class).get(name);
-        Check.that(type != null, () -> "relative encoding " + name + ": expected one of " + names() + "; use its name");
+        Class<?> type = OptionTypes.named(RelativeEncoding.class, "relative encoding", name);
         Map<Object, Object> arguments = new LinkedHashMap<>();
         Map<String, Integer> sizes =
                 Map.of("setHeadCount", headCount, "setHeadSize", headSize, "setEmbeddingSize", headCount * headSize);

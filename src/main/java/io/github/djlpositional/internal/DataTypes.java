@@ -32,9 +32,9 @@ public final class DataTypes {
 
     /**
      * Checks the data type of an embedding. It is called before an array is created: creating a BFLOAT16 array on
-     * PyTorch aborts the JVM. {@code what} has the data type; it is described only if the check fails.
+     * PyTorch aborts the JVM. {@code what} has the data type.
      */
-    public static void requireEmbedding(DataType type, Object what) {
+    public static void requireEmbedding(DataType type, String what) {
         Check.that(
                 isEmbedding(type),
                 () -> what + " has data type " + type
@@ -63,10 +63,10 @@ public final class DataTypes {
     public static NDArray value(
             Object block, Parameter parameter, ParameterStore store, NDArray input, boolean training) {
         if (!training && !parameter.isInitialized()) {
-            throw new UninitializedParameterException(block + " has no value for its parameter " + parameter.getName()
+            throw new UninitializedParameterException("there is no value for the parameter " + parameter.getName()
                     + ": expected a block that was initialized or loaded; call initialize(manager, dataType, shapes), or load"
                     + " a model that DJL saved: on PyTorch, Model.load skips a file that does not begin with DJL@, such as"
-                    + " a damaged one, and throws nothing");
+                    + " a damaged one, and throws nothing; block: " + block);
         }
         NDArray value = store.getValue(parameter, input.getDevice(), training);
         // the store may have created it just now, and keeps it

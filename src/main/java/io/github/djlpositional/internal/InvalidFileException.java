@@ -1,6 +1,7 @@
 package io.github.djlpositional.internal;
 
 import ai.djl.MalformedModelException;
+import io.github.djlpositional.options.Settings;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Collection;
@@ -84,7 +85,8 @@ public final class InvalidFileException extends IOException {
 
     /** Returns a value from a file as messages show it: visible, on one line, and not too long. */
     public static String shown(Object value) {
-        String text = String.valueOf(value);
+        boolean isArray = value != null && value.getClass().isArray();
+        String text = isArray ? Settings.shown(value) : String.valueOf(value);
         boolean isLong = text.codePointCount(0, text.length()) > LONGEST_QUOTE;
         String shown = isLong ? text.substring(0, text.offsetByCodePoints(0, LONGEST_QUOTE)) + "…" : text;
         return visible(shown);

@@ -18,6 +18,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Stream;
 
@@ -139,10 +141,28 @@ final class ModelFile {
             Object own = name.equals(Settings.TYPE)
                     ? block
                     : Settings.saved(options, ModelFile::hasSection).get(name);
-            throw new MalformedModelException("the model file was saved with " + name + "=" + shortened(file.get(name))
-                    + ", this " + block + " has " + name + "=" + shortened(own)
-                    + ": build the block with the options of the file, or load the file that belongs to it");
+            throw new MalformedModelException("the model file was saved with " + difference(name, file.get(name), own)
+                    + ": build the " + block + " with the options of the file, or load the file that belongs to it");
         }
+    }
+
+    /** An option of the file and of the block, for example {@code no relative encoding, expected AlibiBiasBlock}. */
+    private static String difference(String name, Object file, Object own) {
+        String words = InvalidFileException.shown(
+                name.replaceAll("(?<=[a-z])(?=[A-Z])", " ").toLowerCase(Locale.ROOT));
+        if (file instanceof List<?> saved && own instanceof List<?> expected && areOtherBlocks(saved, expected)) {
+            String counted = saved.size() == 1 ? words.replaceFirst("s$", "") : words;
+            return saved.size() + " " + counted + ", expected " + expected.size();
+        }
+        String none = "no " + words;
+        return (file == null ? none : InvalidFileException.shown(name) + " " + shortened(file)) + ", expected "
+                + (own == null ? none : shortened(own));
+    }
+
+    /** Whether the lists have different numbers of blocks; numbers, such as the sizes of a window, are shown. */
+    private static boolean areOtherBlocks(List<?> one, List<?> other) {
+        return one.size() != other.size()
+                && Stream.of(one, other).flatMap(List::stream).noneMatch(Number.class::isInstance);
     }
 
     private static String shortened(Object value) {

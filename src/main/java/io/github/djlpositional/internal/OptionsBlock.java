@@ -147,12 +147,13 @@ public abstract class OptionsBlock extends AbstractBlock implements HasArguments
      */
     protected final <T, E extends Exception> T reading(Reading<T, E> result) throws E {
         if (isIncomplete) {
-            throw new IllegalStateException("the last load of " + this
-                    + " failed: expected a complete block; load a complete file, or call initialize");
+            throw new IllegalStateException("the last load of the block failed: expected a complete block; load a"
+                    + " complete file, or call initialize; block: " + this);
         }
         if (forwards.getAndUpdate(count -> count == CHANGING ? CHANGING : count + 1) == CHANGING) {
-            throw new IllegalStateException(this + " is being initialized, loaded or cleared: expected a forward before"
-                    + " or afterwards; to replace a model in service, load a second one");
+            throw new IllegalStateException(
+                    "the block is being initialized, loaded or cleared: expected a forward before"
+                            + " or afterwards; to replace a model in service, load a second one; block: " + this);
         }
         try {
             return result.get();
@@ -164,8 +165,9 @@ public abstract class OptionsBlock extends AbstractBlock implements HasArguments
 
     private void beginChange() {
         if (!forwards.compareAndSet(0, CHANGING)) {
-            throw new IllegalStateException(this + " is in use: expected no forward of this block; initialize, load or"
-                    + " clear it before or afterwards, or load a second model");
+            throw new IllegalStateException(
+                    "the block is in use: expected no forward of this block; initialize, load or"
+                            + " clear it before or afterwards, or load a second model; block: " + this);
         }
     }
 
@@ -183,7 +185,7 @@ public abstract class OptionsBlock extends AbstractBlock implements HasArguments
     }
 
     private ModelFile section() {
-        return new ModelFile(getClass().getSimpleName(), options);
+        return new ModelFile(Settings.classOf(this), options);
     }
 
     /** The children with a section of their own. */
@@ -219,8 +221,8 @@ public abstract class OptionsBlock extends AbstractBlock implements HasArguments
     public final void saveParameters(DataOutputStream os) throws IOException {
         if (inputShapes == null) {
             throw new IllegalStateException(
-                    "the block " + this + " has no input shapes to save: expected a block that was"
-                            + " initialized or loaded; call initialize(manager, dataType, shapes) before saving it");
+                    "there are no input shapes to save: expected a block that was initialized or loaded; call"
+                            + " initialize(manager, dataType, shapes) before saving it; block: " + this);
         }
         reading(() -> {
             ModelFile section = section();
@@ -326,7 +328,7 @@ public abstract class OptionsBlock extends AbstractBlock implements HasArguments
      */
     @Override
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
-        DataTypes.requireEmbedding(dataType, this);
+        DataTypes.requireEmbedding(dataType, Settings.classOf(this));
         requireShapes(inputShapes);
         for (Parameter parameter : getParameters().values()) {
             // DJL considers a parameter initialized as long as it has an array, even a closed one
@@ -337,9 +339,9 @@ public abstract class OptionsBlock extends AbstractBlock implements HasArguments
         for (Parameter parameter : ownParameters()) {
             Check.that(
                     !parameter.isInitialized() || parameter.getArray().getDataType() == dataType,
-                    () -> "the parameter " + parameter.getName() + " of " + this + " is initialized in "
+                    () -> "the parameter " + parameter.getName() + " is initialized in "
                             + parameter.getArray().getDataType() + ": expected the same data type, not " + dataType
-                            + "; call clear() first to create it again");
+                            + "; call clear() first to create it again; block: " + this);
             if (!parameter.isInitialized()) {
                 HostData.requireRoomFor(parameter.getShape(), dataType, manager.getDevice());
             }
@@ -380,7 +382,7 @@ public abstract class OptionsBlock extends AbstractBlock implements HasArguments
         }
         return new UnsupportedOperationException(
                 manager.getEngine().getEngineName() + " cannot create the parameters of "
-                        + getClass().getSimpleName() + " in " + type + " (" + e.getMessage()
+                        + Settings.classOf(this) + " in " + type + " (" + e.getMessage()
                         + "): expected float32 or float64; use one of these",
                 e);
     }

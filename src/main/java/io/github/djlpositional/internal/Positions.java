@@ -8,6 +8,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.util.PairList;
 import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.Settings;
 import java.nio.DoubleBuffer;
 import java.util.Arrays;
 import java.util.Collections;
@@ -135,7 +136,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
         Check.that(
                 parameter == null || parameter instanceof NDArray,
                 () -> "the forward parameter " + POSITIONS + " is a "
-                        + parameter.getClass().getSimpleName()
+                        + Settings.classOf(parameter)
                         + ": expected an NDArray, (T), (B, T) or (axes, B, T); create one with the manager");
         Check.that(
                 parameter == null || input == null,
@@ -176,7 +177,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
         Object start = params.get(START);
         Check.that(
                 start == null || start instanceof Integer || start instanceof Long,
-                () -> START + " is the " + start.getClass().getSimpleName() + " " + start
+                () -> START + " is the " + Settings.classOf(start) + " " + Settings.shown(start)
                         + ": expected an Integer or a Long; give the number of the first position");
     }
 

@@ -454,6 +454,7 @@ public final class GridEncoding implements HasArguments {
          * @return this builder
          */
         public Builder add(int axis, SinusoidalEncoding encoding) {
+            Check.notNull("encoding", encoding, "a SinusoidalEncoding");
             return add(axis, encoding, 0, encoding.getEmbeddingSize());
         }
 
@@ -468,6 +469,7 @@ public final class GridEncoding implements HasArguments {
          * @throws IllegalArgumentException if the encoding does not have these dimensions
          */
         public Builder add(int axis, SinusoidalEncoding encoding, int first, int count) {
+            Check.notNull("encoding", encoding, "a SinusoidalEncoding");
             parts.add(new Part(axis, encoding, first, count));
             return set("parts", List.copyOf(parts));
         }

@@ -57,8 +57,9 @@ public final class SinusoidalEncoding extends AngleRows implements HasArguments 
             oddSize = oddSize == null ? OddSize.KEPT_IN_EXPONENT : oddSize;
             Check.that(
                     base == null || frequencies == null,
-                    "base " + base + " and frequencies " + frequencies
-                            + ": expected only one of them; set either optBase or optFrequencies");
+                    "base " + base
+                            + " beside frequencies: expected only one of them; set either optBase or optFrequencies;"
+                            + " frequencies: " + frequencies);
             int pairs = embeddingSize / 2 + (oddSize == OddSize.ZERO_PADDED ? 0 : embeddingSize % 2);
             if (frequencies == null) {
                 int divisor = oddSize == OddSize.KEPT_IN_EXPONENT ? embeddingSize : Math.max(1, 2 * pairs);

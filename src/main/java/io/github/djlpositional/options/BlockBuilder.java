@@ -11,7 +11,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -44,6 +43,10 @@ public abstract class BlockBuilder<T, B extends BlockBuilder<T, B>> {
     };
 
     private final List<String> names;
+
+    /** The types of the options, in the order of their names. */
+    private final List<Class<?>> types;
+
     private final Function<Map<String, Object>, T> create;
     private final Map<String, Object> options = new LinkedHashMap<>();
 
@@ -59,9 +62,9 @@ public abstract class BlockBuilder<T, B extends BlockBuilder<T, B>> {
      */
     protected <R extends Record> BlockBuilder(Class<R> type, Function<R, T> create) {
         this.create = values -> create.apply(Settings.create(type, values));
-        names = Stream.of(Settings.COMPONENTS.get(type))
-                .map(RecordComponent::getName)
-                .toList();
+        RecordComponent[] components = Settings.COMPONENTS.get(type);
+        names = Stream.of(components).map(RecordComponent::getName).toList();
+        types = Stream.of(components).<Class<?>>map(RecordComponent::getType).toList();
         NAMED_BY_METHODS.get(getClass()).forEach(this::requireOption);
     }
 
@@ -79,11 +82,17 @@ public abstract class BlockBuilder<T, B extends BlockBuilder<T, B>> {
      * @param value a value of its type, or as a map of arguments has it, or a {@link Supplier} that each {@link #build}
      *     calls
      * @return this builder
+     * @throws NullPointerException if the value is null
      */
     @SuppressWarnings("unchecked") // B is the class of this object
     protected final B set(String name, Object value) {
         requireOption(name);
-        options.put(name, Objects.requireNonNull(value, name));
+        if (value == null) {
+            throw new NullPointerException(name + " is null: expected a value of the type "
+                    + types.get(names.indexOf(name)).getSimpleName() + "; pass one, or leave out the call for none or"
+                    + " the default");
+        }
+        options.put(name, value);
         parts.remove(name);
         return (B) this;
     }

@@ -55,6 +55,18 @@ public final class Check {
                 () -> name + " " + rate + ": expected 0 or more and less than 1; use 0 for no dropout");
     }
 
+    /**
+     * Checks that an argument is not null, and returns it.
+     *
+     * @throws NullPointerException if it is
+     */
+    public static <T> T notNull(String name, T value, String expected) {
+        if (value == null) {
+            throw new NullPointerException(name + " is null: expected " + expected + "; pass one");
+        }
+        return value;
+    }
+
     /** Checks that a required argument was set, and returns it. */
     public static <T> T given(String name, T value) {
         that(value != null, () -> name + " is missing: expected a value; set it");

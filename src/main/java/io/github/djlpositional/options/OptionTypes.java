@@ -3,8 +3,10 @@ package io.github.djlpositional.options;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.ServiceLoader;
 import java.util.stream.Stream;
@@ -18,13 +20,46 @@ public final class OptionTypes {
     private OptionTypes() {}
 
     /**
-     * {@return the classes of a type by name, in the order of their providers}
+     * {@return the classes of a type by the first of their names, in the order of their providers}
      *
      * @throws IllegalStateException if two classes have the same name
      */
     public static Map<String, Class<?>> of(Class<?> type) {
+        Map<String, Class<?>> first = new LinkedHashMap<>();
+        names(type).forEach((name, named) -> {
+            if (!first.containsValue(named)) {
+                first.put(name, named);
+            }
+        });
+        return Collections.unmodifiableMap(first);
+    }
+
+    /**
+     * {@return the class of a type that has a name, in any case, and with or without spaces, hyphens and underscores}
+     *
+     * @param what what the type is, for messages
+     * @throws IllegalArgumentException if no class has this name
+     * @throws IllegalStateException if two classes have the same name
+     */
+    public static Class<?> named(Class<?> type, String what, String name) {
+        Map<String, Class<?>> names = names(type);
+        return names.keySet().stream()
+                .filter(each -> name != null && plain(each).equals(plain(name)))
+                .findFirst()
+                .<Class<?>>map(names::get)
+                .orElseThrow(() -> new IllegalArgumentException(what + " " + Settings.shown(name) + ": expected one of "
+                        + names.keySet() + ", in any case; use one of these names"));
+    }
+
+    /** The part of a name that distinguishes it from others. */
+    private static String plain(String name) {
+        return name.replaceAll("[\\s_-]", "").toLowerCase(Locale.ROOT);
+    }
+
+    private static Map<String, Class<?>> names(Class<?> type) {
         Map<String, Class<?>> found = new LinkedHashMap<>();
-        Map<String, Class<?>> simple = new LinkedHashMap<>();
+        Map<String, Class<?>> plain = new HashMap<>();
+        Map<String, Class<?>> simple = new HashMap<>();
         Stream.of(OptionTypes.class.getClassLoader(), Thread.currentThread().getContextClassLoader())
                 .distinct()
                 .flatMap(loader -> ServiceLoader.load(TypeProvider.class, loader).stream())
@@ -33,10 +68,11 @@ public final class OptionTypes {
                 .flatMap(provider -> created(provider).types().entrySet().stream())
                 .forEach(entry -> {
                     add(simple, entry.getValue().getSimpleName(), entry.getValue());
-                    add(found, entry.getKey(), entry.getValue());
+                    add(plain, plain(entry.getKey()), entry.getValue());
+                    found.put(entry.getKey(), entry.getValue());
                 });
         found.values().removeIf(each -> !type.isAssignableFrom(each));
-        return Collections.unmodifiableMap(found);
+        return found;
     }
 
     private static void add(Map<String, Class<?>> classes, String name, Class<?> added) {

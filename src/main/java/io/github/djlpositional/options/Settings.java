@@ -1,6 +1,7 @@
 package io.github.djlpositional.options;
 
 import java.lang.invoke.MethodType;
+import java.lang.reflect.Array;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Method;
 import java.lang.reflect.ParameterizedType;
@@ -50,6 +51,9 @@ public final class Settings {
     /** The greatest depth of maps within maps: a map could contain itself. */
     private static final int MAX_DEPTH = 32;
 
+    /** The greatest depth of arrays within arrays that a message shows. */
+    private static final int MAX_ARRAYS = 4;
+
     private static final ThreadLocal<Integer> DEPTH = ThreadLocal.withInitial(() -> 0);
 
     /** The number of elements of a list that a description shows. */
@@ -73,7 +77,7 @@ public final class Settings {
         for (Object key : options.keySet()) {
             Check.that(
                     names.contains(key) || TYPE.equals(key),
-                    () -> owner + " has no argument '" + shortened(key) + "': expected " + names
+                    () -> owner + " has no argument '" + shown(key) + "': expected " + names
                             + "; correct the name, or remove it");
         }
         if (options.containsKey(TYPE) && !nameOf(type).equals(options.get(TYPE))) {
@@ -261,26 +265,54 @@ public final class Settings {
     }
 
     static IllegalArgumentException invalid(String owner, String key, Object value, String expected) {
-        String given = value == null ? "missing" : "the " + value.getClass().getSimpleName() + " " + shortened(value);
+        String given = value == null ? "missing" : "the " + classOf(value) + " " + shown(value);
         return new IllegalArgumentException(
                 "argument '" + key + "' of " + owner + " is " + given + ": expected " + expected + "; correct it");
     }
 
-    /** The text of a value on one line, without what maps and nested lists hold: they may contain themselves. */
-    private static String shortened(Object value) {
+    /**
+     * {@return the text of a value for a message: one line of limited length} Lists and arrays are shown by their first
+     * elements. Maps and nested lists are not shown: they may contain themselves.
+     */
+    public static String shown(Object value) {
         String text = value instanceof Collection<?> elements
                 ? elements.stream()
                         .limit(SHOWN_ELEMENTS)
-                        .map(Settings::flat)
+                        .map(each -> flat(each, MAX_ARRAYS))
                         .toList()
                         .toString()
-                : flat(value);
+                : flat(value, MAX_ARRAYS);
         String bounded = text.length() <= MAX_TEXT ? text : text.substring(0, MAX_TEXT) + "…";
         return bounded.replaceAll("\\R|\\p{Cntrl}", " ");
     }
 
-    private static String flat(Object value) {
-        return value instanceof Map || value instanceof Collection ? "{…}" : String.valueOf(value);
+    private static String flat(Object value, int depth) {
+        if (value instanceof Map || value instanceof Collection) {
+            return "{…}";
+        }
+        if (value == null || !value.getClass().isArray()) {
+            return String.valueOf(value);
+        }
+        int length = Array.getLength(value);
+        return depth == 0
+                ? "[…]"
+                : IntStream.range(0, Math.min(length, SHOWN_ELEMENTS))
+                        .mapToObj(i -> flat(Array.get(value, i), depth - 1))
+                        .collect(Collectors.joining(", ", "[", length > SHOWN_ELEMENTS ? ", …]" : "]"));
+    }
+
+    /**
+     * {@return the simple name of the class of an object, for messages and model files} An anonymous class and a lambda
+     * have none: they are named by the class that they extend, or else by the interface that they implement.
+     */
+    public static String classOf(Object object) {
+        Class<?> type = object.getClass();
+        while (type.isAnonymousClass() || type.isHidden()) {
+            Class<?>[] interfaces = type.getInterfaces();
+            boolean isNamedByInterface = type.getSuperclass() == Object.class && interfaces.length > 0;
+            type = isNamedByInterface ? interfaces[0] : type.getSuperclass();
+        }
+        return type.getSimpleName();
     }
 
     /**
@@ -354,7 +386,7 @@ public final class Settings {
 
     private static Object saved(Object value, Predicate<Object> hasSection) {
         if (hasSection.test(value)) {
-            return value.getClass().getSimpleName();
+            return classOf(value);
         }
         return value instanceof List<?> list
                 ? list.stream().map(each -> saved(each, hasSection)).toList()
@@ -449,9 +481,7 @@ public final class Settings {
                 || value instanceof String
                 || value instanceof Enum
                 || value instanceof HasArguments;
-        return isPlain
-                ? value.toString()
-                : String.valueOf(value == null ? null : value.getClass().getSimpleName());
+        return isPlain ? value.toString() : value == null ? "null" : classOf(value);
     }
 
     /** Lists of numbers are shortened, and equal objects, such as the layers of a stack, are counted. */

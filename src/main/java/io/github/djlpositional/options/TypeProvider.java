@@ -12,10 +12,11 @@ public interface TypeProvider {
 
     /**
      * Returns the classes by the names that papers and models give them, such as {@code ALiBi}. A class is also found
-     * by its simple name. Each class {@linkplain HasArguments has arguments} and a public static method
-     * {@code fromArguments(Map)} that returns an object of it.
+     * by its simple name. A class may have several names: the first one is listed, and all are accepted, in any case
+     * and with or without spaces, hyphens and underscores. Each class {@linkplain HasArguments has arguments} and a
+     * public static method {@code fromArguments(Map)} that returns an object of it.
      *
-     * @return the classes by name
+     * @return the classes by name; the order of the map is the order of the names
      */
     Map<String, Class<?>> types();
 }

@@ -118,6 +118,7 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
 
         /** Sets the slopes, one for each head (default: {@link AlibiSlopes#of(int)}). */
         public Builder optSlopes(AlibiSlopes slopes) {
+            Check.notNull("slopes", slopes, "one slope for each head");
             return set(
                     "slopes",
                     IntStream.range(0, slopes.heads()).mapToObj(slopes::get).toList());

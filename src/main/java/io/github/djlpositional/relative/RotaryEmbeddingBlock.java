@@ -81,8 +81,9 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
             int rest = headSize - rotaryStart;
             Check.that(
                     frequencies == null || (base == null && scaling == null),
-                    "frequencies were given together with base " + base + " and scaling " + scaling
-                            + ": expected one or the other; give the frequencies only");
+                    "frequencies were given together with " + (base == null ? "a scaling" : "base " + base)
+                            + ": expected one or the other; give the frequencies only"
+                            + (scaling == null ? "" : "; scaling: " + scaling));
             if (frequencies == null) {
                 base = Objects.requireNonNullElse(base, 10_000.0);
                 scaling = Objects.requireNonNullElse(scaling, RotaryScaling.none());
@@ -101,8 +102,8 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
                             + " frequencies: expected one frequency for each pair; give as many, or leave the rotary size out");
             Check.that(
                     axes == null || 2 * axes.axisOfPair().size() == rotarySize,
-                    () -> "axes " + axes + " with rotarySize " + size + ": expected one axis for each of " + size / 2
-                            + " pairs; give as many");
+                    () -> "axes of " + axes.axisOfPair().size() + " pairs with rotarySize " + size
+                            + ": expected one axis for each of " + size / 2 + " pairs; give as many; axes: " + axes);
             if (autoExtend != null) {
                 Check.between("autoExtend", autoExtend, maxSequenceLength, Positions.UNLIMITED);
             }
@@ -195,8 +196,9 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
     public void requireFits(int headCount, int attentionHeadSize) {
         Check.that(
                 options.headSize == attentionHeadSize,
-                () -> this + ": expected the attention's head size " + attentionHeadSize
-                        + ", its embedding size divided by its head count; use setHeadSize(" + attentionHeadSize + ")");
+                () -> "headSize " + options.headSize + " of the rotary embedding: expected the attention's head size "
+                        + attentionHeadSize + ", its embedding size divided by its head count; use setHeadSize("
+                        + attentionHeadSize + "); block: " + this);
     }
 
     @Override
@@ -205,8 +207,9 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
         int count = rotatedCount(inputs.getShapes());
         Check.that(
                 count == 2 || options.xpos == null,
-                () -> "one array to rotate was given to " + this
-                        + ": expected [queries, keys], which XPos scales differently; pass both");
+                () ->
+                        "one array to rotate was given: expected [queries, keys], which XPos scales differently; pass both;"
+                                + " block: " + this);
         NDList rotated = inputs.subNDList(0, count);
         requireInputs(rotated);
         // queries may have no heads where the keys have some
@@ -246,8 +249,8 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
         Check.that(
                 shape.dimension() != 3 || (axes > 0 && shape.get(0) == axes),
                 () -> "positions of shape " + shape + ": expected "
-                        + (axes == 0 ? "(T) or (B, T)" : axes + " coordinates, one for each axis") + " of " + this
-                        + "; give as many, or build the block with other optAxes");
+                        + (axes == 0 ? "(T) or (B, T)" : axes + " coordinates, one for each axis")
+                        + "; give as many, or build the block with other optAxes; block: " + this);
     }
 
     /**

@@ -58,8 +58,9 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
                         : heads + " and setEmbeddingSize(" + attentionHeads * attentionHeadSize + ")";
         Check.that(
                 !differs(attentionHeads, headCount) && !differs(attentionHeadSize, headSize),
-                () -> this + " does not fit an attention with heads " + attentionHeads + " of size " + attentionHeadSize
-                        + ": expected the same sizes; build it with " + remedy);
+                () -> "the attention has heads " + attentionHeads + " of size " + attentionHeadSize
+                        + ": expected the sizes of its relative encoding; build that with " + remedy + "; block: "
+                        + this);
     }
 
     @Override

@@ -112,8 +112,9 @@ public final class WindowBiasBlock extends WindowTermBlock {
         Options from = trained.options;
         Check.that(
                 options.headCount == from.headCount && options.classToken == from.classToken,
-                () -> trained + " with " + this
-                        + ": expected biases for the same heads and tokens; build one for another window only");
+                () -> "trained biases with headCount " + from.headCount + " and classToken " + from.classToken
+                        + ": expected " + options.headCount + " and " + options.classToken
+                        + "; build a block for another window only; blocks: " + trained + ", " + this);
         int[] sizes = differences(from.window);
         resample(GridResampling.BICUBIC, trained.biases, sizes, biases, differences(options.window));
     }

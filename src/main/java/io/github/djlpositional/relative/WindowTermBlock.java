@@ -114,8 +114,8 @@ abstract class WindowTermBlock extends ScoreTermBlock {
     private NDArray of(Positions span, NDArray queries, int coordinate) {
         Check.that(
                 span.end() <= tokens,
-                () -> "position " + (span.end() - 1) + " with " + this + ": expected positions from 0 to "
-                        + (tokens - 1) + ", those of the window's tokens; use a window of the size of the input");
+                () -> "position " + (span.end() - 1) + ": expected positions from 0 to " + (tokens - 1)
+                        + ", those of the window's tokens; use a window of the size of the input; block: " + this);
         DistanceBias.requireIntegers(span);
         NDArray rows = span.rows(coordinates, queries, DataType.FLOAT32);
         NDArray column = rows.get(NDIndex.sliceAxis(2, coordinate, coordinate + 1L));

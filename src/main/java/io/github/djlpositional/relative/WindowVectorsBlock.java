@@ -86,7 +86,8 @@ public final class WindowVectorsBlock extends WindowTermBlock {
     public void resample(WindowVectorsBlock trained) {
         Check.that(
                 options.headSize == trained.options.headSize,
-                () -> trained + " with " + this + ": expected the same head size; build one for another window only");
+                () -> "trained vectors with headSize " + trained.options.headSize + ": expected " + options.headSize
+                        + "; build a block for another window only; blocks: " + trained + ", " + this);
         List<Parameter> from = List.of(trained.rows, trained.columns);
         List<Parameter> to = List.of(rows, columns);
         for (int axis = 0; axis < 2; axis++) {

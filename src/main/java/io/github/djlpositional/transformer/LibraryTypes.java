@@ -26,13 +26,14 @@ import io.github.djlpositional.relative.WindowVectorsBlock;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** The blocks of this library, by the names that papers and models give to relative encodings. */
+/** The blocks of this library, by the names that papers and models give to encodings; the first one is listed. */
 public final class LibraryTypes implements TypeProvider {
 
     @Override
     public Map<String, Class<?>> types() {
         Map<String, Class<?>> types = new LinkedHashMap<>();
         types.put("rotary", RotaryEmbeddingBlock.class);
+        types.put("RoPE", RotaryEmbeddingBlock.class);
         types.put("ALiBi", AlibiBiasBlock.class);
         types.put("T5", RelativePositionBiasBlock.class);
         types.put("KERPLE", KerpleBiasBlock.class);
@@ -43,6 +44,7 @@ public final class LibraryTypes implements TypeProvider {
         types.put("Shaw", ShawRelativePositionBlock.class);
         types.put("Transformer-XL", TransformerXlPositionBlock.class);
         types.put("disentangled", DisentangledPositionBlock.class);
+        types.put("DeBERTa", DisentangledPositionBlock.class);
         types.put("Swin", WindowBiasBlock.class);
         types.put("Swin V2", WindowNetworkBiasBlock.class);
         types.put("MViTv2", WindowVectorsBlock.class);

@@ -31,6 +31,7 @@ import io.github.djlpositional.options.Range;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
@@ -116,7 +117,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
             @Range(min = 1) int hiddenSize,
             @Default("RELU") Nonlinearity nonlinearity,
             @Default("LAYER") Norm norm,
-            @Default("1e-5") @Range(above = 0) double epsilon,
+            @Range(above = 0) Double epsilon,
             @Default("false") boolean preNorm,
             @Default("true") boolean bias,
 
@@ -125,6 +126,8 @@ public final class TransformerLayerBlock extends OptionsBlock {
 
         Options {
             Check.given("attention", attention);
+            // the defaults of the norms themselves
+            epsilon = Objects.requireNonNullElse(epsilon, norm == Norm.RMS ? 1e-6 : 1e-5);
         }
     }
 
@@ -207,9 +210,9 @@ public final class TransformerLayerBlock extends OptionsBlock {
                 .toList();
         encodings.forEach(encoding -> {
             if (Collections.frequency(encodings, encoding) > 1) {
-                throw new UnsupportedOperationException("several attentions share " + encoding
-                        + ": expected one for each attention, since blocks that are created from arguments share none;"
-                        + " create the outer block with its builder, in a BlockFactory of your own");
+                throw new UnsupportedOperationException("several attentions share a relative encoding: expected one for"
+                        + " each attention, since blocks that are created from arguments share none; create the outer"
+                        + " block with its builder, in a BlockFactory of your own; encoding: " + encoding);
             }
         });
     }
@@ -475,8 +478,8 @@ public final class TransformerLayerBlock extends OptionsBlock {
         }
 
         /**
-         * Sets the positive number that the normalizations add to the variance or the mean square (default:
-         * 10<sup>-5</sup>); BERT uses 10<sup>-12</sup>.
+         * Sets the positive number that the normalizations add to the variance (default: 10<sup>-5</sup>; BERT uses
+         * 10<sup>-12</sup>) or to the mean square (default: 10<sup>-6</sup>; Llama 2 and 3 use 10<sup>-5</sup>).
          */
         public Builder optEpsilon(double epsilon) {
             return set("epsilon", epsilon);

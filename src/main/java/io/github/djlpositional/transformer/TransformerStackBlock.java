@@ -124,18 +124,22 @@ public final class TransformerStackBlock extends OptionsBlock {
         Check.that(
                 layer.getAttention().getEmbeddingSize() == size
                         && (layer.getCrossAttention() == null) == (first.getCrossAttention() == null),
-                () -> "layer " + number + " is " + layer + ": expected embeddingSize " + size + " and "
-                        + (first.getCrossAttention() == null ? "no" : "a")
-                        + " cross-attention, as in layer 0; give all layers the same inputs");
+                () -> "layer " + number + " has " + inputs(layer) + ": expected " + inputs(first)
+                        + ", as in layer 0; give all layers the same inputs; layer: " + layer);
+    }
+
+    private static String inputs(TransformerLayerBlock layer) {
+        return "embeddingSize " + layer.getAttention().getEmbeddingSize() + " and "
+                + (layer.getCrossAttention() == null ? "no" : "a") + " cross-attention";
     }
 
     private static void requirePositionsOnce(int number, TransformerLayerBlock layer, InputEmbeddingBlock input) {
         RelativeEncoding relative = layer.getAttention().getRelativeEncoding();
         Check.that(
                 relative == null || input == null || !input.hasDefaultPositions(),
-                () -> "layer " + number + " has the relative encoding " + relative
-                        + ", and the input adds sinusoids by default: expected positions that are encoded once; build the"
-                        + " input with optNoPositions(), or set optPositionalEncoding(Block) to combine both");
+                () -> "layer " + number + " has a relative encoding, and the input adds sinusoids by default: expected"
+                        + " positions that are encoded once; build the input with optNoPositions(), or set"
+                        + " optPositionalEncoding(Block) to combine both; encoding: " + relative);
     }
 
     private static Stream<MultiHeadAttentionBlock> attentions(TransformerLayerBlock layer) {
@@ -276,8 +280,10 @@ public final class TransformerStackBlock extends OptionsBlock {
          */
         public Builder setLayers(int count, Supplier<TransformerLayerBlock.Builder> layer) {
             Check.positive("layerCount", count);
+            Check.notNull("layers", layer, "a function that returns a new builder");
             Supplier<List<TransformerLayerBlock>> layers = () -> Stream.generate(layer)
                     .limit(count)
+                    .map(each -> Check.notNull("a builder of layers", each, "a new builder each time"))
                     .map(TransformerLayerBlock.Builder::build)
                     .toList();
             return set("layers", layers);
@@ -285,6 +291,8 @@ public final class TransformerStackBlock extends OptionsBlock {
 
         /** Sets the layers, at least one, which may differ but have the same inputs. */
         public Builder setLayers(List<TransformerLayerBlock> layers) {
+            Check.notNull("layers", layers, "a list of TransformerLayerBlock");
+            layers.forEach(layer -> Check.notNull("a block of layers", layer, "a TransformerLayerBlock"));
             return setPart("layers", List.copyOf(layers));
         }
 

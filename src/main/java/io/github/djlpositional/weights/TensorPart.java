@@ -13,6 +13,7 @@ import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.options.Check;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.function.Supplier;
 
 /**
  * Rows {@code from} to {@code to - 1} of a tensor, which are its parts along the first axis, or these columns of a
@@ -35,16 +36,17 @@ record TensorPart(StoredTensor tensor, boolean isTransposed, long from, long to)
         return sizes(tensor).get(isTransposed ? 1 : 0);
     }
 
-    /** Checks that the tensor has these rows or columns. */
-    void requireExists() {
+    /** Checks that the tensor has these rows or columns, which are for a target. */
+    void requireExists(Supplier<String> target) {
         Shape sizes = tensor.shape();
         Check.that(
                 !isTransposed || sizes.dimension() == 2,
-                () -> tensor + " has shape " + sizes + ": expected a matrix; give the name of one with two axes");
+                () -> tensor + " for " + target.get() + " has shape " + sizes
+                        + ": expected a matrix; give the name of one with two axes");
         Check.that(
                 0 <= from && from <= to && to <= available(),
-                () -> this + " of shape " + sizes + ": expected a range within [0, " + available()
-                        + "); give one, or build the block with the tensor's sizes");
+                () -> this + " of shape " + sizes + " for " + target.get() + ": expected a range within [0, "
+                        + available() + "); give one, or build the block with the tensor's sizes");
     }
 
     /** Returns the shape of the rows. */

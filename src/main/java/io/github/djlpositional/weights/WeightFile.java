@@ -24,6 +24,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
@@ -150,7 +151,7 @@ public final class WeightFile {
      * @throws IOException if the file cannot be read
      */
     public NDArray read(NDManager manager, String name) throws IOException, MalformedModelException {
-        StoredTensor tensor = tensor(List.of(this), name);
+        StoredTensor tensor = tensor(List.of(this), name, () -> "an array");
         Check.that(
                 tensor.type() != null,
                 () -> tensor + " has type " + InvalidFileException.quoted(tensor.typeName()) + ": expected one of "
@@ -171,8 +172,8 @@ public final class WeightFile {
         return tensors.containsKey(name);
     }
 
-    /** Returns the tensor with a name, which must be in one of some files. */
-    static StoredTensor tensor(List<WeightFile> files, String name) {
+    /** Returns the tensor with a name for a target, which must be in one of some files. */
+    static StoredTensor tensor(List<WeightFile> files, String name, Supplier<String> target) {
         for (WeightFile file : files) {
             if (file.has(name)) {
                 return file.tensors.get(name);
@@ -183,7 +184,8 @@ public final class WeightFile {
                 .flatMap(file -> file.tensors.keySet().stream())
                 .sorted(Comparator.comparingInt((String other) -> -commonEnd(other, name)))
                 .toList();
-        throw new IllegalArgumentException("no tensor " + InvalidFileException.quoted(name) + " is in " + paths(files)
+        throw new IllegalArgumentException("no tensor " + InvalidFileException.quoted(name) + " for " + target.get()
+                + " is in " + paths(files)
                 + ": expected one of the " + names.size() + " tensors, such as " + InvalidFileException.listed(names)
                 + "; give one of the names in getTensors()");
     }

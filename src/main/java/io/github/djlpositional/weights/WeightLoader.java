@@ -10,15 +10,18 @@ import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.ParameterList;
 import ai.djl.nn.core.Linear;
+import ai.djl.util.Pair;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.InvalidFileException;
 import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.Settings;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -26,6 +29,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -75,9 +79,13 @@ public final class WeightLoader {
 
     private final List<WeightFile> files;
     private final Map<Parameter, Copy> copies = new LinkedHashMap<>();
-    private final Set<TensorPart> parts = new HashSet<>();
-    private Predicate<String> mayBeMissing = name -> false;
-    private Predicate<String> mayBeUnused = name -> false;
+    private final Map<TensorPart, Parameter> parts = new HashMap<>();
+
+    /** The blocks of modules, by which messages name parameters. */
+    private final List<Block> blocks = new ArrayList<>();
+
+    private final List<String> mayBeMissing = new ArrayList<>();
+    private final List<String> mayBeUnused = new ArrayList<>();
     private boolean isOneByOne;
 
     private WeightLoader(Collection<WeightFile> files) {
@@ -124,7 +132,7 @@ public final class WeightLoader {
      * @throws IllegalArgumentException if the file has no such tensor, or the tensor or the parameter was added before
      */
     public WeightLoader table(String name, Parameter parameter) {
-        return add(TensorPart.whole(tensor(name)), parameter);
+        return add(TensorPart.whole(tensor(name, parameter)), parameter);
     }
 
     /**
@@ -141,7 +149,7 @@ public final class WeightLoader {
      *     the parameter were added before
      */
     public WeightLoader rows(String name, long from, long to, Parameter parameter) {
-        return add(new TensorPart(tensor(name), false, from, to), parameter);
+        return add(new TensorPart(tensor(name, parameter), false, from, to), parameter);
     }
 
     /**
@@ -157,7 +165,7 @@ public final class WeightLoader {
      *     columns, or these columns or the parameter were added before
      */
     public WeightLoader columnsAsRows(String name, long from, long to, Parameter parameter) {
-        return add(new TensorPart(tensor(name), true, from, to), parameter);
+        return add(new TensorPart(tensor(name, parameter), true, from, to), parameter);
     }
 
     /**
@@ -173,9 +181,11 @@ public final class WeightLoader {
      *     or if a tensor is too small, or one of these tensors or parameters was added before
      */
     public WeightLoader multiheadAttention(String prefix, MultiHeadAttentionBlock block) {
+        Objects.requireNonNull(prefix, "prefix");
+        blocks.add(Check.notNull("block", block, "a MultiHeadAttentionBlock"));
         ParameterList results = block.getResultProjection().getDirectParameters();
         // every module has this one: if there is none, the message suggests other prefixes
-        StoredTensor output = tensor(Objects.requireNonNull(prefix, "prefix") + "out_proj.weight");
+        StoredTensor output = tensor(prefix + "out_proj.weight", results.get("weight"));
         List<String> expected = ATTENTION_NAMES.subList(0, 2 * results.size());
         List<String> found =
                 ATTENTION_NAMES.stream().filter(name -> has(prefix + name)).toList();
@@ -225,6 +235,7 @@ public final class WeightLoader {
      */
     public WeightLoader module(String prefix, Block block) {
         Objects.requireNonNull(prefix, "prefix");
+        blocks.add(Check.notNull("block", block, "a block that corresponds to a module"));
         if (block instanceof TransformerStackBlock stack) {
             for (int i = 0; i < stack.getLayers().size(); i++) {
                 module(prefix + "layers." + i + ".", stack.getLayers().get(i));
@@ -242,7 +253,7 @@ public final class WeightLoader {
                 !parameters.isEmpty()
                         && MODULE_NAMES.keySet().containsAll(parameters.keys())
                         && block.getChildren().isEmpty(),
-                () -> "the block " + block.getClass().getSimpleName() + " with the parameters "
+                () -> "the block " + Settings.classOf(block) + " with the parameters "
                         + block.getParameters().keys() + ": expected one that corresponds to a module of PyTorch; load"
                         + " its parts with module, or its parameters with table");
         parameters.forEach(each -> {
@@ -272,36 +283,50 @@ public final class WeightLoader {
     }
 
     /**
-     * Allows parameters of the model to keep their values, which is an error by default. Names that no parameter has
-     * are ignored.
+     * Allows parameters of the model to keep their values, which is an error by default. A name that no parameter has
+     * is allowed, since models differ; if {@link #load} rejects the model, its message lists such names.
      *
      * @param parameters names as {@code model.getParameters()} has them, in which {@code *} stands for any text, such
      *     as {@code *_03head_*}
      * @return this loader
      */
     public WeightLoader allowMissing(String... parameters) {
-        mayBeMissing = mayBeMissing.or(anyOf(parameters));
+        mayBeMissing.addAll(List.of(parameters));
         return this;
     }
 
     /**
-     * Allows tensors of the file to remain unused, which is an error by default. Names that no tensor has are ignored.
+     * Allows tensors of the file to remain unused, which is an error by default. A name that no tensor has is allowed,
+     * since files of a model differ; if {@link #load} rejects the file, its message lists such names.
      *
      * @param tensors names of tensors, in which {@code *} stands for any text: {@code bert.pooler.*}; only {@code *} to
      *     load a part of a file
      * @return this loader
      */
     public WeightLoader allowUnused(String... tensors) {
-        mayBeUnused = mayBeUnused.or(anyOf(tensors));
+        mayBeUnused.addAll(List.of(tensors));
         return this;
     }
 
-    private static Predicate<String> anyOf(String... names) {
-        String expression = Stream.of(names)
-                .map(name ->
-                        Stream.of(name.split("\\*", -1)).map(Pattern::quote).collect(Collectors.joining(".*")))
-                .collect(Collectors.joining("|"));
+    /** A test of a name with a pattern, in which * stands for any text. */
+    private static Predicate<String> matching(String pattern) {
+        String expression =
+                Stream.of(pattern.split("\\*", -1)).map(Pattern::quote).collect(Collectors.joining(".*"));
         return Pattern.compile(expression, Pattern.DOTALL).asMatchPredicate();
+    }
+
+    private static Predicate<String> anyOf(Collection<String> patterns) {
+        return patterns.stream().map(WeightLoader::matching).reduce(name -> false, Predicate::or);
+    }
+
+    /** Says which patterns match none of some names, and are probably misspelt: empty if all match. */
+    private static String withoutMatch(String method, List<String> patterns, String what, List<String> names) {
+        List<String> without = patterns.stream()
+                .filter(pattern -> names.stream().noneMatch(matching(pattern)))
+                .toList();
+        return without.isEmpty()
+                ? ""
+                : "; " + method + " has " + InvalidFileException.listed(without) + ", which match no " + what;
     }
 
     /**
@@ -320,26 +345,53 @@ public final class WeightLoader {
         return files.stream().anyMatch(file -> file.has(name));
     }
 
-    private StoredTensor tensor(String name) {
-        return WeightFile.tensor(files, name);
+    private StoredTensor tensor(String name, Parameter parameter) {
+        Check.notNull(
+                "the parameter for the tensor " + InvalidFileException.quoted(name),
+                parameter,
+                "a parameter of a block");
+        return WeightFile.tensor(files, name, () -> described(parameter));
+    }
+
+    /** Returns a parameter as messages name it: with the block that it belongs to, if the loader was given it. */
+    private String described(Parameter parameter, Block... models) {
+        String name = "parameter " + InvalidFileException.quoted(parameter.getName());
+        return Stream.concat(Stream.of(models), blocks.stream())
+                .map(block -> owner(parameter, block, ""))
+                .filter(Objects::nonNull)
+                .findFirst()
+                .map(owner -> name + " of " + owner)
+                .orElse(name);
+    }
+
+    /** Returns the class and the path of the block within another that a parameter belongs to; null for none. */
+    private static String owner(Parameter parameter, Block block, String path) {
+        if (block.getDirectParameters().values().contains(parameter)) {
+            return Settings.classOf(block) + (path.isEmpty() ? "" : " " + InvalidFileException.quoted(path));
+        }
+        for (Pair<String, Block> child : block.getChildren()) {
+            String childPath = (path.isEmpty() ? "" : path + "_") + child.getKey();
+            String owner = owner(parameter, child.getValue(), childPath);
+            if (owner != null) {
+                return owner;
+            }
+        }
+        return null;
     }
 
     private WeightLoader add(TensorPart part, Parameter parameter) {
-        Objects.requireNonNull(parameter, "parameter");
-        part.requireExists();
+        part.requireExists(() -> described(parameter));
         Check.that(
                 !copies.containsKey(parameter),
-                () -> "parameter " + InvalidFileException.quoted(parameter.getName()) + " was added before " + part
+                () -> described(parameter) + " was added before " + part
                         + ": expected one tensor for each parameter; add each parameter once");
-        copies.put(parameter, new Copy(unused(part), parameter));
-        return this;
-    }
-
-    private TensorPart unused(TensorPart part) {
         Check.that(
-                parts.add(part),
-                () -> part + " were added twice: expected one use of each tensor or of the same part; add each once");
-        return part;
+                !parts.containsKey(part),
+                () -> part + " for " + described(parameter) + " were added before for " + described(parts.get(part))
+                        + ": expected one use of each tensor or of the same part; add each once");
+        parts.put(part, parameter);
+        copies.put(parameter, new Copy(part, parameter));
+        return this;
     }
 
     /**
@@ -356,11 +408,14 @@ public final class WeightLoader {
      * @throws IOException if the file cannot be read
      */
     public void load(Block... models) throws IOException, MalformedModelException {
+        for (Block model : models) {
+            Check.notNull("model", model, "the model or a part of it");
+        }
         Check.that(
                 !parts.isEmpty(),
                 () -> "nothing was added to load from " + WeightFile.paths(files)
                         + ": expected one or more tensors; add them with table, rows or module");
-        copies.values().forEach(Copy::requireFits);
+        copies.values().forEach(copy -> copy.requireFits(() -> described(copy.parameter(), models)));
         requireUnchanged();
         requireComplete(models);
         List<Copy> all = List.copyOf(copies.values());
@@ -389,21 +444,27 @@ public final class WeightLoader {
         for (Block model : models) {
             model.getParameters().forEach(each -> parameters.putIfAbsent(each.getValue(), each.getKey()));
         }
-        List<String> others = copies.values().stream()
+        List<Copy> others = copies.values().stream()
                 .filter(copy -> !parameters.containsKey(copy.parameter()))
-                .map(copy -> copy.part().tensor().name())
                 .toList();
         Check.that(
                 models.length == 0 || others.isEmpty(),
-                () -> "the tensors " + InvalidFileException.listed(others) + " of " + WeightFile.paths(files)
-                        + " were added for parameters that the model does not have: expected parameters of the model;"
-                        + " call load with the whole model, or with all of its parts");
+                () -> others.get(0).part() + " were added for "
+                        + described(others.get(0).parameter())
+                        + ", which the model does not have"
+                        + (others.size() == 1 ? "" : ", and " + (others.size() - 1) + " others")
+                        + ": expected parameters of the model; call load with the whole model, or with all of its parts");
+        List<String> names = List.copyOf(parameters.values());
         parameters.keySet().removeAll(copies.keySet());
-        parameters.values().removeIf(mayBeMissing);
-        Set<String> used = parts.stream().map(part -> part.tensor().name()).collect(Collectors.toSet());
-        List<String> unused = files.stream()
+        parameters.values().removeIf(anyOf(mayBeMissing));
+        Set<String> used =
+                parts.keySet().stream().map(part -> part.tensor().name()).collect(Collectors.toSet());
+        List<String> tensors = files.stream()
                 .flatMap(file -> file.getTensors().keySet().stream())
-                .filter(name -> !used.contains(name) && !mayBeUnused.test(name))
+                .toList();
+        Predicate<String> isAllowed = anyOf(mayBeUnused);
+        List<String> unused = tensors.stream()
+                .filter(name -> !used.contains(name) && !isAllowed.test(name))
                 .toList();
         Map<String, Collection<String>> left = new LinkedHashMap<>();
         left.put("parameters of the model without a tensor", parameters.values());
@@ -417,6 +478,8 @@ public final class WeightLoader {
                                         each.getKey() + " (" + each.getValue().size() + ": "
                                                 + InvalidFileException.listed(each.getValue()) + ")")
                                 .collect(Collectors.joining(" and "))
+                        + withoutMatch("allowUnused", mayBeUnused, "tensor", tensors)
+                        + (models.length == 0 ? "" : withoutMatch("allowMissing", mayBeMissing, "parameter", names))
                         + ": expected a tensor for each parameter and a use of each tensor; add them, or allow"
                         + " exceptions with allowMissing and allowUnused; see docs/weights.md#loading-a-model");
     }
@@ -425,19 +488,22 @@ public final class WeightLoader {
     private record Copy(TensorPart part, Parameter parameter) {
 
         /** Checks that the parameter has an array of the part's shape, and of a type as wide or wider. */
-        void requireFits() {
+        void requireFits(Supplier<String> described) {
             StoredTensor tensor = part.tensor();
-            String target = "parameter " + InvalidFileException.quoted(parameter.getName()) + " for " + part;
+            Supplier<String> target = () -> described.get() + " for " + part;
             Check.that(
                     parameter.isInitialized() && !parameter.getArray().isReleased(),
-                    () -> target + " has no array: expected an initialized parameter; initialize its block first");
+                    () -> target.get()
+                            + " has no array: expected an initialized parameter; initialize its block first");
             NDArray array = parameter.getArray();
-            DataTypes.requireEmbedding(array, target);
             DataType type = array.getDataType();
+            if (!DataTypes.isEmbedding(type)) {
+                DataTypes.requireEmbedding(array, target.get());
+            }
             boolean hasType = tensor.type() != null && tensor.type().fitsInto(type);
             Check.that(
                     hasType && tensor.shape().dimension() > 0 && part.shape().equals(array.getShape()),
-                    () -> target + " of shape " + array.getShape() + " and type " + type + " has type "
+                    () -> target.get() + " of shape " + array.getShape() + " and type " + type + " has type "
                             + InvalidFileException.quoted(tensor.typeName()) + " and shape " + part.shape()
                             + ": expected the parameter's type or a narrower float, its shape, and at least one axis;"
                             + " convert the tensor where the file is created, build the block with the tensor's sizes"

@@ -35,6 +35,10 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.NullSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The attention apart from its relative encoding; {@link EncodingTypeTest} covers it with each of them. */
 class MultiHeadAttentionBlockTest {
@@ -72,8 +76,38 @@ class MultiHeadAttentionBlockTest {
                         .optForm(KerpleBiasBlock.Form.POWER)
                         .build()
                         .toString());
-        refused(() -> RelativeEncoding.named("alibi", 2, 4, Map.of()), "alibi", "ALiBi");
         refused(() -> RelativeEncoding.named("T5", 2, 4, Map.of("headSize", 4)), "headSize");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "rope, RotaryEmbeddingBlock",
+        "RoPE, RotaryEmbeddingBlock",
+        "ROTARY, RotaryEmbeddingBlock",
+        "alibi, AlibiBiasBlock",
+        "ALiBi, AlibiBiasBlock",
+        "t5, RelativePositionBiasBlock",
+        "transformer-xl, TransformerXlPositionBlock",
+        "transformer_xl, TransformerXlPositionBlock",
+        "TransformerXL, TransformerXlPositionBlock",
+        "deberta, DisentangledPositionBlock",
+        "kerple, KerpleBiasBlock"
+    })
+    void createsAnEncodingByAnySpellingOfItsName(String name, String type) {
+        assertThat(RelativeEncoding.named(name, 2, 4, Map.of()).getClass().getSimpleName())
+                .isEqualTo(type);
+    }
+
+    @ParameterizedTest
+    @NullSource
+    @ValueSource(strings = {"", "-", "alibis", "RotaryEmbedding"})
+    void rejectsAnUnknownNameAndListsAllNames(String name) {
+        refused(() -> RelativeEncoding.named(name, 2, 4, Map.of()), String.valueOf(name), "rotary, RoPE, ALiBi, T5");
+    }
+
+    @Test
+    void listsOneNameOfEachEncoding() {
+        assertThat(RelativeEncoding.names()).startsWith("rotary", "ALiBi", "T5").doesNotContain("RoPE");
     }
 
     @Test

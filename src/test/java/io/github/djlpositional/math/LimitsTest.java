@@ -155,7 +155,7 @@ class LimitsTest {
                 call("frequency shift NaN", () -> SinusoidalEncoding.diffusion(8, Double.NaN, 1, false)),
                 call("frequency factor 0.0", () -> SinusoidalEncoding.diffusion(8, 0, 0, false)),
                 call(
-                        "base 100.0 and frequencies Given(values=[1.0, 2.0])",
+                        "base 100.0 beside frequencies",
                         () -> given(4, 1, 2).optBase(100).build()),
                 call(
                         "3 frequencies for embedding size 8: expected 4",

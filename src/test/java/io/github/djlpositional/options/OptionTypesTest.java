@@ -46,11 +46,11 @@ public class OptionTypesTest {
         }
     }
 
-    /** Gives it the name of an encoding of the library. */
+    /** Gives it the name of an encoding of the library, in another spelling. */
     public static final class SameName implements TypeProvider {
         @Override
         public Map<String, Class<?>> types() {
-            return Map.of("ALiBi", Sweet.class);
+            return Map.of("Ali-bi", Sweet.class);
         }
     }
 
@@ -99,6 +99,6 @@ public class OptionTypesTest {
         provide(SameName.class);
         assertThatIllegalStateException()
                 .isThrownBy(() -> OptionTypes.of(HasArguments.class))
-                .withMessageContainingAll("ALiBi", Sweet.class.getName(), AlibiBiasBlock.class.getName());
+                .withMessageContainingAll("alibi", Sweet.class.getName(), AlibiBiasBlock.class.getName());
     }
 }

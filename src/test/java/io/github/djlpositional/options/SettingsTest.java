@@ -252,6 +252,44 @@ class SettingsTest {
         assertThat(Settings.describe(new Circle(1, null))).isEqualTo("Circle(radius=1.0)");
     }
 
+    static Stream<Arguments> shown() {
+        Object[] endless = new Object[1];
+        endless[0] = endless;
+        return Stream.of(
+                arguments(new int[] {7, 8}, "[7, 8]"),
+                arguments(new double[][] {{0.5}, {1, 2}}, "[[0.5], [1.0, 2.0]]"),
+                arguments(new String[] {"a", null}, "[a, null]"),
+                arguments(new Object[] {Map.of(1, 2), new long[] {3}}, "[{…}, [3]]"),
+                arguments(List.of(new int[] {1}, 2), "[[1], 2]"),
+                arguments(new int[10], "[0, 0, 0, 0, 0, 0, 0, 0, …]"),
+                arguments(endless, "[[[[[…]]]]]"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("shown")
+    void showsTheElementsOfArrays(Object value, String text) {
+        assertThat(Settings.shown(value)).isEqualTo(text);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> component("whole", value))
+                .withMessageContaining(text);
+    }
+
+    @Test
+    void namesAnAnonymousClassByWhatItExtendsOrImplements() {
+        Runnable anonymous = new Runnable() {
+            @Override
+            public void run() {
+                // has no name
+            }
+        };
+        Runnable lambda = () -> {};
+        assertThat(Settings.classOf(new ArrayList<>() {})).isEqualTo("ArrayList");
+        assertThat(Settings.classOf(anonymous)).isEqualTo("Runnable");
+        assertThat(Settings.classOf(lambda)).isEqualTo("Runnable");
+        assertThat(Settings.classOf(new Square(1))).isEqualTo("Square");
+        assertThat(Settings.classOf(new int[0])).isEqualTo("int[]");
+    }
+
     private static final class RequiredBuilder extends BlockBuilder<Required, RequiredBuilder> {
 
         RequiredBuilder() {
@@ -288,7 +326,9 @@ class SettingsTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(builder::build)
                 .withMessageContainingAll("count", "missing", "setCount");
-        assertThatNullPointerException().isThrownBy(() -> builder.set("twice", null));
+        assertThatNullPointerException()
+                .isThrownBy(() -> builder.set("twice", null))
+                .withMessageContainingAll("twice is null", "Integer");
         assertThat(builder.set("count", 4)).isSameAs(builder);
         assertThat(builder.build()).isEqualTo(new Required(4, 8, 0.5));
         assertThat(builder.set("twice", 9).build()).isEqualTo(new Required(4, 9, 0.5));

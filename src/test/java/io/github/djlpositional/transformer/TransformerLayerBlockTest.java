@@ -22,15 +22,19 @@ import ai.djl.training.ParameterStore;
 import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
+import io.github.djlpositional.LayerNormBlock;
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.StoredLayer;
+import io.github.djlpositional.options.HasArguments;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import java.util.Locale;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Compares with layers of torch; D = 8, two heads, B = 2, T = 5, and S = 4. */
 class TransformerLayerBlockTest {
@@ -65,6 +69,7 @@ class TransformerLayerBlockTest {
                                         ? Nonlinearity.SWIGLU
                                         : Nonlinearity.valueOf(name.toUpperCase(Locale.ROOT)))
                         .optNorm(Norm.RMS)
+                        .optEpsilon(1e-5) // as in Llama 2, which the file was computed with
                         .optPreNorm(true)
                         .optBias(false);
             default -> throw new IllegalArgumentException(name);
@@ -265,12 +270,12 @@ class TransformerLayerBlockTest {
         assertThat(BlockBytes.saved(loaded)).isEqualTo(file);
         String name = "decoder_pre_norm";
         Map<String, TransformerLayerBlock.Builder> others = Map.of(
-                "preNorm=false", decoder(name).optPreNorm(false),
-                "nonlinearity=RELU", decoder(name).optNonlinearity(Nonlinearity.RELU),
-                "norm=RMS", decoder(name).optNorm(Norm.RMS),
-                "hiddenSize=12", decoder(name).setHiddenSize(12),
-                "crossAttention", layer(name, true),
-                "causal=false", layer(name, false).optCrossAttention(attention(false, true)));
+                "preNorm true, expected false", decoder(name).optPreNorm(false),
+                "nonlinearity GELU, expected RELU", decoder(name).optNonlinearity(Nonlinearity.RELU),
+                "norm LAYER, expected RMS", decoder(name).optNorm(Norm.RMS),
+                "hiddenSize 16, expected 12", decoder(name).setHiddenSize(12),
+                "expected no cross attention", layer(name, true),
+                "causal true, expected false", layer(name, false).optCrossAttention(attention(false, true)));
         others.forEach((value, builder) -> {
             TransformerLayerBlock other = builder.build();
             assertThatExceptionOfType(MalformedModelException.class)
@@ -296,6 +301,22 @@ class TransformerLayerBlockTest {
                 assertThat(own.getManagedArrays()).hasSize(before + 2);
             }
         }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"LAYER, 1e-5", "RMS, 1e-6"})
+    void hasTheEpsilonOfItsNormUnlessAnotherIsSet(Norm norm, double epsilon) {
+        TransformerLayerBlock.Builder builder =
+                layer("encoder_post_norm", false).optNorm(norm);
+        TransformerLayerBlock block = builder.build();
+        HasArguments alone = norm == Norm.RMS
+                ? RmsNormBlock.builder().setEmbeddingSize(8).build()
+                : LayerNormBlock.builder().setEmbeddingSize(8).build();
+        assertThat(block.getArguments()).containsEntry("epsilon", epsilon);
+        assertThat(((HasArguments) block.getAttentionNorm()).getArguments()).isEqualTo(alone.getArguments());
+        builder.setAttention(attention(false, true)).optEpsilon(0.25);
+        assertThat(((HasArguments) builder.build().getFeedForwardNorm()).getArguments())
+                .containsEntry("epsilon", 0.25);
     }
 
     @Test

@@ -403,11 +403,11 @@ class TransformerStackBlockTest {
         }
         byte[] file = BlockBytes.saved(filled(manager, rotaryDecoder(), 2, 5, SIZE));
         Map<String, TransformerStackBlock.Builder> others = Map.of(
-                "finalNorm=false", rotaryDecoder().optFinalNorm(false),
-                "[TransformerLayerBlock, TransformerLayerBlock]",
+                "finalNorm true, expected false", rotaryDecoder().optFinalNorm(false),
+                "3 layers, expected 2",
                         TransformerStackBlock.builder().setLayers(2, TransformerStackBlockTest::rotaryLayer),
-                "input", rotaryDecoder().optInput(inputWithoutPositions()),
-                "preNorm=false",
+                "no input, expected InputEmbeddingBlock", rotaryDecoder().optInput(inputWithoutPositions()),
+                "preNorm true, expected false",
                         TransformerStackBlock.builder()
                                 .setLayers(LAYERS, () -> rotaryLayer().optPreNorm(false))
                                 .optFinalNorm(true));

@@ -3,6 +3,7 @@ package io.github.djlpositional.weights;
 import static io.github.djlpositional.weights.Weights.assertRejected;
 import static io.github.djlpositional.weights.Weights.assertUnchanged;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
@@ -68,6 +69,40 @@ class StrictLoadingTest {
     }
 
     @EngineTest
+    void aPatternThatMatchesNothingIsNamedIfLoadingIsRejected(NDManager manager) throws Exception {
+        initialized(manager);
+        assertRejected(
+                () -> tables().allowUnused("*.LayerNorm.*", "*.positionIds", "bert.poler.*")
+                        .allowMissing("*bta")
+                        .load(input),
+                "\"" + BERT + "position_ids\"",
+                "allowUnused has [\"*.positionIds\", \"bert.poler.*\"]",
+                "allowMissing has [\"*bta\"]");
+        assertUnchanged(input.getTokenTable(), positions.getTable());
+        // where all is loaded, a pattern may be for other files
+        tables().allowUnused("*", "bert.pooler.*").allowMissing("*beta").load(input);
+    }
+
+    @EngineTest
+    void patternsThatMatchAreNotReported(NDManager manager) throws Exception {
+        initialized(manager);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> tokens().allowUnused("*position_ids", "*word_*")
+                        .allowMissing("*embedding", "*encodings")
+                        .load(input))
+                .withMessageNotContainingAny("allowUnused has", "allowMissing has");
+    }
+
+    /** Without a model, there are no parameters that a pattern could match. */
+    @EngineTest
+    void patternsOfParametersAreNotReportedWithoutAModel(NDManager manager) throws Exception {
+        initialized(manager);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> tables().allowMissing("*bta").load())
+                .withMessageNotContaining("allowMissing has");
+    }
+
+    @EngineTest
     void parametersThatGetNoTensorAreNamed(NDManager manager) throws Exception {
         initialized(manager);
         String missing = input.getParameters().keys().stream()
@@ -88,7 +123,10 @@ class StrictLoadingTest {
     void aParameterOfAnotherModelIsRejected(NDManager manager) throws Exception {
         initialized(manager);
         assertRejected(
-                () -> tables().allowUnused("*").load(positions), "\"" + BERT + "word_embeddings.weight\"", "parts");
+                () -> tables().allowUnused("*").load(positions),
+                "\"" + BERT + "word_embeddings.weight\"",
+                "parameter \"embedding\"",
+                "parts");
         assertUnchanged(input.getTokenTable(), positions.getTable());
     }
 

@@ -259,6 +259,46 @@ class WeightLoaderTest {
         assertRejected(scalar::load, "\"scalar\"", "()");
     }
 
+    /** The model names the block of a parameter, and so does the block of a module. */
+    @EngineTest
+    void messagesNameTensorParameterAndBlock(NDManager manager) throws Exception {
+        InputEmbeddingBlock input = initialized(manager);
+        WeightLoader table = gpt2().table("wte.weight", learned.getTable());
+        String path = input.getChildren().keys().stream()
+                .filter(name -> name.contains("positional"))
+                .findFirst()
+                .orElseThrow();
+        assertRejected(
+                () -> table.load(input),
+                "parameter \"" + learned.getTable().getName() + "\" of LearnedPositionalEncodingBlock \"" + path + "\"",
+                "tensor \"wte.weight\"",
+                "gpt2.safetensors");
+        Linear linear = Linear.builder().setUnits(5).build();
+        linear.initialize(manager, DataType.FLOAT32, new Shape(2, 4));
+        assertRejected(
+                Weights.loader("linear.safetensors").module("", linear)::load,
+                "parameter \"weight\" of Linear ",
+                "tensor \"weight\"",
+                "(3, 4)",
+                "(5, 4)");
+        assertRejected(
+                () -> Weights.loader("linear.safetensors").module("x.", linear),
+                "parameter \"weight\" of Linear",
+                "\"x.weight\"");
+    }
+
+    @EngineTest
+    void rowsThatDoNotExistNameTheParameter(NDManager manager) throws Exception {
+        Parameter parameter = Weights.parameter(manager, 9, 6);
+        assertRejected(
+                () -> gpt2().rows("wpe.weight", 0, 9, parameter), "rows [0, 9)", "\"wpe.weight\"", "\"table\"", "8)");
+        assertRejected(
+                () -> Weights.loader("linear.safetensors").columnsAsRows("bias", 0, 1, parameter),
+                "\"bias\"",
+                "\"table\"",
+                "matrix");
+    }
+
     @EngineTest
     void rowsThatAreLargerThanABuffer(NDManager manager) {
         StoredTensor tensor = new StoredTensor(
@@ -327,7 +367,15 @@ class WeightLoaderTest {
         WeightLoader loader = gpt2();
         assertRejected(loader::load, "gpt2.safetensors");
         assertThatNullPointerException().isThrownBy(() -> WeightLoader.of(null));
-        assertThatNullPointerException().isThrownBy(() -> loader.table("wpe.weight", null));
+        assertThatNullPointerException()
+                .isThrownBy(() -> loader.table("wpe.weight", null))
+                .withMessageContainingAll("parameter", "\"wpe.weight\"", "null");
+        assertThatNullPointerException()
+                .isThrownBy(() -> loader.module("", null))
+                .withMessageContaining("block is null");
+        assertThatNullPointerException()
+                .isThrownBy(() -> loader.load((Block) null))
+                .withMessageContaining("null");
     }
 
     /** The last of three tensors does not fit: the first two are not written. */
