@@ -16,6 +16,7 @@ import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.Settings;
 import java.util.Arrays;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -184,10 +185,11 @@ final class AttentionForward implements AutoCloseable {
                         || (chunkSize != null && !hasPositions && start % chunkSize == 0)
                         || attention.visibility().isCausal()
                         || AttentionMask.differsByQuery(inputs.mask()),
-                () -> "a step of " + length + " tokens at position " + start + " in " + attention
-                        + ", which is not causal and has no mask that differs between queries: expected a step of one"
-                        + " token, since earlier tokens did not see later ones; build the attention with optCausal(true),"
-                        + " or give a mask (B, " + length + ", " + (start + length) + ")");
+                () -> "a step of " + length + " tokens at position " + start
+                        + " in an attention that is not causal, without a mask that differs between queries: expected a step"
+                        + " of one token, since earlier tokens did not see later ones; build the attention with"
+                        + " optCausal(true), or give a mask (B, " + length + ", " + (start + length) + "); attention: "
+                        + attention);
     }
 
     /** Whether one query sees all keys of a range, with nothing but biases of distances added to the scores. */
@@ -331,7 +333,7 @@ final class AttentionForward implements AutoCloseable {
                 norm.forward(parameterStore, new NDList(heads), training).singletonOrThrow();
         Check.that(
                 normalized.getShape().equals(heads.getShape()),
-                () -> "the norm " + norm.getClass().getSimpleName() + " returned " + normalized.getShape() + " for "
+                () -> "the norm " + Settings.classOf(norm) + " returned " + normalized.getShape() + " for "
                         + heads.getShape() + ": expected the same shape; give a block that normalizes the last axis");
         return temporaries.addUnless(heads, normalized);
     }

@@ -117,9 +117,8 @@ final class CachedTokens implements AutoCloseable {
         Check.that(
                 tokens.first() <= Math.max(0, next - before),
                 () -> "length " + next + ": expected at least " + (tokens.first() + before)
-                        + ", since the window of " + attention
-                        + " would reach back to positions that are no longer held; call clear() and process the"
-                        + " sequence again");
+                        + ", since a window would reach back to positions that are no longer held; call clear() and process"
+                        + " the sequence again; attention: " + attention);
     }
 
     void requireRows(NDArray rows) {

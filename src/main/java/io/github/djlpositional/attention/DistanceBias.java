@@ -10,6 +10,7 @@ import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.Settings;
 import java.util.Arrays;
 
 /**
@@ -36,7 +37,7 @@ public final class DistanceBias {
         Shape shape = biases.getShape();
         Check.that(
                 shape.dimension() == 2 && shape.get(1) == distances.size(),
-                () -> "distanceBias of " + encoding.getClass().getSimpleName() + " returned " + shape + " for "
+                () -> "distanceBias of " + Settings.classOf(encoding) + " returned " + shape + " for "
                         + distances.size() + " distances: expected (1 or N, " + distances.size()
                         + "); return a bias for each of them");
         NDArray typed = Arithmetic.toType(biases, distances.type());

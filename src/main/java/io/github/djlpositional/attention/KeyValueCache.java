@@ -7,6 +7,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.Settings;
 import java.util.IdentityHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
@@ -290,7 +291,7 @@ public final class KeyValueCache implements AutoCloseable {
         Object found = params == null ? null : params.get(KEY);
         Check.that(
                 found == null || found instanceof KeyValueCache,
-                () -> KEY + " is a " + found.getClass().getSimpleName()
+                () -> KEY + " is a " + Settings.classOf(found)
                         + ": expected a KeyValueCache; pass its nextStep() to the forward");
         KeyValueCache cache = (KeyValueCache) found;
         if (cache == null) {
@@ -311,17 +312,17 @@ public final class KeyValueCache implements AutoCloseable {
         int start = Positions.start(params, Positions.UNLIMITED);
         Check.that(
                 start == length,
-                () -> Positions.START + " is " + start + ", but the cache holds " + length + " positions of "
-                        + attention
-                        + ": expected the same; pass nextStep() of the cache once for the whole model, or start again"
-                        + " with clear()");
+                () -> Positions.START + " is " + start + ", but the cache holds " + length
+                        + " positions: expected the same; pass nextStep() of the cache once for the whole model, or start again"
+                        + " with clear(); attention: " + attention);
         CachedTokens held =
                 tokens.containsKey(attention) ? tokens.get(attention) : new CachedTokens(manager, attention, capacity);
         Check.that(
                 held.length() >= length,
-                () -> "a step [x] at position " + start + " follows steps that gave " + attention
-                        + " other arrays as keys: expected one of both for all steps; give the keys of all tokens, or start"
-                        + " again with clear()");
+                () -> "a step [x] at position " + start
+                        + " follows steps with other arrays as keys: expected one of both for"
+                        + " all steps; give the keys of all tokens, or start again with clear(); attention: "
+                        + attention);
         Check.that(
                 added == 0 || added == count,
                 () -> "a step adds " + count + " tokens to one attention and " + added + " to another before it, "
@@ -354,12 +355,10 @@ public final class KeyValueCache implements AutoCloseable {
                         || !(sources.containsKey(attention) || tokens.containsKey(attention))
                         || !attention.visibility().isCausal()
                         || keys >= start + length,
-                () -> "a step of " + length + " tokens at position " + start + " gives " + attention
-                        + ", which is causal, "
-                        + keys
+                () -> "a step of " + length + " tokens at position " + start + " gives a causal attention " + keys
                         + " keys: expected [x], or the same array as keys and queries, so that the cache keeps the"
                         + " keys, or at least " + (start + length)
-                        + "; or build a cross-attention with optCausal(false)");
+                        + "; or build a cross-attention with optCausal(false); attention: " + attention);
     }
 
     /** Keeps copies of projected keys and values, and of their mask, together with what they were projected from. */
