@@ -5,6 +5,7 @@ import ai.djl.nn.Activation;
 import ai.djl.nn.norm.LayerNorm;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.relative.ScoreTermBlock.Layer;
 import java.util.ArrayList;
@@ -62,13 +63,15 @@ final class BiasNetwork {
      * @param inputs n columns of inputs, (inputs, n), FLOAT32 for a block of FLOAT16
      */
     NDArray biases(AttentionCall call, NDArray inputs) {
-        TorchFunctions functions = TorchFunctions.of(inputs);
-        if (functions != null && activation == RELU && norms.isEmpty() && layers.size() == 2) {
-            NDArray[] values = layers.stream()
+        if (activation == RELU && norms.isEmpty() && layers.size() == 2 && isLarge(inputs) && !call.training()) {
+            NDArray[] arrays = layers.stream()
                     .flatMap(layer -> Stream.of(layer.weight(), layer.bias()))
                     .map(parameter -> parameter == null ? null : block.value(parameter, call, inputs))
                     .toArray(NDArray[]::new);
-            return functions.perceptron(inputs, values[0], values[1], values[2], values[3]);
+            TorchFunctions functions = TorchFunctions.of(inputs);
+            if (functions != null) {
+                return functions.perceptron(inputs, arrays[0], arrays[1], arrays[2], arrays[3]);
+            }
         }
         NDArray x = inputs;
         for (int i = 0; i < layers.size(); i++) {
@@ -78,6 +81,12 @@ final class BiasNetwork {
             }
         }
         return x;
+    }
+
+    /** Whether a CPU computes more than a million hidden units, which do not stay in its caches. */
+    private boolean isLarge(NDArray inputs) {
+        long units = layers.get(0).weight().getArray().getShape().get(0);
+        return HostData.isHost(inputs.getDevice()) && inputs.getShape().get(1) * units > 1 << 20;
     }
 
     private NDArray linear(Layer layer, AttentionCall call, NDArray x) {
