@@ -97,7 +97,7 @@ class M(Module):
         return self.fused(q.flip([2]), k, v, mask, sizes).flip([2])
 
     # Lines of a self-attention with a lower limit for each head, which changes no result. Without it, many weights of a
-    # long sequence with ALiBi are denormal in the backward pass, with which a processor of Intel takes 20 to 120 times as
+    # long sequence with ALiBi are denormal in the backward pass, with which an Intel processor takes 20 to 120 times as
     # long. A score is at most |q| |k| / √H. With it for the longest k, the score s of a query's own key, and the biases b
     # of that key and c of another, the other's weight is at most exp(|q| |k| / √H - s + c - b): exp(-40) at the limit.
     def limited(self, q, k, lines):
