@@ -26,6 +26,10 @@ final class BiasNetwork {
 
     private final ScoreTermBlock block;
     private final UnaryOperator<NDArray> activation;
+
+    /** The number of units of the first hidden layer. */
+    private final int hiddenSize;
+
     private final List<Layer> layers = new ArrayList<>();
 
     /** The scale and the offset of each hidden layer's normalization; empty for none. */
@@ -47,6 +51,7 @@ final class BiasNetwork {
             int... sizes) {
         this.block = block;
         this.activation = activation;
+        hiddenSize = sizes[1];
         for (int i = 1; i < sizes.length; i++) {
             boolean isLast = i == sizes.length - 1;
             layers.add(block.addLayer("weight" + i, isLast && !lastBias ? null : "bias" + i, sizes[i - 1], sizes[i]));
@@ -85,8 +90,7 @@ final class BiasNetwork {
 
     /** Whether a CPU computes more than a million hidden units, which do not stay in its caches. */
     private boolean isLarge(NDArray inputs) {
-        long units = layers.get(0).weight().getArray().getShape().get(0);
-        return HostData.isHost(inputs.getDevice()) && inputs.getShape().get(1) * units > 1 << 20;
+        return HostData.isHost(inputs.getDevice()) && inputs.getShape().get(1) * hiddenSize > 1 << 20;
     }
 
     private NDArray linear(Layer layer, AttentionCall call, NDArray x) {
