@@ -103,7 +103,7 @@ final class FusedAttention extends AttentionMethod {
         NDArray values = own.addUnless(operands.values(), ofKeys(operands.values(), 2, call));
         if (hasLines) {
             NDArray biases = own.add(DistanceBias.line(relative, call, ofScores(own, partOfQueries)));
-            NDArray lines = own.addResult(biases, () -> lines(call, partOfQueries, keys, values, biases));
+            NDArray lines = own.addResult(biases, () -> lines(call, partOfQueries, keys, biases));
             NDArray hidden = operands.mask().ofDistances(own, call, lines);
             return functions.attendByDistance(
                     partOfQueries, keys, values, hidden == null ? lines : own.add(lines.add(hidden)), type);
@@ -123,9 +123,8 @@ final class FusedAttention extends AttentionMethod {
     }
 
     /** The biases of distances as the kernel adds them best. */
-    private NDArray lines(AttentionCall call, NDArray partOfQueries, NDArray keys, NDArray values, NDArray biases) {
-        NDArray lines =
-                isLimited(call, partOfQueries) ? functions.limited(partOfQueries, keys, values, biases) : biases;
+    private NDArray lines(AttentionCall call, NDArray partOfQueries, NDArray keys, NDArray biases) {
+        NDArray lines = isLimited(call, partOfQueries) ? functions.limited(partOfQueries, keys, biases) : biases;
         if (type == DataType.FLOAT32 || type == DataType.FLOAT64) {
             return lines;
         }

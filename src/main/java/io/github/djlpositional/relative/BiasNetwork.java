@@ -5,6 +5,7 @@ import ai.djl.nn.Activation;
 import ai.djl.nn.norm.LayerNorm;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.relative.ScoreTermBlock.Layer;
 import java.util.ArrayList;
@@ -25,6 +26,10 @@ final class BiasNetwork {
 
     private final ScoreTermBlock block;
     private final UnaryOperator<NDArray> activation;
+
+    /** The number of units of the first hidden layer. */
+    private final int hiddenSize;
+
     private final List<Layer> layers = new ArrayList<>();
 
     /** The scale and the offset of each hidden layer's normalization; empty for none. */
@@ -46,6 +51,7 @@ final class BiasNetwork {
             int... sizes) {
         this.block = block;
         this.activation = activation;
+        hiddenSize = sizes[1];
         for (int i = 1; i < sizes.length; i++) {
             boolean isLast = i == sizes.length - 1;
             layers.add(block.addLayer("weight" + i, isLast && !lastBias ? null : "bias" + i, sizes[i - 1], sizes[i]));
@@ -62,13 +68,15 @@ final class BiasNetwork {
      * @param inputs n columns of inputs, (inputs, n), FLOAT32 for a block of FLOAT16
      */
     NDArray biases(AttentionCall call, NDArray inputs) {
-        TorchFunctions functions = TorchFunctions.of(inputs);
-        if (functions != null && activation == RELU && norms.isEmpty() && layers.size() == 2) {
-            NDArray[] values = layers.stream()
+        if (activation == RELU && norms.isEmpty() && layers.size() == 2 && isLarge(inputs) && !call.training()) {
+            NDArray[] arrays = layers.stream()
                     .flatMap(layer -> Stream.of(layer.weight(), layer.bias()))
                     .map(parameter -> parameter == null ? null : block.value(parameter, call, inputs))
                     .toArray(NDArray[]::new);
-            return functions.perceptron(inputs, values[0], values[1], values[2], values[3]);
+            TorchFunctions functions = TorchFunctions.of(inputs);
+            if (functions != null) {
+                return functions.perceptron(inputs, arrays[0], arrays[1], arrays[2], arrays[3]);
+            }
         }
         NDArray x = inputs;
         for (int i = 0; i < layers.size(); i++) {
@@ -78,6 +86,11 @@ final class BiasNetwork {
             }
         }
         return x;
+    }
+
+    /** Whether a CPU computes more than a million hidden units, which do not stay in its caches. */
+    private boolean isLarge(NDArray inputs) {
+        return HostData.isHost(inputs.getDevice()) && inputs.getShape().get(1) * hiddenSize > 1 << 20;
     }
 
     private NDArray linear(Layer layer, AttentionCall call, NDArray x) {

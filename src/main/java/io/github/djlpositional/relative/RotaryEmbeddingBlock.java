@@ -229,7 +229,7 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
                 } else {
                     boolean areOther = rows == null || options.xpos != null;
                     rows = areOther ? rows(array, axis, positions, !results.isEmpty()) : rows;
-                    results.add(rotation.apply(array, rows));
+                    results.add(rotation.apply(array, rows, training));
                 }
             }
             return results;
@@ -312,18 +312,18 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
 
     @Override
     public NDArray encodeQueries(AttentionCall call, NDArray queries) {
-        return rotate(queries, call.queries(), false);
+        return rotate(call, queries, call.queries(), false);
     }
 
     @Override
     public NDArray encodeKeys(AttentionCall call, NDArray keys) {
-        return rotate(keys, call.keys(), true);
+        return rotate(call, keys, call.keys(), true);
     }
 
-    private NDArray rotate(NDArray x, Positions tokens, boolean areKeys) {
+    private NDArray rotate(AttentionCall call, NDArray x, Positions tokens, boolean areKeys) {
         requireAxes(tokens);
         Positions positions = tokens.below(options.limit(), readsPositions());
-        return Temporaries.result(() -> rotation.apply(x, rows(x, 2, positions, areKeys)));
+        return Temporaries.result(() -> rotation.apply(x, rows(x, 2, positions, areKeys), call.training()));
     }
 
     @Override

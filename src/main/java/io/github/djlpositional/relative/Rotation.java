@@ -25,10 +25,11 @@ record Rotation(int headSize, int start, int rotarySize, PairLayout layout) {
      * @param x (B, N, T, H), or (B, T, N, H)
      * @param rows the rows of a {@link io.github.djlpositional.math.RotaryRows} for each position: for (B, N, T, H) (1,
      *     T, r), or of each sequence (B, 1, T, r); for (B, T, N, H) (1 or B, T, 1, r)
+     * @param training whether gradients are recorded; PyTorch's function of halves is slower then
      * @return a new array like x, on its manager
      */
-    NDArray apply(NDArray x, NDArray rows) {
-        TorchFunctions functions = TorchFunctions.of(x);
+    NDArray apply(NDArray x, NDArray rows, boolean training) {
+        TorchFunctions functions = training && layout == PairLayout.CONCATENATED ? null : TorchFunctions.of(x);
         if (functions != null && start == 0) {
             return functions.rotate(x, rows, layout);
         }

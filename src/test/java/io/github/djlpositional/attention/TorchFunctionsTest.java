@@ -20,6 +20,7 @@ import ai.djl.training.ParameterStore;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.internal.TorchFunctions;
+import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.relative.EncodingType;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -137,6 +138,42 @@ class TorchFunctionsTest {
         }
     }
 
+    @EngineTest
+    void shiftsAPartOfAnArray(NDManager manager) {
+        TorchFunctions functions = TorchFunctions.of(manager.ones(new Shape(1)));
+        assumeThat(functions).isNotNull();
+        NDArray part = numbers(manager, 3, DataType.FLOAT32, 3, 2, 4, 9).get("1:2");
+        double[] expected = TestNumbers.doubles(functions.toKeys(part.duplicate(), 6));
+        assertThat(TestNumbers.doubles(functions.toKeys(part, 6))).isEqualTo(expected);
+    }
+
+    /** A large array is rotated in parts, where no gradient is recorded. */
+    @EngineTest
+    void rotatesInPartsWithTheBitsOfOneAndWithTheGradientOfItsAngles(Engine engine, NDManager manager) {
+        TorchFunctions functions = TorchFunctions.of(manager.ones(new Shape(1)));
+        assumeThat(functions).isNotNull();
+        for (NDArray x : List.of(
+                numbers(manager, 3, DataType.FLOAT32, 2, 8, 1100, 70),
+                numbers(manager, 3, DataType.FLOAT32, 2, 1100, 8, 70).transpose(0, 2, 1, 3))) {
+            NDArray rows = numbers(manager, 4, DataType.FLOAT32, 1, 1100, 64);
+            double[] whole = TestNumbers.doubles(functions.rotate(x, rows, PairLayout.CONCATENATED));
+            NDArray end = functions.rotate(x.get(":, :, 1000:"), rows.get(":, 1000:"), PairLayout.CONCATENATED);
+            double[] ofPart = TestNumbers.doubles(end);
+            for (int head = 0; head < 16; head++) {
+                int from = (head * 1100 + 1000) * 70;
+                assertThat(Arrays.copyOfRange(whole, from, from + 7000))
+                        .isEqualTo(Arrays.copyOfRange(ofPart, head * 7000, head * 7000 + 7000));
+            }
+            rows.setRequiresGradient(true);
+            try (GradientCollector collector = engine.newGradientCollector()) {
+                NDArray recorded = functions.rotate(x, rows, PairLayout.CONCATENATED);
+                assertThat(TestNumbers.doubles(recorded)).isEqualTo(whole);
+                collector.backward(recorded.sum());
+                assertThat(rows.getGradient().abs().sum().getFloat()).isPositive();
+            }
+        }
+    }
+
     @EngineTest(onCpu = true)
     void limitsOnlyBiasesOfVanishingWeights(NDManager manager) {
         TorchFunctions functions = TorchFunctions.of(manager.ones(new Shape(1)));
@@ -147,7 +184,7 @@ class TorchFunctionsTest {
         NDArray distances = manager.arange(1f - length, length, 1f).abs();
         NDArray lines = NDArrays.stack(new NDList(distances.mul(-2), distances.mul(-0.01)))
                 .add(3);
-        NDArray limited = functions.limited(queries, keys, keys, lines);
+        NDArray limited = functions.limited(queries, keys, lines);
         double[] scores =
                 TestNumbers.doubles(queries.matMul(keys.transpose(0, 1, 3, 2)).div(Math.sqrt(8)));
         double[] given = TestNumbers.doubles(lines);

@@ -107,7 +107,7 @@ class RotationTest {
             double[] before = TestNumbers.doubles(x);
             NDArray rows = numbers(manager, 2, type, input.rows().getShape());
             double[] angles = TestNumbers.doubles(rows);
-            NDArray plain = rotation.apply(x, rows);
+            NDArray plain = rotation.apply(x, rows, false);
             assertThat(plain.getDataType()).isEqualTo(type);
             assertThat(plain.getShape()).isEqualTo(x.getShape());
             requireClose(plain, rotated(before, angles, input, start, layout, 1), tolerance);
@@ -115,12 +115,12 @@ class RotationTest {
 
             NDArray weights = numbers(manager, 3, type, x.getShape().getShape());
             double[] expected = rotated(TestNumbers.doubles(weights), angles, input, start, layout, -1);
-            // PyTorch compiles a method after some calls
-            for (int call = 0; call < 4; call++) {
+            // PyTorch compiles a method after some calls; gradients pass without the training flag too
+            for (int call = 0; call < 8; call++) {
                 NDArray learned = input == Input.ONE_NUMBER_BROADCAST ? x.add(0) : x;
                 learned.setRequiresGradient(true);
                 try (GradientCollector collector = engine.newGradientCollector()) {
-                    NDArray recorded = rotation.apply(learned, rows);
+                    NDArray recorded = rotation.apply(learned, rows, call % 2 == 1);
                     requireClose(recorded, TestNumbers.doubles(plain), tolerance);
                     collector.backward(recorded.mul(weights).sum());
                     requireClose(learned.getGradient(), expected, tolerance);
@@ -135,10 +135,10 @@ class RotationTest {
         NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, 1, 2, 4);
         NDArray rows = numbers(manager, 2, DataType.FLOAT32, 1, 2, 4);
         Rotation rotation = new Rotation(4, 0, 4, PairLayout.INTERLEAVED);
-        double[] expected = TestNumbers.doubles(rotation.apply(x, rows));
+        double[] expected = TestNumbers.doubles(rotation.apply(x, rows, false));
         x.setName("model.layers[0]");
         rows.setName("rows()");
-        assertThat(TestNumbers.doubles(rotation.apply(x, rows))).isEqualTo(expected);
+        assertThat(TestNumbers.doubles(rotation.apply(x, rows, false))).isEqualTo(expected);
     }
 
     /** A compiler that fuses operations after some calls would round otherwise than in the first calls. */
@@ -171,7 +171,7 @@ class RotationTest {
     private static float[] rotatedBits(NDManager parent, Rotation rotation, int length) {
         try (NDManager manager = parent.newSubManager()) {
             NDArray x = numbers(manager, length, DataType.FLOAT32, 1, 2, length, 64);
-            return rotation.apply(x, numbers(manager, 2, DataType.FLOAT32, 1, length, 64))
+            return rotation.apply(x, numbers(manager, 2, DataType.FLOAT32, 1, length, 64), false)
                     .toFloatArray();
         }
     }

@@ -1,0 +1,203 @@
+# PyTorch's functions where DJL has none, or slower ones. TorchFunctions.java calls them, as TorchScript.
+#
+# Shapes: B batch, N heads, K key heads, each of which serves N / K heads, T queries, F keys, H head size.
+# An array "sizes" has no elements: its sizes are whole numbers that nothing has to read from a GPU. An array that may be
+# None has the size 0 then. Data types are PyTorch's numbers: 5 FLOAT16, 6 FLOAT32, 7 FLOAT64, 15 BFLOAT16.
+class M(Module):
+    __parameters__ = []
+    __buffers__ = []
+    training : bool
+
+    # x in the data type sizes[0]. Gradients pass, unlike DJL's toType.
+    def toType(self, x, sizes):
+        return x.to(sizes.size(0))
+
+    # FLOAT16 as FLOAT32, which sums and products are computed in.
+    def wide(self, x):
+        return x.to(6) if x.dtype == 5 else x
+
+    # The rows of a table (n, D) at indices: (…, D). A row is NaN, without a gradient, where an index is out of range,
+    # which would end CUDA for the process. Nothing waits for the device.
+    def lookUp(self, table, indices):
+        outside = (indices < 0).logical_or(indices >= table.size(0))
+        rows = torch.embedding(table, indices.masked_fill(outside, 0))
+        return rows.masked_fill(outside.unsqueeze(-1), float("nan"))
+
+    # x / 2 · (1 + tanh(√(2 / π) · (x + 0.044715 x³))), in one pass.
+    def geluTanh(self, x):
+        return torch.gelu(x, approximate="tanh")
+
+    # W₂ · relu(W₁ x + b₁) + b₂, (O, n), of x (I, n), without gradients. Parts of 1 MB of hidden units stay in caches.
+    def perceptron(self, x, weight1, bias1, weight2, bias2):
+        y = x.new_empty([weight2.size(0), x.size(1)])
+        step = 262144 // weight1.size(0) + 1
+        for a in range(0, x.size(1), step):
+            units = weight1.matmul(x[:, a:a + step]).add_(bias1.unsqueeze(1)).relu_()
+            y[:, a:a + step] = weight2.matmul(units)
+        return y if bias2.numel() == 0 else y.add_(bias2.unsqueeze(1))
+
+    # The fused attention: softmax(q kᵀ / √H + mask) v, (B, N, T, H), without an array of all scores, after Dao et al.,
+    # FlashAttention (2022). q (B, N, T, H), k and v (B, K, F, H), mask (1 or B, 1 or N, 1 or T, F). It computes in the
+    # data type sizes[0], with sizes[1] more keys, which are hidden; sizes[2] is 1 if query i sees the keys 0 … i only.
+    # Heads that share a key head see a view of it, which takes no memory.
+    def fused(self, q, k, v, mask: Optional[Tensor], sizes):
+        type = sizes.size(0)
+        hidden = sizes.size(1)
+        causal = sizes.size(2) != 0
+        size = q.shape
+        result = q.dtype
+        q, k, v = q.to(type), k.to(type), v.to(type)
+        if hidden != 0:
+            if not causal:
+                seen = torch.zeros([1, 1, 1, k.size(2)], dtype=type) if mask is None else mask
+                seen = seen.expand([-1, -1, -1, k.size(2)])
+                mask = torch.constant_pad_nd(seen, [0, hidden], float("-inf"))
+            k = torch.constant_pad_nd(k, [0, 0, 0, hidden])
+            v = torch.constant_pad_nd(v, [0, 0, 0, hidden])
+        if q.size(1) != k.size(1):
+            group = q.size(1) // k.size(1)
+            q = q.reshape([-1, group, q.size(2), q.size(3)])
+            k = k.reshape([-1, 1, k.size(2), k.size(3)]).expand([-1, group, -1, -1])
+            v = v.reshape([-1, 1, v.size(2), v.size(3)]).expand([-1, group, -1, -1])
+        y = torch.scaled_dot_product_attention(q, k, v, mask, 0., causal)
+        return y.reshape(size).to(result)
+
+    # The fused attention without a mask.
+    def unmasked(self, q, k, v, sizes):
+        return self.fused(q, k, v, None, sizes)
+
+    # A mask in another data type. Finite numbers beyond the range of FLOAT16 become its greatest: they hide no key.
+    def narrow(self, mask, type: int):
+        if type == 5:
+            mask = torch.where(mask.isinf(), mask, mask.clamp(-65504., 65504.))
+        return mask.to(type)
+
+    # The fused attention with a mask. In another data type, each row of it is less its greatest number, which changes no
+    # weight: a key whose number is less by 65504 has weight 0 before and after. The kernel needs a contiguous last axis.
+    def masked(self, q, k, v, mask, sizes):
+        if mask.dtype != sizes.size(0):
+            top = mask.amax([-1], True)
+            mask = self.narrow(mask - top.masked_fill(top.isinf(), 0), sizes.size(0))
+        if q.size(1) != k.size(1) and mask.size(0) != 1:
+            mask = mask.repeat_interleave(k.size(1), 0)
+        return self.fused(q, k, v, mask.contiguous(), sizes)
+
+    # The same with a mask that may hide all keys of a query. Its result is 0, and so are gradients, which would be NaN.
+    def hidden(self, q, k, v, mask, sizes):
+        withoutKey = mask.amax([-1], True) <= -3.4028234663852886e+38
+        if q.requires_grad or k.requires_grad or v.requires_grad or mask.requires_grad:
+            mask = mask.masked_fill(withoutKey, 0)
+        return self.masked(q, k, v, mask, sizes).masked_fill(withoutKey, 0)
+
+    # The fused attention with numbers by distance, lines (1 or N, T + F - 1). Its mask is a view in which row i begins
+    # at column i of a line, for the queries in reverse order: it takes no memory for each query and key.
+    def distances(self, q, k, v, lines, sizes):
+        lines = self.narrow(lines, sizes.size(0)).contiguous()
+        mask = lines.as_strided([1, lines.size(0), q.size(2), k.size(2)], [0, lines.size(1), 1, 1])
+        return self.fused(q.flip([2]), k, v, mask, sizes).flip([2])
+
+    # Lines of a self-attention with a lower limit for each head, which changes no result. Without it, many weights of a
+    # long sequence with ALiBi are denormal in the backward pass, with which an Intel processor takes 20 to 120 times as
+    # long. A score is at most |q| |k| / √H. With it for the longest k, the score s of a query's own key, and the biases b
+    # of that key and c of another, the other's weight is at most exp(|q| |k| / √H - s + c - b): exp(-40) at the limit.
+    def limited(self, q, k, lines):
+        q, k = q.detach(), k.detach()
+        longest = (k * k).sum([3]).amax([2], True)
+        excess = ((q * q).sum([3]) * longest).sqrt() - (q * k).sum([3])
+        zero = q.size(2) - 1
+        least = lines[:, zero:zero + 1] - (excess * float(q.size(3)) ** -0.5).amax([0, 2]).unsqueeze(1)
+        return lines.maximum(least - 40)
+
+    # The relative shift: x (B, N, T, W) by relative position to (B, N, T, sizes[0]) by key, a view in which row i begins
+    # i columns further left. Its gradient is written once, where that of each slice would fill a whole array.
+    def toKeys(self, x, sizes):
+        x = x.contiguous()
+        b, n, t, w = x.shape
+        return x.as_strided([b, n, t, sizes.size(0)], [n * t * w, t * w, w - 1, 1], x.storage_offset() + t - 1)
+
+    # The reverse: (B, N, T, F) by key to (B, N, T, F + T - 1) by relative position, 0 where there is no key.
+    def toPositions(self, x):
+        b, n, t, f = x.shape
+        w = f + t - 1
+        h = (t + 1) * w
+        padded = torch.constant_pad_nd(x, [t - 1, 0, 0, 1])
+        return padded.as_strided([b, n, t, w], [n * h, h, w + 1, 1], 0)
+
+    # Pairs of neighbors as complex numbers, which are at even addresses: others are copied.
+    def complex(self, x):
+        pairs = x.unflatten(-1, [-1, 2])
+        odd = pairs.storage_offset() % 2
+        for axis in range(pairs.dim() - 1):
+            odd += pairs.stride(axis) % 2
+        isView = odd == 0 and pairs.stride(-1) == 1
+        return torch.view_as_complex(pairs if isView else pairs.clone(memory_format=0))
+
+    # The dimensions of x that are not rotated, after those that are.
+    def withRest(self, rotated, x):
+        r = rotated.size(-1)
+        return rotated if r == x.size(-1) else torch.cat([rotated, x[..., r:]], -1)
+
+    # x (…, H) with its first r numbers rotated in pairs of neighbors; rows (…, r) are a cosine and a sine for each pair.
+    # Complex numbers of FLOAT16 are experimental in PyTorch: they are FLOAT32, and rounded once.
+    def rotateNeighbors(self, x, rows):
+        product = self.complex(self.wide(x[..., :rows.size(-1)])) * self.complex(self.wide(rows))
+        return self.withRest(torch.view_as_real(product).flatten(-2).to(x.dtype), x)
+
+    # The same in pairs (i, i + r / 2); rows (…, r) are the cosines, then the sines. Operations in place are not fused by
+    # PyTorch's compiler: fused ones would round otherwise than in the first calls.
+    def rotateHalves(self, x, rows):
+        cos, sin = rows.chunk(2, -1)
+        part = x[..., :rows.size(-1)]
+        return self.withRest(self.addSines(part, sin, part * torch.cat([cos, cos], -1)), x)
+
+    # The same of a large array, in parts of 2 MB, which stay in a processor's caches.
+    def rotateHalvesInParts(self, x, rows):
+        if x.requires_grad or rows.requires_grad:
+            return self.rotateHalves(x, rows)
+        cos, sin = rows.chunk(2, -1)
+        cos = torch.cat([cos, cos], -1)
+        part = x[..., :rows.size(-1)]
+        rotated = torch.empty_like(part)
+        axis = -2 if rows.size(-2) == x.size(-2) else -3
+        step = x.size(axis) // (x.numel() // 524288) + 1
+        for a in range(0, x.size(axis), step):
+            p, c, s, y = [z.slice(axis, a, a + step) for z in [part, cos, sin, rotated]]
+            self.addSines(p, s, torch.mul(p, c, out=y))
+        return self.withRest(rotated, x)
+
+    # Adds (-sin · second half, sin · first half) of x to y.
+    def addSines(self, x, sin, y):
+        half = sin.size(-1)
+        y[..., :half].addcmul_(x[..., half:], sin, value=-1)
+        y[..., half:].addcmul_(x[..., :half], sin)
+        return y
+
+    # A projection of x (B, T, D) in heads: (B, count, T, H).
+    def project(self, x, weight, bias, count: int):
+        y = torch.linear(x, weight) if bias.numel() == 0 else torch.linear(x, weight, bias)
+        if x.size(1) == 1:
+            return y.reshape([x.size(0), count, 1, -1])
+        return y.reshape([x.size(0), x.size(1), count, -1]).transpose(1, 2)
+
+    # The heads of queries (B, sizes[0], T, H), keys and values (B, sizes[1], T, H) of a self-attention, in one call.
+    def heads(self, x, wq, bq, wk, bk, wv, bv, sizes):
+        n, k = sizes.size(0), sizes.size(1)
+        return [self.project(x, wq, bq, n), self.project(x, wk, bk, k), self.project(x, wv, bv, k)]
+
+    # A step of one token, in one call. Writes its k and v, (B, K, 1, H), at sizes[1] of the cached keys and values,
+    # (B, K, n, H), and returns the result of its q (B, N, 1, H) with the keys from sizes[0]: (B, K, N / K, H). bias
+    # (1 or N, n or more), the nearest distance last, is added to the scores; scale is their factor, 1 / √H if None.
+    def step(self, q, k, v, keys, values, bias, scale, sizes):
+        first = sizes.size(0)
+        end = sizes.size(1) + 1
+        keys[:, :, end - 1:end] = k
+        values[:, :, end - 1:end] = v
+        wide = self.wide(q)
+        scaled = wide * float(q.size(3)) ** -0.5 if scale.numel() == 0 else wide * scale
+        if q.size(1) != k.size(1):
+            scaled = scaled.reshape([q.size(0), k.size(1), -1, q.size(3)])
+        scores = scaled.matmul(self.wide(keys[:, :, first:end]).transpose(2, 3))
+        if bias.numel() != 0:
+            biases = bias[:, bias.size(1) - (end - first):].unsqueeze(1)
+            scores = (scores.reshape([q.size(0), q.size(1), 1, -1]) + biases).reshape(scores.shape)
+        return scores.softmax(-1).to(q.dtype).matmul(values[:, :, first:end])
