@@ -7,6 +7,8 @@ import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,17 +23,29 @@ class BenchmarksTest {
                 .execute(options);
     }
 
+    /** A table of times, one of a decoder, and one of memory. */
     @Test
+    void tablesAreMeasuredPrintedAndWritten(@TempDir Path folder) throws Exception {
+        measure(folder, Table.EXPLICIT, Table.GENERATION, Table.GENERATION_LLAMA_MEMORY);
+    }
+
+    @Test
+    @Tag("slow")
     void everyTableIsMeasuredPrintedAndWritten(@TempDir Path folder) throws Exception {
+        measure(folder, Table.values());
+    }
+
+    private static void measure(Path folder, Table... tables) throws Exception {
+        String only = Arrays.stream(tables).map(Table::name).collect(Collectors.joining(","));
         StringWriter out = new StringWriter();
-        assertThat(status(out, new StringWriter(), "--quick", "--in-this-process", "--csv", folder.toString()))
-                .isZero();
-        String tables = out.toString();
-        long expected = Arrays.stream(Table.values())
+        String[] options = {"--quick", "--in-this-process", "--csv", folder.toString(), "--only", only};
+        assertThat(status(out, new StringWriter(), options)).isZero();
+        String printed = out.toString();
+        long expected = Arrays.stream(tables)
                 .filter(table -> Setting.hasMxnet() || !table.name().endsWith("MXNET"))
                 .count();
-        assertThat(tables.lines().filter(line -> line.startsWith("#### "))).hasSize((int) expected);
-        assertThat(tables).doesNotContain("NaN").contains("| 1 × 8 × 64, rotary |");
+        assertThat(printed.lines().filter(line -> line.startsWith("#### "))).hasSize((int) expected);
+        assertThat(printed).doesNotContain("NaN").contains("| 1 × 8 × 64, rotary |");
         assertThat(Files.readAllLines(folder.resolve("EXPLICIT.csv")))
                 .hasSize(2)
                 .first()
