@@ -177,9 +177,6 @@ final class CachedTokens implements AutoCloseable {
         int length = end - (int) newKeys.getShape().get(2);
         boolean isOfAll = ofKeys != null && ofKeys.getShape().get(1) == end;
         boolean isFirst = mask.isEmpty();
-        if (isFirst || isOfAll) {
-            mask.restart(first);
-        }
         NDArray added = own.add(Temporaries.result(() -> {
             NDArray visible = ofKeys == null ? ones(newKeys, batch, (long) end - length) : numbers(ofKeys);
             if (isOfAll) {
@@ -188,6 +185,9 @@ final class CachedTokens implements AutoCloseable {
             boolean hasEarlier = isFirst && length > first;
             return hasEarlier ? ones(newKeys, batch, (long) length - first).concat(visible, 1) : visible;
         }));
+        if (isFirst || isOfAll) {
+            mask.restart(first);
+        }
         mask.reserve(added, first, room);
         mask.write(added);
     }

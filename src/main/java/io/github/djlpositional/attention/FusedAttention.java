@@ -47,7 +47,7 @@ final class FusedAttention extends AttentionMethod {
                 && isOfSameTokens(call);
     }
 
-    /** Returns the method for operands, or null where the engine has no kernel or the kernel does not serve them. */
+    /** Returns the method for operands, or null where the engine has no kernel that supports them. */
     static FusedAttention of(Temporaries temporaries, Operands operands) {
         MultiHeadAttentionBlock.Options options = operands.attention().options();
         boolean isGrouped = options.headCount() != options.keyValueHeadCount();

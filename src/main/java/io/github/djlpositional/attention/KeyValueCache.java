@@ -117,7 +117,9 @@ public final class KeyValueCache implements AutoCloseable {
     /** Whether a step was begun that has not reached an attention yet. */
     private boolean isPending;
 
-    /** The number of tokens that the self-attentions of this step add; 0 until the first. */
+    /** Where the last step began, and the number of tokens that its self-attentions add; 0 until the first. */
+    private int stepStart;
+
     private int added;
 
     /** Held by the thread that uses the arrays. */
@@ -323,6 +325,8 @@ public final class KeyValueCache implements AutoCloseable {
                         + " follows steps with other arrays as keys: expected one of both for"
                         + " all steps; give the keys of all tokens, or start again with clear(); attention: "
                         + attention);
+        added = stepStart == start ? added : 0;
+        stepStart = start;
         Check.that(
                 added == 0 || added == count,
                 () -> "a step adds " + count + " tokens to one attention and " + added + " to another before it, "

@@ -70,7 +70,7 @@ public final class ConstantTable implements AutoCloseable {
         return length;
     }
 
-    /** Returns the greatest number of positions that the table may have. */
+    /** Returns the largest number of positions that the table may have. */
     public int limit() {
         return limit;
     }

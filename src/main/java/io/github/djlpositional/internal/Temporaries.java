@@ -28,17 +28,7 @@ public final class Temporaries implements AutoCloseable {
 
     /** Adds the result of a formula, in which other arrays are closed, unless it is the input itself. */
     public NDArray addResult(NDArray input, Supplier<NDArray> formula) {
-        NDArray result;
-        try (NDScope scope = new NDScope()) {
-            scope.suppressNotUsedWarning();
-            result = formula.get();
-            if (result == input) {
-                return input;
-            }
-            NDScope.unregister(result);
-        }
-        NDScope.register(result);
-        return add(result);
+        return addUnless(input, resultUnless(input, formula));
     }
 
     /** Removes the result of the forward, so that it is not closed. */
@@ -52,10 +42,18 @@ public final class Temporaries implements AutoCloseable {
      * must not call blocks of users.
      */
     public static NDArray result(Supplier<NDArray> formula) {
+        return resultUnless(null, formula);
+    }
+
+    /** The result of a formula, which is a new array, or else the input, which stays where it is registered. */
+    private static NDArray resultUnless(NDArray input, Supplier<NDArray> formula) {
         NDArray result;
         try (NDScope scope = new NDScope()) {
             scope.suppressNotUsedWarning();
             result = formula.get();
+            if (result == input) {
+                return input;
+            }
             NDScope.unregister(result);
         }
         NDScope.register(result);

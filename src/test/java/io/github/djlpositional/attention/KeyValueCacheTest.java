@@ -189,7 +189,13 @@ class KeyValueCacheTest {
             infer(manager, encoder, params, x);
             refused(() -> infer(manager, decoder, params, x.get(":, :1")), "1 tokens", "5");
             cache.clear();
-            infer(manager, decoder, cache.nextStep(), x.get(":, :1"));
+            infer(manager, decoder, cache.nextStep(), x.get(":, :3"));
+            // parameters of the user's own for the next step
+            PairList<String, Object> own = new PairList<>();
+            own.add(KeyValueCache.KEY, cache);
+            own.add(PositionalEncodingBlock.START_POSITION, 3);
+            infer(manager, decoder, own, x.get(":, 3:4"));
+            assertThat(cache.getLength()).isEqualTo(4);
         }
     }
 
