@@ -280,7 +280,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
                                 + " were given to a block with positionsFromPadding, which cannot see the padding before"
                                 + " them: expected positions, which do not count padding; give [ids, positions], or "
                                 + Positions.POSITIONS + " among the forward parameters");
-                toEncode.add(temporaries.add(Temporaries.result(() -> positionsOfTokens(mask))));
+                toEncode.add(temporaries.addResult(() -> positionsOfTokens(mask)));
             }
             NDArray encoded = encode(temporaries, parameterStore, toEncode, training, params);
             if (countsTokens) {

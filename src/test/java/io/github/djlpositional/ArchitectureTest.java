@@ -10,6 +10,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaAccess;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaMethodCall;
@@ -23,6 +24,9 @@ import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Json;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -93,7 +97,7 @@ public class ArchitectureTest {
                         .filter(each -> each.getPackageName().equals(packageOf("internal")))
                         .filter(each ->
                                 each.isTopLevelClass() && !each.getSimpleName().equals("package-info")))
-                .hasSizeLessThanOrEqualTo(13);
+                .hasSizeLessThanOrEqualTo(15);
     }
 
     /** Gson comes with DJL's API. */
@@ -139,8 +143,9 @@ public class ArchitectureTest {
                         "InputMistakes",
                         "GridPositionalEncodingBlock",
                         "Positions",
-                        "DistanceBias",
-                        "WindowTermBlock",
+                        "Encodings",
+                        "TransformerXlPositionBlock",
+                        "Window",
                         "Builder");
     }
 
@@ -185,12 +190,37 @@ public class ArchitectureTest {
                 .and(not(equivalentTo(RelativeEncoding.class)));
         noClasses()
                 .that()
-                .haveNameMatching(
-                        ".*attention\\.(Attention|Distance(s|Bias)$|Fused|KeyValue|MultiHead|Plain|Transformer(Layer|Stack)"
-                                + "|Visibility).*")
+                .resideInAnyPackage(packageOf("attention"), packageOf("transformer"))
+                .and()
+                .doNotHaveSimpleName("LibraryTypes")
                 .should()
                 .dependOnClassesThat(encodings)
                 .check(LIBRARY);
+    }
+
+    /** What the encodings of the library use, those of a program can use too. */
+    @Test
+    void encodingsUsePublicMembersOfAttentionsOnly() throws IOException {
+        DescribedPredicate<JavaAccess<?>> isHidden = DescribedPredicate.describe(
+                "a member that is not public",
+                access -> access.getTargetOwner().getPackageName().equals(packageOf("attention"))
+                        && !(access.getTargetOwner().getModifiers().contains(JavaModifier.PUBLIC)
+                                && access.getTarget().resolveMember().stream()
+                                        .allMatch(
+                                                member -> member.getModifiers().contains(JavaModifier.PUBLIC))));
+        noClasses()
+                .that()
+                .resideInAPackage(packageOf("relative"))
+                .should()
+                .accessTargetWhere(isHidden)
+                .check(LIBRARY);
+        try (Stream<Path> files = Files.list(Path.of("src/main/java/io/github/djlpositional/attention"))) {
+            assertThat(files)
+                    .hasSizeLessThanOrEqualTo(15)
+                    .allSatisfy(file -> assertThat(Files.readAllLines(file))
+                            .hasSizeLessThanOrEqualTo(450)
+                            .noneMatch(line -> line.contains("@hidden")));
+        }
     }
 
     /** No gradient passes these operations of DJL on PyTorch, and none is recorded for reading. */

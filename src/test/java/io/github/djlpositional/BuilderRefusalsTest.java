@@ -213,7 +213,8 @@ class BuilderRefusalsTest {
         assertThat(layer.setAttention(attention.get().build()).build().getAttention())
                 .isNotSameAs(first.getAttention());
         MultiHeadAttentionBlock.Builder shared = attention.get();
-        assertThat(shared.build().getRelativeEncoding()).isSameAs(shared.build().getRelativeEncoding());
+        assertThat(shared.build().getRelativeEncodings())
+                .isEqualTo(shared.build().getRelativeEncodings());
         PositionalEncodingBlock.Builder settings = positions();
         assertThat(settings.build()).isNotSameAs(settings.build());
         // a build that was refused took nothing

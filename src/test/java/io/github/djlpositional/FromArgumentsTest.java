@@ -170,7 +170,7 @@ class FromArgumentsTest {
             Map.entry(Block.class, BlockType.POSITIONS.block()),
             Map.entry(InputEmbeddingBlock.class, BlockType.EMBEDDING.block()),
             Map.entry(MultiHeadAttentionBlock.class, BlockType.ATTENTION.block()),
-            Map.entry(RelativeEncoding.class, EncodingType.ROTARY.block()),
+            Map.entry(RelativeEncoding[].class, new RelativeEncoding[] {EncodingType.ROTARY.block()}),
             Map.entry(AlibiSlopes.class, AlibiSlopes.of(2)),
             Map.entry(FourierFeatures.class, FourierFeatures.time2Vec(5, 1)),
             Map.entry(Frequencies.class, Frequencies.of(1)),

@@ -171,9 +171,10 @@ class ModelFileTest {
     @EngineTest
     void aPartThatIsMissingIsNamedInWords(NDManager manager) throws Exception {
         byte[] without = saved(manager, attention().build());
-        rejected(manager, attentionWithAlibi(), without, "no relative encoding, expected AlibiBiasBlock");
+        rejected(manager, attentionWithAlibi(), without, "no relative encoding, expected [AlibiBiasBlock]");
         byte[] with = saved(manager, attentionWithAlibi());
-        rejected(manager, attention().build(), with, "relativeEncoding AlibiBiasBlock, expected no relative encoding");
+        rejected(
+                manager, attention().build(), with, "relativeEncoding [AlibiBiasBlock], expected no relative encoding");
     }
 
     private static Block stack(int layers) {

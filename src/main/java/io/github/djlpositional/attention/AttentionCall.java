@@ -1,12 +1,19 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
 import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
 import io.github.djlpositional.internal.Positions;
-import java.util.function.IntFunction;
+import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.options.Check;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 
 /**
  * The context of one attention call, for a {@link RelativeEncoding}: T queries and F keys, at least one of each,
@@ -15,94 +22,157 @@ import java.util.function.Supplier;
 public final class AttentionCall {
 
     /**
-     * What all parts of a forward share.
+     * Consecutive tokens of a sequence, and their positions.
      *
-     * @param term the shared term; null for none
-     * @param keys all keys of the forward, if there is a shared term
-     * @param cached the cache of a step of one token; null in other forwards
+     * @param first the index of the first token, from 0
+     * @param count the number of tokens, n
+     * @param positions explicit positions, (1 or B, n), or (axes, 1 or B, n), INT32 or FLOAT64, on the device of the
+     *     queries; they belong to the attention. Null if the position of each token is its index
+     * @param end one more than the largest position; 2<sup>29</sup> if the positions are on a GPU and were not read
      */
-    private record Shared(
+    public record Tokens(int first, int count, NDArray positions, int end) {
+
+        static Tokens of(Positions tokens) {
+            return new Tokens(tokens.first(), tokens.length(), tokens.positions(), tokens.end());
+        }
+
+        /**
+         * {@return the position of each token, (1 or B, n), INT32: a new array, or {@link #positions}}
+         *
+         * @param like an array on the device that they are needed on
+         * @throws IllegalArgumentException if the positions are real numbers, or on several axes
+         */
+        public NDArray toArray(NDArray like) {
+            if (positions == null) {
+                return Temporaries.result(() -> like.getManager()
+                        .arange(first, first + count, 1, DataType.INT32, like.getDevice())
+                        .reshape(1, count));
+            }
+            Check.that(
+                    positions.getShape().dimension() == 2 && positions.getDataType() == DataType.INT32,
+                    () -> Positions.POSITIONS + " of shape " + positions.getShape() + " are "
+                            + (positions.getDataType() == DataType.INT32 ? "on several axes" : "real numbers")
+                            + ": expected one integer for each token, (T) or (B, T), for an encoding of relative"
+                            + " positions; use a RotaryEmbeddingBlock for others");
+            return positions;
+        }
+    }
+
+    /** What the calls of a forward have in common. */
+    private record Forward(
             ParameterStore parameterStore,
             boolean training,
+            PairList<String, Object> parameters,
             boolean causal,
-            double scale,
-            NDArray term,
-            Positions keys,
-            CachedTokens cached) {}
+            double scale) {}
 
-    private final Shared all;
+    private final Forward forward;
     private final Positions queries;
     private final Positions keys;
 
-    private AttentionCall(Shared all, Positions queries, Positions keys) {
-        this.all = all;
+    /** What the parts of a forward share; null for a forward in one part. */
+    private final Parts parts;
+
+    /** The cache of a step of one token; null in other forwards. */
+    private final CachedTokens steps;
+
+    private AttentionCall(Forward forward, Positions queries, Positions keys, Parts parts, CachedTokens steps) {
+        this.forward = forward;
         this.queries = queries;
         this.keys = keys;
+        this.parts = parts;
+        this.steps = steps;
     }
 
-    /**
-     * A call that is processed in one part.
-     *
-     * @hidden
-     */
-    public AttentionCall(
+    AttentionCall(
             ParameterStore parameterStore,
             boolean training,
+            PairList<String, Object> parameters,
             Positions queries,
             Positions keys,
             boolean causal,
             double scale) {
-        this(new Shared(parameterStore, training, causal, scale, null, null, null), queries, keys);
+        this(
+                new Forward(
+                        parameterStore, training, parameters == null ? new PairList<>() : parameters, causal, scale),
+                queries,
+                keys,
+                null,
+                null);
     }
 
-    /** The same call with the term that its parts share. */
-    AttentionCall with(NDArray term) {
-        Shared shared = new Shared(all.parameterStore, all.training, all.causal, all.scale, term, keys, all.cached);
-        return new AttentionCall(shared, queries, keys);
+    /** Arrays that the parts of a forward share, and all of its keys. */
+    private static final class Parts {
+        private final Temporaries temporaries;
+        private final NDArray keys;
+        private final int firstKey;
+
+        /** The largest distance of a query and a key. */
+        private final int largest;
+
+        private final Map<Object, NDArray> shared = new HashMap<>();
+
+        Parts(Temporaries temporaries, NDArray keys, AttentionCall call) {
+            this.temporaries = temporaries;
+            this.keys = keys;
+            firstKey = call.keys.first();
+            largest = Math.max(call.queries.first() + call.queries.length(), firstKey + call.keys.length()) - 1;
+        }
+
+        NDArray get(Object key, Supplier<NDArray> computed) {
+            NDArray found = shared.get(key);
+            if (found == null) {
+                found = computed.get();
+                NDScope.unregister(found);
+                shared.put(key, temporaries.add(found));
+            }
+            return found;
+        }
+    }
+
+    /**
+     * The same call, whose parts share arrays.
+     *
+     * @param temporaries closes them
+     * @param allKeys the keys of the forward, (B, K, F, H)
+     */
+    AttentionCall inParts(Temporaries temporaries, NDArray allKeys) {
+        return new AttentionCall(forward, queries, keys, new Parts(temporaries, allKeys, this), steps);
     }
 
     /** The same call as a step of one token, with a cache of arrays. */
     AttentionCall ofStep(CachedTokens cached) {
-        Shared shared = new Shared(all.parameterStore, all.training, all.causal, all.scale, null, null, cached);
-        return new AttentionCall(shared, queries, keys);
+        return new AttentionCall(forward, queries, keys, null, cached);
     }
 
     /** The part of this call with some of its queries and keys. */
     AttentionCall part(Positions partOfQueries, Positions partOfKeys) {
-        return new AttentionCall(all, partOfQueries, partOfKeys);
+        return new AttentionCall(forward, partOfQueries, partOfKeys, parts, steps);
     }
 
-    /** {@return the store that gives the values of the encoding's parameters} */
+    /** The queries with their positions. */
+    Positions queryPositions() {
+        return queries;
+    }
+
+    /** The keys with their positions. */
+    Positions keyPositions() {
+        return keys;
+    }
+
+    /** {@return the store that has the values of the encoding's parameters} */
     public ParameterStore parameterStore() {
-        return all.parameterStore;
+        return forward.parameterStore;
     }
 
     /** {@return whether the attention is trained} */
     public boolean training() {
-        return all.training;
+        return forward.training;
     }
 
-    /** {@return the index of the first query in its sequence, from 0} */
-    public int firstQuery() {
-        return queries.first();
-    }
-
-    /** {@return the index of the first key in its sequence, from 0} */
-    public int firstKey() {
-        return keys.first();
-    }
-
-    /**
-     * {@return the explicit positions of the queries, which belong to the attention: (1 or B, T), or (axes, 1 or B, T),
-     * INT32 or FLOAT64, on the device of the queries; null if each query's position is its index}
-     */
-    public NDArray queryPositions() {
-        return queries.positions();
-    }
-
-    /** {@return the positions of the keys, like {@link #queryPositions}, (1 or B, F) or (axes, 1 or B, F)} */
-    public NDArray keyPositions() {
-        return keys.positions();
+    /** {@return the parameters of the forward, which may hold data of the call for an encoding; not to be changed} */
+    public PairList<String, Object> parameters() {
+        return forward.parameters;
     }
 
     /**
@@ -110,86 +180,123 @@ public final class AttentionCall {
      * are finite}
      */
     public boolean causal() {
-        return all.causal;
+        return forward.causal;
     }
 
     /** {@return the factor of the products of queries and keys, usually 1 / √H} */
     public double scale() {
-        return all.scale;
+        return forward.scale;
     }
 
-    /**
-     * {@return the result of {@link RelativeEncoding#sharedTerm}, which belongs to the attention; null if the forward
-     * is processed in one part, if sharedTerm returned null, and outside an attention}
-     */
-    public NDArray shared() {
-        return all.term;
+    /** {@return the queries of the call} */
+    public Tokens queries() {
+        return Tokens.of(queries);
     }
 
-    /**
-     * The queries with their positions.
-     *
-     * @hidden
-     */
-    public Positions queries() {
-        return queries;
+    /** {@return the keys of the call} */
+    public Tokens keys() {
+        return Tokens.of(keys);
     }
 
-    /**
-     * The keys with their positions.
-     *
-     * @hidden
-     */
-    public Positions keys() {
-        return keys;
-    }
-
-    /**
-     * An array that depends on parameters only: from an earlier step of a decoder, or else computed.
-     *
-     * @hidden
-     */
-    public NDArray cached(String name, Supplier<NDArray> computed) {
-        return all.cached == null ? computed.get() : all.cached.cached(name, 0, 0, none -> computed.get());
-    }
-
-    /**
-     * Whether this is a step of one token with a cache, whose keys are the query's and those before it.
-     *
-     * @hidden
-     */
-    public boolean isStep() {
-        return all.cached != null && !hasPositions();
-    }
-
-    /**
-     * An array for the distances of the keys of a {@linkplain #isStep step}, which depends on parameters and distances
-     * only: a view of what an earlier step computed, or else computed for as many distances as the function is given.
-     *
-     * @param axis the axis of the distances, the nearest last
-     * @hidden
-     */
-    public NDArray byDistance(String name, int axis, NDManager receiver, IntFunction<NDArray> computed) {
-        NDArray array = all.cached.cached(name, axis, keys.length(), computed);
-        long end = array.getShape().get(axis);
-        return array.get(receiver, NDIndex.sliceAxis(axis, end - keys.length(), end));
-    }
-
-    /**
-     * All keys of the forward; null if {@link #shared} is.
-     *
-     * @hidden
-     */
-    public Positions sharedKeys() {
-        return all.keys;
-    }
-
-    /**
-     * Whether there are explicit positions, which are not the indices of queries and keys.
-     *
-     * @hidden
-     */
+    /** {@return whether there are explicit positions, which are not the indices of queries and keys} */
     public boolean hasPositions() {
         return queries.positions() != null || keys.positions() != null;
+    }
+
+    /**
+     * {@return the distance of each query and key, the key's position less the query's: (1 or B, T, F), INT32, a new
+     * array}
+     *
+     * @param like an array on the device that they are needed on
+     * @throws IllegalArgumentException if positions are real numbers, or on several axes
+     */
+    public NDArray distancesOfPairs(NDArray like) {
+        return Temporaries.result(() ->
+                keys().toArray(like).expandDims(1).sub(queries().toArray(like).expandDims(2)));
+    }
+
+    /**
+     * {@return the distances between the indices of queries and keys, W of them: from the first key and the last query
+     * on; those of keys after all queries are left out if the attention is {@linkplain #causal causal}}
+     *
+     * @param like an array of the data type, and on the device, that numbers for the distances are needed in
+     */
+    public Distances distances(NDArray like) {
+        Distances all = allDistances(like);
+        int causal = Math.max(keys.length() + 1, 1 - all.first());
+        return forward.causal && causal < all.size() ? Distances.consecutive(like, all.first(), causal) : all;
+    }
+
+    /** All distances between the indices of queries and keys, T + F - 1 of them. */
+    Distances allDistances(NDArray like) {
+        int first = keys.first() - (queries.first() + queries.length() - 1);
+        return Distances.consecutive(like, first, queries.length() + keys.length() - 1);
+    }
+
+    /**
+     * Returns an array that depends on parameters only: computed once for all parts of a forward, and for the steps of
+     * a cache.
+     *
+     * @param key an object that stands for the array, such as a parameter; no other encoding uses it
+     * @param computed creates the array, which the attention closes
+     */
+    public NDArray once(Object key, Supplier<NDArray> computed) {
+        if (steps != null) {
+            return steps.cached(key, 0, 0, none -> computed.get());
+        }
+        return parts == null ? computed.get() : parts.get(key, computed);
+    }
+
+    /**
+     * Returns an array by distance, which depends on parameters only: computed once for all parts of a forward, and now
+     * and then for the steps of a cache, then for more distances than are needed. The result is a part of it.
+     *
+     * @param key an object that stands for the array, such as a parameter; no other encoding uses it
+     * @param axis the axis of the distances
+     * @param needed distances of this call, without explicit positions
+     * @param computed creates the array for consecutive distances; the attention closes it
+     */
+    public NDArray byDistance(Object key, int axis, Distances needed, Function<Distances, NDArray> computed) {
+        if (steps != null && !hasPositions()) {
+            int count = keys.length();
+            NDArray rows = ofSteps(key, axis, needed, computed);
+            return slice(
+                    rows, needed.like(), axis, Math.toIntExact(rows.getShape().get(axis)) - count, count);
+        }
+        if (parts == null) {
+            return computed.apply(needed);
+        }
+        int largest = parts.largest;
+        NDArray rows =
+                parts.get(key, () -> computed.apply(Distances.consecutive(needed.like(), -largest, 2 * largest + 1)));
+        return slice(rows, needed.like(), axis, needed.first() + largest, needed.size());
+    }
+
+    /**
+     * The array of {@link #byDistance} for the steps of a cache, the nearest distance last; it belongs to the cache.
+     */
+    NDArray ofSteps(Object key, int axis, Distances needed, Function<Distances, NDArray> computed) {
+        return steps.cached(
+                key, axis, keys.length(), n -> computed.apply(Distances.consecutive(needed.like(), 1 - n, n)));
+    }
+
+    /**
+     * Returns an array by key, computed once for all parts of a forward. The result is a part of it.
+     *
+     * @param name an object that stands for the array; no other encoding uses it
+     * @param axis the axis of the keys
+     * @param keysOfCall the keys of this call, (B, K, F, H)
+     * @param computed creates the array for some or all keys; the attention closes it
+     */
+    public NDArray byKey(Object name, int axis, NDArray keysOfCall, UnaryOperator<NDArray> computed) {
+        if (parts == null) {
+            return computed.apply(keysOfCall);
+        }
+        NDArray all = parts.get(name, () -> computed.apply(parts.keys));
+        return slice(all, keysOfCall, axis, keys.first() - parts.firstKey, keys.length());
+    }
+
+    private static NDArray slice(NDArray array, NDArray like, int axis, int from, int count) {
+        return array.get(like.getManager(), NDIndex.sliceAxis(axis, from, (long) from + count));
     }
 }

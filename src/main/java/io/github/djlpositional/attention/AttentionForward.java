@@ -1,8 +1,9 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
@@ -18,52 +19,71 @@ import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Settings;
 import java.util.Arrays;
-import java.util.Set;
 import java.util.stream.Collectors;
 
-/** One forward of a {@link MultiHeadAttentionBlock}, and what its steps share. */
+/**
+ * One forward of a {@link MultiHeadAttentionBlock}, from top to bottom: project, encode, append to the cache, choose a
+ * kernel, attend part by part, project. B sequences, T queries, F keys, N heads, K key heads, H the size of a head.
+ */
 final class AttentionForward implements AutoCloseable {
 
+    /**
+     * An array of about so many numbers for queries and keys is made at a time. On a CPU this is 16 MB of floats: a
+     * block that the allocator holds for the next part, where a larger one comes with new pages each time.
+     */
+    private static final long PART_ON_CPU = 1 << 22;
+
+    private static final long PART_ON_GPU = 1 << 26;
+
+    private static final int FEWEST = 16;
+
     private final MultiHeadAttentionBlock attention;
-    private final MultiHeadAttentionBlock.Options options;
+    private final MultiHeadAttentionBlockOptions options;
+    private final Encodings encodings;
     private final AttentionInputs inputs;
     private final ParameterStore parameterStore;
     private final boolean training;
-    private final Temporaries temporaries = new Temporaries();
 
-    /** Null for none. */
-    private final RelativeEncoding relative;
+    /** The parameters of the forward; null for none. */
+    private final PairList<String, Object> params;
+
+    private final Temporaries temporaries = new Temporaries();
 
     /** The heads of queries, keys and values of a self-attention; null unless they are projected together. */
     private NDList selfHeads;
 
-    /** Stores keys and values in the cache, once the attention has succeeded. */
-    private Runnable store = () -> {};
+    /** How the results are computed, once that is chosen. */
+    private Kernel.Name kernel;
 
     AttentionForward(
             MultiHeadAttentionBlock attention,
             AttentionInputs inputs,
             ParameterStore parameterStore,
-            boolean training) {
+            boolean training,
+            PairList<String, Object> params) {
         this.attention = attention;
         options = attention.options();
+        encodings = attention.encodings();
         this.inputs = inputs;
         this.parameterStore = parameterStore;
         this.training = training;
-        relative = attention.getRelativeEncoding();
+        this.params = params;
     }
 
     /** The result, (B, T, D): a new array. */
-    NDArray result(KeyValueCache cache, PairList<String, Object> params) {
-        return cache == null ? computed(null, params) : cache.exclusively(() -> computed(cache, params));
+    NDArray result(KeyValueCache cache) {
+        return cache == null ? computed(null) : cache.exclusively(() -> computed(cache));
     }
 
-    private NDArray computed(KeyValueCache cache, PairList<String, Object> params) {
-        NDArray queries = queryHeads();
-        NDArray results = cache != null && inputs.isSelf()
-                ? withPreviousSteps(queries, cache, params)
-                : attended(withInputKeys(queries, cache, params));
-        store.run();
+    private NDArray computed(KeyValueCache cache) {
+        NDArray queries = queryHeads(); // (B, N, T, H)
+        KeysAndValues all = keysAndValues(queries, cache);
+        Kernel.Operands operands = operands(queries, all);
+        kernel = Kernel.choose(operands);
+        NDArray results = kernel == Kernel.Name.STEP
+                ? Kernel.step(temporaries, operands)
+                : attended(Kernel.of(kernel, temporaries, operands.with(all.all(temporaries)))); // (B, N, T, H)
+        all.commit().run();
         // queries, keys and values of a long sequence are large
         temporaries.close();
         temporaries.add(results);
@@ -74,88 +94,149 @@ final class AttentionForward implements AutoCloseable {
                 attention.getResultProjection(), temporaries.add(byToken.reshape(shape.get(0), shape.get(1), -1)));
     }
 
-    private NDArray attended(AttentionMethod.Operands operands) {
-        AttentionMethod fused = FusedAttention.of(temporaries, operands);
-        AttentionMethod method = fused == null ? new PlainAttention(temporaries, operands) : fused;
-        return method.attend(temporaries);
+    /** The kernel of the last {@link #result}. */
+    Kernel.Name kernel() {
+        return kernel;
     }
 
     /** The probabilities, (B, N, T, F), of a forward without parameters: a new array. */
     NDArray probabilities() {
-        AttentionMethod.Operands operands = withInputKeys(queryHeads(), null, null);
-        return new PlainAttention(temporaries, operands).probabilities(temporaries);
+        NDArray queries = queryHeads();
+        Kernel.Operands operands = operands(queries, keysAndValues(queries, null));
+        return new Kernel.Plain(temporaries, operands).probabilities(temporaries);
     }
 
-    /** Keys and values that are projected here, or cached from a step with the same arrays. */
-    private AttentionMethod.Operands withInputKeys(
-            NDArray queries, KeyValueCache cache, PairList<String, Object> params) {
-        Shape keyShape = inputs.keys().getShape();
-        Check.that(
-                keyShape.get(1) > 0,
-                () -> "keys of shape " + keyShape
-                        + " are empty: expected a length of 1 or more; skip the call if there is nothing to attend to");
-        int firstQuery = inputs.isSelf() ? 0 : Positions.start(params, Positions.UNLIMITED);
-        Positions tokens = tokens(queries, params, firstQuery);
-        AttentionCall call = call(tokens, inputs.isSelf() ? tokens : Positions.of(0, Math.toIntExact(keyShape.get(1))));
-        KeyValueCache.Source cached = cache == null ? null : cache.sourceOf(attention, inputs.keys(), inputs.values());
-        if (cache != null && cached == null) {
-            cache.requireEarlierKeys(attention, firstQuery, tokens.length(), keyShape.get(1));
+    private KeysAndValues keysAndValues(NDArray queries, KeyValueCache cache) {
+        if (!inputs.isSelf()) {
+            return ofOtherArrays(queries, cache);
         }
-        NDArray keys = cached != null ? cached.keys() : encoded(call, keyHeads());
-        NDArray values = cached != null ? cached.values() : valueHeads();
-        boolean isOfKeys = cache != null && AttentionMask.isOfKeys(inputs.mask());
-        if (isOfKeys) {
-            requireMaskOfKeys(keyShape.get(0), keyShape.get(1));
-        }
-        NDArray ofKeys = isOfKeys ? onDevice(inputs.mask()) : cached == null ? null : cached.mask();
-        AttentionMethod.Operands operands =
-                operands(call, queries, keys, values, isOfKeys ? null : inputs.mask(), ofKeys, null);
         if (cache != null) {
-            store = () -> {
-                if (cached == null || isOfKeys) {
-                    cache.keep(
-                            attention, new KeyValueCache.Source(inputs.keys(), inputs.values(), keys, values, ofKeys));
-                }
-                cache.commit(attention, firstQuery + tokens.length());
-            };
+            return withStepsBefore(queries, cache);
         }
-        return operands;
+        Positions tokens = tokens(queries, 0);
+        return new KeysAndValues(tokens, tokens, encodedKeys(tokens), valueHeads());
     }
 
-    /** The heads' results, (B, N, T, H), with the keys and values of the previous steps and then those of this one. */
-    private NDArray withPreviousSteps(NDArray queries, KeyValueCache cache, PairList<String, Object> params) {
+    /** Keys and values of other arrays: projected here, or held by the cache from a step with the same arrays. */
+    private KeysAndValues ofOtherArrays(NDArray queries, KeyValueCache cache) {
+        Shape shape = inputs.keys().getShape();
+        Check.that(
+                shape.get(1) > 0,
+                () -> "keys of shape " + shape
+                        + " are empty: expected a length of 1 or more; skip the call if there is nothing to attend to");
+        int first = Positions.start(params, Positions.UNLIMITED);
+        Positions tokens = tokens(queries, first);
+        Positions ofKeys = Positions.of(0, Math.toIntExact(shape.get(1)));
+        if (cache == null) {
+            return new KeysAndValues(tokens, ofKeys, encodedKeys(ofKeys), valueHeads());
+        }
+        KeyValueCache.Source held = cache.sourceOf(attention, inputs.keys(), inputs.values());
+        if (held == null) {
+            cache.requireEarlierKeys(attention, first, tokens.length(), shape.get(1));
+        }
+        NDArray keys = held != null ? held.keys() : encodedKeys(ofKeys);
+        NDArray values = held != null ? held.values() : valueHeads();
+        boolean isNewMask = AttentionMask.isOfKeys(inputs.mask());
+        if (isNewMask) {
+            requireMaskOfKeys(shape.get(0), shape.get(1));
+        }
+        NDArray mask = isNewMask ? onDevice(inputs.mask()) : held == null ? null : held.mask();
+        return new KeysAndValues(tokens, ofKeys, keys, values, mask, null, () -> {
+            if (held == null || isNewMask) {
+                cache.keep(attention, new KeyValueCache.Source(inputs.keys(), inputs.values(), keys, values, mask));
+            }
+            cache.commit(attention, first + tokens.length());
+        });
+    }
+
+    /** The keys and values of the steps before and of this one, for which the cache makes room. */
+    private KeysAndValues withStepsBefore(NDArray queries, KeyValueCache cache) {
         int count = (int) queries.getShape().get(2);
-        CachedTokens cached = cache.tokensOf(attention, params, count);
-        int length = cached.length();
-        requireOrder(length, count, Positions.given(null, params) != null);
-        boolean isOfKeys = AttentionMask.isOfKeys(inputs.mask());
-        if (isOfKeys) {
+        CachedTokens steps = cache.tokensOf(attention, params, count);
+        int length = steps.length();
+        requireOrder(length, count);
+        boolean isNewMask = AttentionMask.isOfKeys(inputs.mask());
+        if (isNewMask) {
             requireMaskOfKeys(queries.getShape().get(0), count, (long) length + count);
         }
-        Positions tokens = tokens(queries, params, length);
-        NDArray newKeys = encoded(call(tokens, tokens), keyHeads());
-        NDArray newValues = valueHeads();
-        NDArray mask = isOfKeys ? onDevice(inputs.mask()) : null;
-        Positions held = cached.append(newKeys, newValues, tokens, mask, cache.mistakes());
-        store = () -> cache.commit(attention, held.first() + held.length());
-        AttentionCall call = call(tokens, held);
-        call = tokens.length() == 1 ? call.ofStep(cached) : call;
-        NDArray biases = distanceBiases(cached, call, queries);
-        boolean isStep = isSimpleStep(call) && !cached.hasMask() && !hasGradient(call, queries, newKeys, newValues);
-        TorchFunctions functions = isStep ? TorchFunctions.of(queries) : null;
-        if (functions != null) {
-            NDArray query = withFactors(call, encodedQueries(call, queries));
-            int firstKey = attention.visibility().range(call, 0, 1)[0];
-            boolean isDefault = options.scale() == 1 / Math.sqrt(options.headSize());
-            NDArray scale = isDefault ? null : temporaries.add(Arithmetic.number(query, options.scale()));
-            return cached.step(functions, query, newKeys, newValues, firstKey, biases, scale);
+        Positions tokens = tokens(queries, length);
+        NDArray keys = encodedKeys(tokens);
+        NDArray values = valueHeads();
+        NDArray added = isNewMask ? onDevice(inputs.mask()) : null;
+        Positions held = steps.append(keys, values, tokens, added, cache.mistakes());
+        NDArray mask = steps.hasMask() ? temporaries.add(steps.mask(queries.getManager())) : null;
+        return new KeysAndValues(
+                tokens, held, keys, values, mask, steps, () -> cache.commit(attention, held.first() + held.length()));
+    }
+
+    private Kernel.Operands operands(NDArray queries, KeysAndValues all) {
+        AttentionCall call = call(all.queries(), all.tokens());
+        boolean isStep = all.steps() != null && all.queries().length() == 1;
+        call = isStep ? call.ofStep(all.steps()) : call;
+        NDArray encoded = encodings.encode(temporaries, call, queries, false);
+        // a cache holds a mask of keys
+        boolean isHeld = all.mask() != null && AttentionMask.isOfKeys(inputs.mask());
+        AttentionMask mask = AttentionMask.of(
+                temporaries, isHeld ? null : inputs.mask(), all.mask(), call, queries, options, inputs.isSelf());
+        checkMask(call);
+        return new Kernel.Operands(attention, call, queries, withFactors(call, encoded), all, mask);
+    }
+
+    /** The results of all queries, (B, N, T, H), for as many at a time as fit the caches: a new array. */
+    private NDArray attended(Kernel chosen) {
+        Kernel.Operands operands = chosen.operands;
+        AttentionCall call = operands.call();
+        int length = call.queryPositions().length();
+        int most = queriesAtATime(chosen);
+        if (most >= length) {
+            return attended(chosen, call, 0, length);
         }
-        cached.write(newKeys, newValues);
-        NDManager manager = queries.getManager();
-        NDArray keys = temporaries.add(cached.keys(manager));
-        NDArray values = temporaries.add(cached.values(manager));
-        NDArray ofKeys = cached.hasMask() ? temporaries.add(cached.mask(manager)) : null;
-        return attended(operands(call, queries, keys, values, isOfKeys ? null : inputs.mask(), ofKeys, biases));
+        AttentionCall whole = call.inParts(temporaries, operands.all().keys());
+        NDList parts = new NDList();
+        NDArray together = null;
+        for (int from = 0; from < length; from += most) {
+            int count = Math.min(most, length - from);
+            NDArray part = temporaries.add(attended(chosen, whole, from, count));
+            if (training || !Arithmetic.isInPlaceSafe(part)) {
+                parts.add(part);
+                continue;
+            }
+            // separate parts would lie between the large arrays of the scores, and fragment the memory
+            if (together == null) {
+                Shape shape = Shape.update(part.getShape(), 2, length);
+                together = temporaries.add(part.getManager().create(shape, part.getDataType(), part.getDevice()));
+            }
+            together.set(NDIndex.sliceAxis(2, from, (long) from + count), part);
+            part.close();
+        }
+        return together == null ? NDArrays.concat(parts, 2) : temporaries.keep(together);
+    }
+
+    /** As many queries as have numbers for the caches; with a window, as many as it has keys. */
+    private int queriesAtATime(Kernel chosen) {
+        Kernel.Operands operands = chosen.operands;
+        int keys = operands.call().keyPositions().length();
+        int queries = operands.call().queryPositions().length();
+        if (options.reach() != null) {
+            int reach = Math.max(options.reach(), FEWEST);
+            if (keys > 2L * reach) {
+                queries = Math.min(queries, reach);
+                keys = 2 * reach;
+            }
+        }
+        long numbers = HostData.isHost(operands.queries().getDevice()) ? PART_ON_CPU : PART_ON_GPU;
+        long perQuery = keys * Math.max(chosen.sizePerQueryAndKey(), encodings.sizePerQueryAndKey(operands.call()));
+        return perQuery == 0 ? queries : (int) Math.max(FEWEST, Math.min(queries, numbers / perQuery));
+    }
+
+    private NDArray attended(Kernel chosen, AttentionCall whole, int from, int count) {
+        try (Temporaries own = new Temporaries()) {
+            int[] range = options.range(whole, from, count);
+            Positions keys = whole.keyPositions()
+                    .part(own, range[0] - whole.keyPositions().first(), range[1] - range[0]);
+            AttentionCall part = whole.part(whole.queryPositions().part(own, from, count), keys);
+            return own.keep(chosen.attend(own, part, from));
+        }
     }
 
     private NDArray onDevice(NDArray mask) {
@@ -177,13 +258,13 @@ final class AttentionForward implements AutoCloseable {
     }
 
     /** Rejects a step whose tokens would see each other, while earlier tokens, unless of other chunks, did not. */
-    private void requireOrder(int start, long length, boolean hasPositions) {
+    private void requireOrder(int start, long length) {
         Integer chunkSize = options.chunkSize();
         Check.that(
                 start == 0
                         || length == 1
-                        || (chunkSize != null && !hasPositions && start % chunkSize == 0)
-                        || attention.visibility().isCausal()
+                        || (chunkSize != null && Positions.given(null, params) == null && start % chunkSize == 0)
+                        || options.causal()
                         || AttentionMask.differsByQuery(inputs.mask()),
                 () -> "a step of " + length + " tokens at position " + start
                         + " in an attention that is not causal, without a mask that differs between queries: expected a step"
@@ -192,43 +273,9 @@ final class AttentionForward implements AutoCloseable {
                         + attention);
     }
 
-    /** Whether one query sees all keys of a range, with nothing but biases of distances added to the scores. */
-    private boolean isSimpleStep(AttentionCall call) {
-        boolean hasOtherTerms = !attention.terms().isEmpty()
-                && (call.hasPositions() || !attention.terms().equals(Set.of(RelativeEncoding.Term.DISTANCE_BIAS)));
-        return call.queries().length() == 1
-                && options.fusedKernel()
-                && inputs.mask() == null
-                && options.scoreCap() == null
-                && !options.sinks()
-                && !hasOtherTerms
-                && !(options.chunkSize() != null && call.hasPositions());
-    }
-
-    /** Whether gradients are recorded, which arrays of a cache that are written again and again cannot have. */
-    private boolean hasGradient(AttentionCall call, NDArray... arrays) {
-        return Arrays.stream(arrays).anyMatch(NDArray::hasGradient)
-                || (relative != null && !FusedAttention.isConstant(relative.getParameters(), call));
-    }
-
-    /** The biases of distances that are cached for steps of one token. */
-    private NDArray distanceBiases(CachedTokens cached, AttentionCall call, NDArray queries) {
-        if (!attention.terms().contains(RelativeEncoding.Term.DISTANCE_BIAS)
-                || call.queries().length() > 1
-                || call.hasPositions()) {
-            return null;
-        }
-        NDArray typed = temporaries.addUnless(queries, Arithmetic.toType(queries, PlainAttention.scoreType(queries)));
-        return cached.cached(
-                "distanceBiases",
-                1,
-                call.keys().length(),
-                count -> DistanceBias.ofDistances(relative, call, Distances.consecutive(typed, 1 - count, count)));
-    }
-
-    private Positions tokens(NDArray queries, PairList<String, Object> params, int first) {
-        boolean isRead = !attention.terms().isEmpty() || attention.queryFactors() != null;
+    private Positions tokens(NDArray queries, int first) {
         NDArray positions = Positions.given(null, params);
+        boolean isRead = attention.queryFactors() != null;
         Positions tokens = Positions.of(queries, 2, positions, first, Positions.UNLIMITED, isRead, true)
                 .like(temporaries, queries);
         attention.mistakes().checkPositions(positions, tokens.length());
@@ -236,8 +283,11 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private AttentionCall call(Positions queries, Positions keys) {
-        return new AttentionCall(
-                parameterStore, training, queries, keys, attention.visibility().isCausal(), options.scale());
+        return new AttentionCall(parameterStore, training, params, queries, keys, options.causal(), options.scale());
+    }
+
+    private NDArray encodedKeys(Positions tokens) {
+        return encodings.encode(temporaries, call(tokens, tokens), keyHeads(), true);
     }
 
     /** A projection, from (B, T, …) to (B, T, …): a new array. */
@@ -288,8 +338,7 @@ final class AttentionForward implements AutoCloseable {
     private NDList selfHeads() {
         NDArray x = inputs.queries();
         // on a CPU, the call takes longer than the operations, unless a step is one more call
-        boolean pays = !HostData.isHost(x.getDevice())
-                || Set.of(RelativeEncoding.Term.DISTANCE_BIAS).containsAll(attention.terms());
+        boolean pays = !HostData.isHost(x.getDevice()) || !encodings.hasTerms() || encodings.hasBiasesOnly();
         boolean isSupported = !training
                 && pays
                 && x == inputs.keys()
@@ -338,52 +387,28 @@ final class AttentionForward implements AutoCloseable {
         return temporaries.addUnless(heads, normalized);
     }
 
-    private NDArray encoded(AttentionCall call, NDArray keys) {
-        return relative == null ? keys : temporaries.addUnless(keys, relative.encodeKeys(call, keys));
-    }
-
-    private NDArray encodedQueries(AttentionCall call, NDArray queries) {
-        return relative == null ? queries : temporaries.addUnless(queries, relative.encodeQueries(call, queries));
-    }
-
-    private AttentionMethod.Operands operands(
-            AttentionCall call,
-            NDArray queries,
-            NDArray keys,
-            NDArray values,
-            NDArray mask,
-            NDArray ofKeys,
-            NDArray distanceBiases) {
-        NDArray encoded = encodedQueries(call, queries);
-        AttentionMask hiding = AttentionMask.of(temporaries, mask, ofKeys, call, queries, attention, inputs.isSelf());
-        checkMask(call);
-        return new AttentionMethod.Operands(
-                attention, call, queries, withFactors(call, encoded), keys, values, hiding, distanceBiases);
-    }
-
     /** Warns of a mask that is probably a mistake, if it is one of all keys. */
     private void checkMask(AttentionCall call) {
         NDArray mask = inputs.mask();
-        long keys = (long) call.keys().first() + call.keys().length();
+        long keys = (long) call.keyPositions().first() + call.keyPositions().length();
         if (mask == null || (AttentionMask.isOfKeys(mask) && mask.getShape().get(1) != keys)) {
             return;
         }
-        Visibility visibility = attention.visibility();
         attention
                 .mistakes()
                 .checkMask(
                         mask,
                         AttentionMask.isAdded(mask),
-                        visibility.isCausal(),
-                        call.queries().length(),
-                        query -> visibility.seen(call, query, 1));
+                        options.causal(),
+                        call.queryPositions().length(),
+                        query -> options.seen(call, query, 1));
     }
 
     private NDArray withFactors(AttentionCall call, NDArray queries) {
         return attention.queryFactors() == null
                 ? queries
-                : temporaries.add(Temporaries.result(
-                        () -> queries.mul(call.queries().broadcastRows(queries, 2, attention.queryFactors()))));
+                : temporaries.addResult(
+                        () -> queries.mul(call.queryPositions().broadcastRows(queries, 2, attention.queryFactors())));
     }
 
     @Override

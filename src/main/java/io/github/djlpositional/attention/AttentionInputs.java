@@ -14,9 +14,8 @@ import java.util.List;
  * @param queries (B, T, D)
  * @param values (B, F, D)
  * @param mask null for none
- * @hidden
  */
-public record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray mask) {
+record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray mask) {
 
     private static final List<String> NAMES = List.of("keys", "queries", "values");
 
@@ -59,7 +58,7 @@ public record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDA
      * @return the shape of the queries
      * @throws IllegalArgumentException if an attention cannot have inputs of these shapes
      */
-    public static Shape requireShapes(Shape[] shapes, int embeddingSize) {
+    static Shape requireShapes(Shape[] shapes, int embeddingSize) {
         Check.that(
                 shapes.length >= 1 && shapes.length <= 4,
                 () -> shapes.length

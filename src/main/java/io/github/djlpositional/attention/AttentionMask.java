@@ -2,11 +2,13 @@ package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.options.Check;
 
@@ -19,11 +21,16 @@ import io.github.djlpositional.options.Check;
  *     for nothing
  * @param padding the condition that a mask of keys hides a key, (B, 1, 1, n), of the keys of the forward; null for none
  * @param firstKey the index of the first of these keys
- * @param visibility what a query sees by its index
- * @param isSelf whether each query has a key of its own, which the visibility never hides
+ * @param options what a query sees by its index
+ * @param isSelf whether each query has a key of its own, which the order of the tokens never hides
  */
 record AttentionMask(
-        NDArray hidden, NDArray offset, NDArray padding, int firstKey, Visibility visibility, boolean isSelf) {
+        NDArray hidden,
+        NDArray offset,
+        NDArray padding,
+        int firstKey,
+        MultiHeadAttentionBlockOptions options,
+        boolean isSelf) {
 
     /**
      * A mask for some of the queries.
@@ -39,8 +46,7 @@ record AttentionMask(
         NDArray maskQueriesWithoutKeys(Temporaries own, NDArray result) {
             return withoutKey == null
                     ? result
-                    : own.add(
-                            Temporaries.result(() -> where(result.getShape(), withoutKey, number(result, 0), result)));
+                    : own.addResult(() -> where(result.getShape(), withoutKey, number(result, 0), result));
         }
     }
 
@@ -59,28 +65,27 @@ record AttentionMask(
             NDArray ofKeys,
             AttentionCall call,
             NDArray queries,
-            MultiHeadAttentionBlock attention,
+            MultiHeadAttentionBlockOptions options,
             boolean isSelf) {
-        Visibility visibility = attention.visibility();
-        int first = call.keys().first();
+        int first = call.keyPositions().first();
         NDArray padding = ofKeys == null
                 ? null
-                : temporaries.add(Temporaries.result(
-                        () -> ofKeys.logicalNot().reshape(-1, 1, 1, call.keys().length())));
+                : temporaries.addResult(() -> ofKeys.logicalNot()
+                        .reshape(-1, 1, 1, call.keyPositions().length()));
         if (mask == null) {
-            return new AttentionMask(null, null, padding, first, visibility, isSelf);
+            return new AttentionMask(null, null, padding, first, options, isSelf);
         }
         Shape shape = mask.getShape();
         long batch = queries.getShape().get(0);
-        long length = call.queries().length();
+        long length = call.queryPositions().length();
         // a mask is also given for the tokens that a window has dropped
-        long keys = (long) call.keys().first() + call.keys().length();
+        long keys = (long) call.keyPositions().first() + call.keyPositions().length();
         Shape byKey = new Shape(batch, keys);
         Shape ofQueries = new Shape(batch, length, keys);
         Shape ofScores = new Shape(batch, queries.getShape().get(1), length, keys);
         boolean isOfScores = shape.dimension() == 4;
         Check.that(
-                isOfScores ? broadcasts(shape, ofScores) : shape.equals(byKey) || shape.equals(ofQueries),
+                isOfScores ? Encodings.broadcasts(shape, ofScores) : shape.equals(byKey) || shape.equals(ofQueries),
                 () -> "mask of shape " + shape + " does not fit " + batch + " sequences of " + length + " queries and "
                         + keys + " keys, those of the cache included: expected " + byKey + " or " + ofQueries
                         + " with 1 for visible keys, or " + ofScores
@@ -97,12 +102,28 @@ record AttentionMask(
         NDArray moved = temporaries.addUnless(mask, mask.toDevice(queries.getDevice(), false));
         if (isOffset) {
             NDArray offset = temporaries.addResult(moved, () -> withInfinity(moved));
-            return new AttentionMask(null, offset, padding, first, visibility, isSelf);
+            return new AttentionMask(null, offset, padding, first, options, isSelf);
         }
         Shape byScore = isOfScores ? shape : new Shape(batch, 1, shape.dimension() == 2 ? 1 : length, keys);
-        NDArray hidden =
-                temporaries.add(Temporaries.result(() -> moved.logicalNot().reshape(byScore)));
-        return new AttentionMask(hidden, null, padding, first, visibility, isSelf);
+        NDArray hidden = temporaries.addResult(() -> moved.logicalNot().reshape(byScore));
+        return new AttentionMask(hidden, null, padding, first, options, isSelf);
+    }
+
+    /** See {@link MultiHeadAttentionBlock#packedMask}. */
+    static NDArray packed(NDArray positions) {
+        Shape shape = positions.getShape();
+        Check.that(
+                shape.dimension() == 2 && shape.size() > 0,
+                () -> "positions of shape " + shape
+                        + ": expected (B, T) with T of 1 or more; add the batch with expandDims(0)");
+        return Temporaries.result(() -> {
+            NDArray first = positions.get(NDIndex.sliceAxis(1, 0, 1));
+            NDArray longer = NDArrays.concat(new NDList(first, positions), 1);
+            NDArray shifted = longer.get(NDIndex.sliceAxis(1, 0, shape.get(1)));
+            NDArray number =
+                    Arithmetic.toType(positions.lte(shifted), DataType.INT32).cumSum(1);
+            return number.expandDims(2).eq(number.expandDims(1));
+        });
     }
 
     /** Whether a mask is one of keys, which a cache holds: (B, T) or (B, F). */
@@ -119,15 +140,6 @@ record AttentionMask(
     /** Whether the numbers of a mask are added to the scores. */
     static boolean isAdded(NDArray mask) {
         return mask.getShape().dimension() == 4 && mask.getDataType() != DataType.BOOLEAN;
-    }
-
-    private static boolean broadcasts(Shape shape, Shape to) {
-        for (int axis = 0; axis < to.dimension(); axis++) {
-            if (shape.get(axis) != 1 && shape.get(axis) != to.get(axis)) {
-                return false;
-            }
-        }
-        return true;
     }
 
     /** Where numbers that are added to scores hide the key: -infinity, or the least finite number. */
@@ -153,17 +165,17 @@ record AttentionMask(
      * @param like an array on the device and in the data type of the scores
      */
     NDArray bias(Temporaries own, AttentionCall call, int from, NDArray like) {
-        return !isGiven() && visibility.seesAll(call) ? null : own.addResult(offset, () -> bias(call, from, like));
+        return !isGiven() && options.seesAll(call) ? null : own.addResult(offset, () -> bias(call, from, like));
     }
 
     private NDArray bias(AttentionCall call, int from, NDArray like) {
-        NDArray all = visibility.hidden(call, like);
+        NDArray all = byOrder(call, like);
         if (hidden != null) {
-            all = Visibility.or(all, part(hidden, call, from));
+            all = or(all, part(hidden, call, from));
         }
         if (padding != null) {
-            int column = call.keys().first() - firstKey;
-            all = Visibility.or(all, part(padding, 3, column, call.keys().length()));
+            int column = call.keyPositions().first() - firstKey;
+            all = or(all, part(padding, 3, column, call.keyPositions().length()));
         }
         NDArray bias = all == null ? null : infinityWhere(all, like);
         if (offset == null) {
@@ -186,16 +198,16 @@ record AttentionMask(
         if (bias == null || !mayHideAll()) {
             return new Part(bias, null);
         }
-        NDArray withoutKey = own.add(Temporaries.result(() -> isHidden(bias.max(new int[] {3}, true))));
+        NDArray withoutKey = own.addResult(() -> isHidden(bias.max(new int[] {3}, true)));
         return new Part(
-                own.add(Temporaries.result(() -> bias.maximum(where(
-                        withoutKey.getShape(), withoutKey, number(like, 0), number(like, Double.NEGATIVE_INFINITY))))),
+                own.addResult(() -> bias.maximum(where(
+                        withoutKey.getShape(), withoutKey, number(like, 0), number(like, Double.NEGATIVE_INFINITY)))),
                 withoutKey);
     }
 
     /** A value where a condition holds, and another elsewhere. A product with 0 would be NaN for infinite numbers. */
     static NDArray where(Shape shape, NDArray condition, NDArray value, NDArray other) {
-        NDArray conditions = broadcast(Visibility.numbers(condition), shape);
+        NDArray conditions = broadcast(numbers(condition), shape);
         return NDArrays.where(conditions, broadcast(value, shape), other);
     }
 
@@ -229,7 +241,7 @@ record AttentionMask(
     /** How many numbers a part of the mask has for each of its queries and keys. */
     long numbers() {
         if (!isGiven()) {
-            return visibility.hidesAny() ? 1 : 0;
+            return options.hidesDistances() || options.chunkSize() != null ? 1 : 0;
         }
         long ofPadding = padding == null ? 1 : padding.getShape().get(0);
         return given() == null
@@ -243,19 +255,105 @@ record AttentionMask(
      * index less the query's; null if all are visible.
      */
     NDArray ofDistances(Temporaries own, AttentionCall call, NDArray like) {
-        return visibility.hidesDistances()
-                ? own.add(Temporaries.result(() -> infinityWhere(visibility.hiddenDistances(call, like), like)))
-                : null;
+        return options.hidesDistances() ? own.addResult(() -> infinityWhere(hiddenDistances(call, like), like)) : null;
     }
 
     /** The part of a mask, whose rows are the forward's queries and whose columns are all keys from index 0 on. */
     private static NDArray part(NDArray mask, AttentionCall call, int from) {
-        NDArray rows = part(mask, 2, from, call.queries().length());
-        return part(rows, 3, call.keys().first(), call.keys().length());
+        NDArray rows = part(mask, 2, from, call.queryPositions().length());
+        return part(rows, 3, call.keyPositions().first(), call.keyPositions().length());
     }
 
     private static NDArray part(NDArray mask, int axis, int from, int count) {
         long size = mask.getShape().get(axis);
         return size == 1 || size == count ? mask : mask.get(NDIndex.sliceAxis(axis, from, (long) from + count));
+    }
+
+    /**
+     * Returns the keys that are hidden from a query, (1 or B, 1, T, F), within {@link Temporaries#result}; null if each
+     * query sees all.
+     *
+     * @param call some or all queries and keys of the forward
+     * @param like an array on the device of the scores
+     */
+    private NDArray byOrder(AttentionCall call, NDArray like) {
+        if (options.seesAll(call)) {
+            return null;
+        }
+        NDArray keys = indices(call.keyPositions(), like, 1);
+        NDArray queries = indices(call.queryPositions(), like, 2);
+        NDArray hidden = byDistance(keys, queries);
+        if (options.chunkSize() != null) {
+            NDArray ofKeys = chunks(call.keyPositions(), keys, 1);
+            NDArray ofQueries = chunks(call.queryPositions(), queries, 2);
+            hidden = or(hidden, ofKeys.neq(ofQueries));
+        }
+        return hidden;
+    }
+
+    /** Whether keys are outside the window of a query, or after it if causal; null if none can be. */
+    private NDArray byDistance(NDArray keys, NDArray queries) {
+        NDArray hidden = null;
+        if (options.hidesDistances()) {
+            int after = options.causal() ? 0 : options.window() / 2;
+            NDArray last = after == 0 ? queries : Arithmetic.add(queries, after);
+            hidden = keys.gt(last);
+        }
+        if (options.window() != null) {
+            NDArray before = Arithmetic.add(queries, -options.reach());
+            hidden = or(hidden, keys.lte(before));
+        }
+        return hidden;
+    }
+
+    /** Returns the distances at which keys are hidden, (1, T + F - 1), within {@link Temporaries#result}. */
+    private NDArray hiddenDistances(AttentionCall call, NDArray like) {
+        NDArray row = call.allDistances(like).toArray(DataType.INT32).expandDims(0);
+        return byDistance(row, Arithmetic.number(row, 0));
+    }
+
+    /**
+     * Returns where one of two conditions holds; a condition that is null never does. DJL's {@code logicalOr} leaves
+     * arrays open on MXNet.
+     */
+    private static NDArray or(NDArray one, NDArray other) {
+        if (one == null || other == null) {
+            return one == null ? other : one;
+        }
+        return numbers(one).maximum(numbers(other));
+    }
+
+    /** A condition in a data type that the engine computes with: MXNet does not with booleans. */
+    private static NDArray numbers(NDArray condition) {
+        return Arithmetic.isPyTorch(condition) ? condition : Arithmetic.toType(condition, DataType.INT32);
+    }
+
+    /** The indices of tokens, as (1, 1, 1, F) for keys, axis 1 from the end, or (1, 1, T, 1) for queries. */
+    private static NDArray indices(Positions span, NDArray like, int axisFromEnd) {
+        NDArray indices = like.getManager()
+                .arange(span.first(), span.first() + span.length(), 1, DataType.INT32, like.getDevice());
+        return indices.reshape(shape(1, span.length(), axisFromEnd));
+    }
+
+    private static Shape shape(long batch, int length, int axisFromEnd) {
+        return axisFromEnd == 1 ? new Shape(batch, 1, 1, length) : new Shape(batch, 1, length, 1);
+    }
+
+    /** The chunk of each token: its position divided by the size, rounded down. */
+    private NDArray chunks(Positions span, NDArray indices, int axisFromEnd) {
+        NDArray positions = indices;
+        if (span.positions() != null) {
+            Check.that(
+                    span.positions().getShape().dimension() == 2,
+                    () -> "positions of shape " + span.positions().getShape() + " with chunks of " + options.chunkSize()
+                            + ": expected (T) or (B, T); give one position for each token");
+            positions =
+                    span.positions().reshape(shape(span.positions().getShape().get(0), span.length(), axisFromEnd));
+        }
+        // exact: the quotient of whole numbers is farther from the next whole number than doubles round
+        NDArray real = Arithmetic.toType(positions, DataType.FLOAT64);
+        NDArray whole = real.floor();
+        NDArray size = Arithmetic.number(real, options.chunkSize());
+        return whole.div(size).floor();
     }
 }

@@ -10,6 +10,7 @@ import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.internal.TokenColumn;
 import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.options.Check;
 import java.util.HashMap;
@@ -47,8 +48,8 @@ final class CachedTokens implements AutoCloseable {
 
     private int endBefore;
 
-    /** Arrays that depend on parameters and distances only, by name. */
-    private final Map<String, NDArray> byName = new HashMap<>();
+    /** Arrays that depend on parameters and distances only, by what stands for them. */
+    private final Map<Object, NDArray> byKey = new HashMap<>();
 
     CachedTokens(NDManager manager, MultiHeadAttentionBlock attention, int capacity) {
         this(
@@ -81,8 +82,8 @@ final class CachedTokens implements AutoCloseable {
      */
     private Integer reach(int next) {
         boolean isExplicit = tokens.positions() != null && next > firstExplicit;
-        Visibility visibility = attention.visibility();
-        return isExplicit && visibility.chunkSize() != null ? null : visibility.reach();
+        MultiHeadAttentionBlockOptions options = attention.options();
+        return isExplicit && options.chunkSize() != null ? null : options.reach();
     }
 
     /** The number of tokens so far. */
@@ -177,14 +178,14 @@ final class CachedTokens implements AutoCloseable {
         int length = end - (int) newKeys.getShape().get(2);
         boolean isOfAll = ofKeys != null && ofKeys.getShape().get(1) == end;
         boolean isFirst = mask.isEmpty();
-        NDArray added = own.add(Temporaries.result(() -> {
+        NDArray added = own.addResult(() -> {
             NDArray visible = ofKeys == null ? ones(newKeys, batch, (long) end - length) : numbers(ofKeys);
             if (isOfAll) {
                 return visible.get(NDIndex.sliceAxis(1, first, end));
             }
             boolean hasEarlier = isFirst && length > first;
             return hasEarlier ? ones(newKeys, batch, (long) length - first).concat(visible, 1) : visible;
-        }));
+        });
         if (isFirst || isOfAll) {
             mask.restart(first);
         }
@@ -243,20 +244,20 @@ final class CachedTokens implements AutoCloseable {
      * @param axis the axis of the distances, the nearest last
      * @param count the number of distances that are needed; 0 if the array does not depend on distances
      */
-    NDArray cached(String name, int axis, int count, IntFunction<NDArray> computed) {
-        NDArray before = byName.get(name);
+    NDArray cached(Object key, int axis, int count, IntFunction<NDArray> computed) {
+        NDArray before = byKey.get(key);
         if (before != null && before.getShape().get(axis) >= count) {
             return before;
         }
         try (NDArray longer = computed.apply(Math.min(2 * count, Positions.UNLIMITED))) {
             if (longer != null) {
-                byName.put(name, TokenColumn.owned(manager, longer.stopGradient()));
+                byKey.put(key, TokenColumn.owned(manager, longer.stopGradient()));
                 if (before != null) {
                     before.close();
                 }
             }
         }
-        return byName.get(name);
+        return byKey.get(key);
     }
 
     /** The keys of the tokens that are held, (B, N, n, H): a new array. */
@@ -330,6 +331,6 @@ final class CachedTokens implements AutoCloseable {
         values.close();
         mask.close();
         closePositions();
-        byName.values().forEach(NDArray::close);
+        byKey.values().forEach(NDArray::close);
     }
 }

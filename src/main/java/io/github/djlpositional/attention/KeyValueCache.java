@@ -6,6 +6,7 @@ import ai.djl.nn.Block;
 import ai.djl.util.PairList;
 import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.Positions;
+import io.github.djlpositional.internal.TokenColumn;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Settings;
 import java.util.IdentityHashMap;
@@ -284,12 +285,8 @@ public final class KeyValueCache implements AutoCloseable {
         }
     }
 
-    /**
-     * The cache among the parameters of a forward; null for none.
-     *
-     * @hidden
-     */
-    public static KeyValueCache in(PairList<String, Object> params, boolean training) {
+    /** The cache among the parameters of a forward; null for none. */
+    static KeyValueCache in(PairList<String, Object> params, boolean training) {
         Object found = params == null ? null : params.get(KEY);
         Check.that(
                 found == null || found instanceof KeyValueCache,
@@ -357,7 +354,7 @@ public final class KeyValueCache implements AutoCloseable {
         Check.that(
                 start == 0
                         || !(sources.containsKey(attention) || tokens.containsKey(attention))
-                        || !attention.visibility().isCausal()
+                        || !attention.options().causal()
                         || keys >= start + length,
                 () -> "a step of " + length + " tokens at position " + start + " gives a causal attention " + keys
                         + " keys: expected [x], or the same array as keys and queries, so that the cache keeps the"

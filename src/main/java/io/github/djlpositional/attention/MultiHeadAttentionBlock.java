@@ -1,10 +1,8 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
@@ -14,23 +12,15 @@ import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.RmsNormBlock;
-import io.github.djlpositional.attention.RelativeEncoding.Term;
-import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Positions;
-import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.QueryScale;
 import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.options.Check;
-import io.github.djlpositional.options.Default;
-import io.github.djlpositional.options.NotSaved;
-import io.github.djlpositional.options.Range;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
-import java.util.Set;
 
 /**
  * Multi-head attention after Vaswani et al., <em>Attention Is All You Need</em> (2017), section 3.2, with any relative
@@ -74,112 +64,15 @@ import java.util.Set;
  * <p>Vectors of hidden keys must be finite, since 0 · NaN is NaN: if the input or its projection has NaN or infinite
  * numbers at a hidden key, all results of its sequence may be NaN. Replace such padding with zeros before the forward.
  *
- * <h2>Positions</h2>
- *
- * Query i and key j have the positions i and j. With other arrays as keys, the start position is that of query 0. With
- * a {@link KeyValueCache} among the forward parameters, a self-attention appends its keys and values to the cached
- * ones, and i continues from there; F, and the mask's F, is then the length of both together.
- *
- * <p>The forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS} gives the positions of the
- * queries, and, in a self-attention, of the keys: (T) or (B, T), or (axes, B, T) for a rotary embedding on several
- * axes. The relative encoding and the chunks use them; causality and windows go by the order of the tokens. Masks are
- * as without them. With a relative encoding other than rotary, and with {@link Builder#optQueryScale}, explicit
- * positions are read, which waits for a GPU.
- *
- * <h2>Memory</h2>
- *
- * On PyTorch, a fused kernel computes the attention where it supports the options ({@link Builder#optFusedKernel}),
- * without an array of scores. Elsewhere, scores are computed for as many queries at a time as fit the caches of the
- * machine, so a long sequence does not need memory for all T · F scores. This does not hold in training, nor while
- * gradients are recorded for the weights, which PyTorch does for a block that was initialized, not loaded, until
- * {@code freezeParameters(true)}.
- *
- * <h2>Exceptions</h2>
- *
- * A forward also throws {@link IllegalArgumentException} for keys of length 0, for a mask that does not fit, and for
- * anything that the relative encoding or the {@link KeyValueCache} rejects.
+ * <p>A forward also throws {@link IllegalArgumentException} for keys of length 0, a mask that does not fit, and what a
+ * relative encoding or the {@link KeyValueCache} rejects. For positions and memory, see
+ * {@link io.github.djlpositional.attention}.
  */
 public final class MultiHeadAttentionBlock extends OptionsBlock {
 
-    record Options(
-            @Range(min = 1) int embeddingSize,
-            @Range(min = 1) int headCount,
-            @Range(min = 1) Integer keyValueHeadCount,
-            @Range(min = 1) Integer headSize,
-            @Default("false") boolean causal,
-            @Range(min = 1, max = Positions.UNLIMITED) Integer window,
-            @Range(min = 1, max = 1 << 24) Integer chunkSize,
-            Double scale,
-            QueryScale queryScale,
-            @Range(above = 0) Double scoreCap,
-            @Default("false") boolean sinks,
-            @Default("true") boolean bias,
-            Boolean resultBias,
-            RelativeEncoding relativeEncoding,
-            Block queryNorm,
-            Block keyNorm,
-            @NotSaved @Default("true") boolean fusedKernel,
-            @NotSaved DataType kernelType,
+    private final MultiHeadAttentionBlockOptions options;
 
-            @NotSaved @Default("0") @Range(min = 0, below = 1)
-            float dropoutRate) {
-
-        Options {
-            if (headSize == null) {
-                requireDivides(headCount, embeddingSize);
-                headSize = embeddingSize / headCount;
-            }
-            Check.that(
-                    (long) headCount * headSize <= Integer.MAX_VALUE,
-                    "headCount " + headCount + " with headSize " + headSize + ": expected a product of at most "
-                            + Integer.MAX_VALUE + "; set smaller ones");
-            keyValueHeadCount = Objects.requireNonNullElse(keyValueHeadCount, headCount);
-            Check.that(
-                    headCount % keyValueHeadCount == 0,
-                    "headCount " + headCount + " with keyValueHeadCount " + keyValueHeadCount
-                            + ": expected a number of key heads that divides the number of heads; change one of them");
-            Check.that(
-                    window == null || chunkSize == null,
-                    "window " + window + " with chunkSize " + chunkSize + ": expected one of them; leave one out");
-            if (scale == null) {
-                Double ofEncoding = relativeEncoding == null ? null : relativeEncoding.defaultScale();
-                scale = ofEncoding == null ? 1 / Math.sqrt((double) headSize) : ofEncoding;
-            }
-            // the scale of a relative encoding too
-            Check.positive("scale", scale, "usually 1 / √H");
-            resultBias = Objects.requireNonNullElse(resultBias, bias);
-            Check.that(
-                    kernelType == null || kernelType == DataType.FLOAT16 || kernelType == DataType.BFLOAT16,
-                    "kernelType " + kernelType
-                            + ": expected FLOAT16 or BFLOAT16; leave it out for the type of the input");
-            Check.that(
-                    kernelType == null || fusedKernel,
-                    "kernelType " + kernelType
-                            + " with fusedKernel false: expected a kernel to compute in this type; leave one of them out");
-        }
-    }
-
-    /**
-     * Checks that the heads divide the embedding.
-     *
-     * @hidden
-     */
-    public static void requireDivides(int headCount, int embeddingSize) {
-        Check.that(
-                embeddingSize % headCount == 0,
-                () -> "embeddingSize " + embeddingSize + " with headCount " + headCount
-                        + ": expected a head count that divides the embedding size; change one of them");
-    }
-
-    /** The initial number of positions in the table of the factors of queries. */
-    private static final int FIRST_FACTORS = 512;
-
-    private final Options options;
-
-    /** Null for none. */
-    private final RelativeEncoding relative;
-
-    private final Visibility visibility;
+    private final Encodings encodings;
 
     /** The factors of the queries by position; null for none. */
     private final ConstantTable queryFactors;
@@ -197,26 +90,26 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
     /** The logit of each head's sink; null for none. */
     private final Parameter sinks;
 
-    private MultiHeadAttentionBlock(Options options) {
+    private MultiHeadAttentionBlock(MultiHeadAttentionBlockOptions options) {
         super(options);
         this.options = options;
-        relative = addUnlessNull("relativeEncoding", options.relativeEncoding);
-        queryNorm = addUnlessNull("queryNorm", options.queryNorm);
-        keyNorm = addUnlessNull("keyNorm", options.keyNorm);
-        visibility = new Visibility(options.causal, options.window, options.chunkSize);
-        if (relative != null) {
-            relative.requireFits(options.headCount, options.headSize);
-        }
-        int keySize = options.keyValueHeadCount * options.headSize;
-        int querySize = options.headCount * options.headSize;
-        keyProjection = addProjection("keyProjection", options.embeddingSize, keySize, options.bias);
-        queryProjection = addProjection("queryProjection", options.embeddingSize, querySize, options.bias);
-        valueProjection = addProjection("valueProjection", options.embeddingSize, keySize, options.bias);
-        resultProjection = addProjection("resultProjection", querySize, options.embeddingSize, options.resultBias);
-        sinks = options.sinks ? addParameter("sinks", new Shape(options.headCount), Initializer.ZEROS) : null;
-        queryFactors = options.queryScale == null
+        encodings = new Encodings(options.encodings());
+        encodings.all().forEach(encoding -> encoding.requireFits(options.headCount(), options.headSize()));
+        queryNorm = addUnlessNull("queryNorm", options.queryNorm());
+        keyNorm = addUnlessNull("keyNorm", options.keyNorm());
+        int size = options.embeddingSize();
+        int keySize = options.keyValueHeadCount() * options.headSize();
+        int querySize = options.headCount() * options.headSize();
+        keyProjection = addProjection("keyProjection", size, keySize, options.bias());
+        queryProjection = addProjection("queryProjection", size, querySize, options.bias());
+        valueProjection = addProjection("valueProjection", size, keySize, options.bias());
+        resultProjection = addProjection("resultProjection", querySize, size, options.resultBias());
+        sinks = options.sinks() ? addParameter("sinks", new Shape(options.headCount()), Initializer.ZEROS) : null;
+        queryFactors = options.queryScale() == null
                 ? null
-                : addTable(ConstantTable.ofPositions(options.queryScale, FIRST_FACTORS, Positions.UNLIMITED));
+                : addTable(ConstantTable.ofPositions(options.queryScale(), 512, Positions.UNLIMITED));
+        // last, so that the names of the other parameters are the same with and without encodings
+        encodings.all().forEach(encoding -> addPart("relativeEncoding", encoding));
     }
 
     private <B extends Block> B addUnlessNull(String name, B part) {
@@ -237,24 +130,17 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         return builder().setAll(arguments).build();
     }
 
-    /** The options, for a forward. */
-    Options options() {
+    MultiHeadAttentionBlockOptions options() {
         return options;
+    }
+
+    Encodings encodings() {
+        return encodings;
     }
 
     /** Warns of the first inputs that are probably mistakes. */
     InputMistakes mistakes() {
         return mistakes;
-    }
-
-    /** What a query sees by its index. */
-    Visibility visibility() {
-        return visibility;
-    }
-
-    /** What the relative encoding adds to the attention. */
-    Set<Term> terms() {
-        return relative == null ? Set.of() : relative.terms();
     }
 
     /** The factors of the queries by position, rows of one number; null for none. */
@@ -264,22 +150,22 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
 
     /** {@return D, the embedding size} */
     public int getEmbeddingSize() {
-        return options.embeddingSize;
+        return options.embeddingSize();
     }
 
     /** {@return N, the number of heads} */
     public int getHeadCount() {
-        return options.headCount;
+        return options.headCount();
     }
 
     /** {@return H, the size of a head} */
     public int getHeadSize() {
-        return options.headSize;
+        return options.headSize();
     }
 
-    /** {@return the relative encoding; null for none} */
-    public RelativeEncoding getRelativeEncoding() {
-        return relative;
+    /** {@return the relative encodings, in their order; empty for none; unmodifiable} */
+    public List<RelativeEncoding> getRelativeEncodings() {
+        return encodings.all();
     }
 
     /** {@return the projection of the keys, from D to K · H} */
@@ -331,26 +217,13 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
      * @throws IllegalArgumentException if the positions have another rank, or there are none
      */
     public static NDArray packedMask(NDArray positions) {
-        Shape shape = positions.getShape();
-        Check.that(
-                shape.dimension() == 2 && shape.size() > 0,
-                () -> "positions of shape " + shape
-                        + ": expected (B, T) with T of 1 or more; add the batch with expandDims(0)");
-        return Temporaries.result(() -> {
-            NDArray first = positions.get(NDIndex.sliceAxis(1, 0, 1));
-            NDArray longer = NDArrays.concat(new NDList(first, positions), 1);
-            NDArray shifted = longer.get(NDIndex.sliceAxis(1, 0, shape.get(1)));
-            NDArray number =
-                    Arithmetic.toType(positions.lte(shifted), DataType.INT32).cumSum(1);
-            return number.expandDims(2).eq(number.expandDims(1));
-        });
+        return AttentionMask.packed(positions);
     }
 
     /**
-     * Returns the attention probabilities: the weights that a forward without forward parameters (so from position 0,
-     * and without a cache) multiplies the values by. This is for inspecting a trained attention: all of them are
-     * computed at once, without dropout. Masks and {@code optCausal} apply. The probabilities of a query that sees no
-     * key are 0.
+     * Returns the attention probabilities, for inspecting a trained attention: the weights that a forward without
+     * forward parameters multiplies the values by, all at once and without dropout. Those of a query that sees no key
+     * are 0.
      *
      * @param parameterStore provides the weights, as for a forward
      * @param inputs the inputs of a forward: {@code [x]} or {@code [keys, queries, values]}, and a mask or none; not
@@ -359,13 +232,13 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
      * @throws IllegalArgumentException for anything a forward rejects, and for empty inputs
      */
     public NDArray probabilities(ParameterStore parameterStore, NDList inputs) {
-        AttentionInputs checked = AttentionInputs.of(inputs, options.embeddingSize);
+        AttentionInputs checked = AttentionInputs.of(inputs, options.embeddingSize());
         Check.that(
                 checked.queries().getShape().size() > 0,
                 () -> "queries of shape " + checked.queries().getShape()
                         + " are empty: expected a length of 1 or more; skip the call for an empty batch");
         return reading(() -> {
-            try (AttentionForward forward = new AttentionForward(this, checked, parameterStore, false)) {
+            try (AttentionForward forward = new AttentionForward(this, checked, parameterStore, false, null)) {
                 return forward.probabilities();
             }
         });
@@ -374,24 +247,24 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
     @Override
     protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
-        AttentionInputs checked = AttentionInputs.of(inputs, options.embeddingSize);
+        AttentionInputs checked = AttentionInputs.of(inputs, options.embeddingSize());
         KeyValueCache cache = KeyValueCache.in(params, training);
         if (checked.queries().getShape().size() == 0) {
             return new NDList(checked.queries().duplicate());
         }
-        try (AttentionForward forward = new AttentionForward(this, checked, parameterStore, training)) {
-            return new NDList(forward.result(cache, params));
+        try (AttentionForward forward = new AttentionForward(this, checked, parameterStore, training, params)) {
+            return new NDList(forward.result(cache));
         }
     }
 
     @Override
     public Shape[] getOutputShapes(Shape[] inputShapes) {
-        return new Shape[] {AttentionInputs.requireShapes(inputShapes, options.embeddingSize)};
+        return new Shape[] {AttentionInputs.requireShapes(inputShapes, options.embeddingSize())};
     }
 
     @Override
     protected void requireShapes(Shape... inputShapes) {
-        AttentionInputs.requireShapes(inputShapes, options.embeddingSize);
+        AttentionInputs.requireShapes(inputShapes, options.embeddingSize());
     }
 
     @Override
@@ -400,14 +273,16 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         long batch = output.get(0);
         long queries = output.get(1);
         long keys = inputShapes[0].get(1);
-        long size = options.headSize;
-        initialize(relative, manager, dataType, new Shape(batch, options.headCount, queries, size));
-        initialize(queryNorm, manager, dataType, new Shape(batch, queries, options.headCount, size));
-        initialize(keyNorm, manager, dataType, new Shape(batch, keys, options.keyValueHeadCount, size));
-        for (Linear projection : List.of(keyProjection, queryProjection, valueProjection)) {
-            projection.initialize(manager, dataType, new Shape(-1, options.embeddingSize));
+        long size = options.headSize();
+        for (RelativeEncoding encoding : encodings.all()) {
+            encoding.initialize(manager, dataType, new Shape(batch, options.headCount(), queries, size));
         }
-        resultProjection.initialize(manager, dataType, new Shape(-1, (long) options.headCount * options.headSize));
+        initialize(queryNorm, manager, dataType, new Shape(batch, queries, options.headCount(), size));
+        initialize(keyNorm, manager, dataType, new Shape(batch, keys, options.keyValueHeadCount(), size));
+        for (Linear projection : List.of(keyProjection, queryProjection, valueProjection)) {
+            projection.initialize(manager, dataType, new Shape(-1, options.embeddingSize()));
+        }
+        resultProjection.initialize(manager, dataType, new Shape(-1, (long) options.headCount() * options.headSize()));
     }
 
     private static void initialize(Block block, NDManager manager, DataType dataType, Shape shape) {
@@ -420,7 +295,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
     public static final class Builder extends BlockBuilder<MultiHeadAttentionBlock, Builder> {
 
         private Builder() {
-            super(Options.class, MultiHeadAttentionBlock::new);
+            super(MultiHeadAttentionBlockOptions.class, MultiHeadAttentionBlock::new);
         }
 
         /** Sets D, the embedding size, a multiple of the head count unless {@link #optHeadSize} is set. */
@@ -464,11 +339,14 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         }
 
         /**
-         * Sets the relative encoding, for heads of the same number and size (default: none, and no positions but those
-         * in the input).
+         * Sets one or several relative encodings, for heads of the same number and size (default: none, and no
+         * positions but those in the input). The rotations of several follow each other, and their terms are added.
          */
-        public Builder optRelativeEncoding(RelativeEncoding encoding) {
-            return set("relativeEncoding", encoding);
+        public Builder optRelativeEncoding(RelativeEncoding... encodings) {
+            for (RelativeEncoding encoding : Check.notNull("relativeEncoding", encodings, "one encoding or several")) {
+                Check.notNull("relativeEncoding", encoding, "an encoding, or no call for none");
+            }
+            return set("relativeEncoding", List.of(encodings));
         }
 
         /** Hides later keys from a query, as in a decoder (default: false). */
@@ -549,14 +427,11 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         }
 
         /**
-         * Sets the data type that PyTorch's fused attention computes in (default: the data type of the input). Queries,
-         * keys and values are converted for it, and its result is converted back; weights, projections and all other
-         * operations keep their type, and gradients pass. On a GPU, the attention of FLOAT32 inputs takes a fraction of
-         * the time; on a CPU, neither type saves time. Results differ by up to 3·10<sup>-3</sup> of the largest one
-         * with FLOAT16, and 2·10<sup>-2</sup> with BFLOAT16. Where the fused kernel is not used, there is no effect:
-         * see {@link #optFusedKernel}, which must not be false.
-         *
-         * @param kernelType FLOAT16, for scores below 65504, or BFLOAT16, which has the range of FLOAT32
+         * Sets the data type that PyTorch's fused attention computes in (default: that of the input): FLOAT16, for
+         * scores below 65504, or BFLOAT16. Queries, keys and values are converted for it, and its result back; all
+         * other operations keep their type, and gradients pass. On a GPU, FLOAT32 inputs take a fraction of the time;
+         * on a CPU, neither type saves time. Results differ by up to 3·10<sup>-3</sup> of the largest one with FLOAT16,
+         * and 2·10<sup>-2</sup> with BFLOAT16. Without {@link #optFusedKernel}, it has no effect.
          */
         public Builder optKernelType(DataType kernelType) {
             return set("kernelType", kernelType);

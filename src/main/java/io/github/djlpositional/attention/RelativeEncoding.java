@@ -2,26 +2,28 @@ package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.nn.Block;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
 import io.github.djlpositional.options.OptionTypes;
-import java.util.EnumSet;
+import io.github.djlpositional.options.Settings;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 
 /**
- * A relative positional encoding for a {@link MultiHeadAttentionBlock}. It may change the queries and the keys, add a
- * term to the scores, and add a term to the attention's result. By default, each method returns its input or adds
- * nothing.
+ * A relative positional encoding for a {@link MultiHeadAttentionBlock}. It may rotate or change the queries and the
+ * keys, add a term to the scores, and add a term to the attention's result: it has what the methods are for that its
+ * class implements.
  *
  * <p>With the queries q, the keys k, the values v, and the terms b, s and r of this interface, the attention is
  *
  * <pre>
- * p = softmax(scale · encodeQueries(q) · encodeKeys(k)ᵀ + b(distance) + s(q, k) + masks)
+ * p = softmax(cap(scale · encodeQueries(rotated q) · encodeKeys(rotated k)ᵀ + b(distance) + s(q, k)) + masks)
  * result = p · v + r(p)
  * </pre>
  *
- * <p>It is created with the sizes of its attention:
+ * <p>An attention with several encodings applies their rotations one after another, and adds all terms. An encoding is
+ * created with the sizes of its attention:
  *
  * <pre>{@code
  * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
@@ -33,23 +35,25 @@ import java.util.Set;
  *
  * <h2>An encoding of your own</h2>
  *
- * The encoding is initialized with the shape of the queries, (B, N, T, H), of which B and T may be -1. A forward may
- * process its queries in several parts; the terms are then computed for each part.
+ * It implements one method or several. The attention does the rest, as for the encodings of this library: it selects
+ * biases for each query and key, masks, holds biases for the steps of a cache, processes long sequences in parts, and
+ * uses PyTorch's fused kernel where there is no {@link #valueTerm} and no term is being trained.
  *
- * <p>A method returns a new array on the manager of its input, which the attention closes, or the input itself. The
- * result has the device and the data type of the input. An implementation closes and writes to only the arrays that it
- * created.
+ * <p>The encoding is initialized with the shape of the queries, (B, N, T, H), of which B and T may be -1. A method
+ * returns a new array on the manager of its input, which the attention closes, or the input itself. The result has the
+ * device and the data type of the input. An implementation closes and writes to only the arrays that it created. The
+ * attention throws {@link IllegalArgumentException} for a result of another shape.
  */
 public interface RelativeEncoding extends Block {
 
     /**
-     * Checks that the encoding fits an attention. It is called when the attention is built.
+     * Checks that the encoding fits an attention. It is called when the attention is built; by default, any is fine.
      *
      * @param headCount N
      * @param headSize H
      * @throws IllegalArgumentException if it does not
      */
-    void requireFits(int headCount, int headSize);
+    default void requireFits(int headCount, int headSize) {}
 
     /** {@return the scale of an attention that is built without one; null, the default, for 1 / √H} */
     default Double defaultScale() {
@@ -57,7 +61,15 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * Encodes the queries before they are multiplied by the keys.
+     * {@return the rotation of queries and keys; null, the default, for none} It is asked for once, when the attention
+     * is built. A cache holds rotated keys.
+     */
+    default Rotation rotation() {
+        return null;
+    }
+
+    /**
+     * Encodes the queries, rotated ones if there is a rotation, before they are multiplied by the keys.
      *
      * @param call all queries of the forward
      * @param queries (B, N, T, H)
@@ -68,7 +80,8 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * Encodes the keys before they are multiplied by the queries. A cache holds the result.
+     * Encodes the keys, rotated ones if there is a rotation, before they are multiplied by the queries. A cache holds
+     * the result.
      *
      * @param call the forward, with the tokens of these keys as {@link AttentionCall#keys}
      * @param keys (B, K, n, H), where K is the number of key heads
@@ -78,58 +91,29 @@ public interface RelativeEncoding extends Block {
         return keys;
     }
 
-    /** What an encoding adds to an attention. */
-    enum Term {
-        /** {@link RelativeEncoding#distanceBias} */
-        DISTANCE_BIAS,
-        /** {@link RelativeEncoding#scoreTerm} */
-        SCORE,
-        /** {@link RelativeEncoding#valueTerm} */
-        VALUE
-    }
-
-    /**
-     * {@return which terms the encoding has: all by default, so that the attention asks for each} The attention uses
-     * PyTorch's fused kernel for an encoding without a term, and for one whose only terms are biases of distances and
-     * score terms that are not being trained.
-     */
-    default Set<Term> terms() {
-        return EnumSet.allOf(Term.class);
-    }
-
-    /**
-     * {@return how many numbers the computation of the score term has at a time for each query and key of the batch: 0
-     * by default} If these are more than the attention's own, a long sequence is processed in smaller parts.
-     *
-     * @param call all queries and keys of the forward
-     */
-    default long sizePerQueryAndKey(AttentionCall call) {
-        return 0;
-    }
-
     /**
      * Computes biases that depend on the head and the distance only. They are added after the scale. The attention
      * selects one for each query and key, caches them for the steps of a decoder, and passes them to the fused kernel.
      *
      * @param call some or all queries of the forward
      * @param distances the distances that are needed
-     * @return (1 or N, {@link Distances#size}), finite, of any real data type; or null for nothing
+     * @return (1 or N, {@link Distances#size}), finite, of any real data type
      */
     default NDArray distanceBias(AttentionCall call, Distances distances) {
-        return null;
+        throw new UnsupportedOperationException(Settings.classOf(this) + " has no biases of distances");
     }
 
     /**
-     * Computes what the terms of all parts of a forward share. It is called once, and only if a forward is processed in
-     * several parts; the terms read it from {@link AttentionCall#shared}. If that is null, a term computes it.
+     * Returns numbers of tokens whose differences are the distances of {@link #distanceBias}, such as those of the
+     * cells of a window. By default, distances are those of positions.
      *
-     * @param call all queries of the forward
-     * @param queries (B, N, T, H), before {@link #encodeQueries}; FLOAT32 if the attention is FLOAT16
-     * @param keys all keys, (B, K, F, H), after {@link #encodeKeys}; of the data type of the attention
-     * @return any array, or null for nothing
+     * @param call some or all queries and keys of the forward
+     * @param positions the positions of the queries or the keys, (1 or B, n), INT32
+     * @param areKeys whether they are positions of keys
+     * @return like the positions
      */
-    default NDArray sharedTerm(AttentionCall call, NDArray queries, NDArray keys) {
-        return null;
+    default NDArray coordinates(AttentionCall call, NDArray positions, boolean areKeys) {
+        return positions;
     }
 
     /**
@@ -137,8 +121,8 @@ public interface RelativeEncoding extends Block {
      * after the scale: an implementation whose term has to be scaled multiplies it by {@link AttentionCall#scale}.
      *
      * @param call some or all queries of the forward
-     * @param queries their queries, (B, N, T, H), before {@link #encodeQueries}; FLOAT32 if the attention is FLOAT16
-     * @param keys their keys, (B, K, F, H), after {@link #encodeKeys}; of the data type of the attention
+     * @param queries their queries, (B, N, T, H), before any encoding; FLOAT32 if the attention is FLOAT16
+     * @param keys their keys, (B, K, F, H), after all encodings; of the data type of the attention
      * @return a finite array that broadcasts to (B, N, T, F), or null for nothing
      */
     default NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
@@ -154,6 +138,40 @@ public interface RelativeEncoding extends Block {
      */
     default NDArray valueTerm(AttentionCall call, NDArray probabilities) {
         return null;
+    }
+
+    /**
+     * {@return how many numbers the computation of the terms has at a time for each query and key of the batch: 0 by
+     * default} If these are more than the attention's own, a long sequence is processed in smaller parts.
+     *
+     * @param call all queries and keys of the forward
+     */
+    default long sizePerQueryAndKey(AttentionCall call) {
+        return 0;
+    }
+
+    /**
+     * Computes what an attention adds to its scores for an encoding, with the scale 1: for the forward of an encoding
+     * as a block of its own.
+     *
+     * @param encoding the encoding
+     * @param parameterStore has the values of its parameters
+     * @param queries (…, T, D), or (B, N, T, H) for an encoding with a {@link #scoreTerm}
+     * @param keys (…, F, D), or (B, N, F, H); the queries themselves for as many keys as there are positions up to the
+     *     last query
+     * @param training whether the encoding is trained
+     * @param params the parameters of the forward, with a start position or positions; null for none
+     * @return (1 or B, 1 or N, T, F), of the data type of the queries; a new array
+     * @throws IllegalArgumentException if positions do not fit
+     */
+    static NDArray term(
+            RelativeEncoding encoding,
+            ParameterStore parameterStore,
+            NDArray queries,
+            NDArray keys,
+            boolean training,
+            PairList<String, Object> params) {
+        return Encodings.termAlone(encoding, parameterStore, queries, keys, training, params);
     }
 
     /**

@@ -11,8 +11,27 @@
  *
  * <h2>Positions</h2>
  *
- * There is no largest position, except in a window and with a rotary embedding: a table by distance grows with the
- * longest sequence. Positions are integers, except with a rotary embedding.
+ * Query i and key j have the positions i and j. With other arrays as keys, the start position is that of query 0. With
+ * a {@link KeyValueCache} among the forward parameters, a self-attention appends its keys and values to the cached
+ * ones, and i continues from there; F, and the mask's F, is then the length of both together.
+ *
+ * <p>The forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS} gives the positions of the
+ * queries, and, in a self-attention, of the keys: (T) or (B, T), or (axes, B, T) for a rotary embedding on several
+ * axes. Relative encodings and chunks use them; causality and windows go by the order of the tokens. Masks are as
+ * without them. Nothing waits for a GPU, except with {@link MultiHeadAttentionBlock.Builder#optQueryScale}, and for
+ * what a {@link io.github.djlpositional.relative.RotaryEmbeddingBlock} and a
+ * {@link io.github.djlpositional.relative.TransformerXlPositionBlock} read.
+ *
+ * <p>There is no largest position, except in a window and with a rotary embedding. Positions are integers, except with
+ * a rotary embedding.
+ *
+ * <h2>Memory</h2>
+ *
+ * On PyTorch, a fused kernel computes the attention where it supports the options
+ * ({@link MultiHeadAttentionBlock.Builder#optFusedKernel}), without an array of scores. Elsewhere, scores are computed
+ * for as many queries at a time as fit the caches of the machine, so a long sequence does not need memory for all T · F
+ * scores. This does not hold in training, nor while gradients are recorded for the weights, which PyTorch does for a
+ * block that was initialized, not loaded, until {@code freezeParameters(true)}.
  *
  * <h2>A forward without an attention</h2>
  *

@@ -86,4 +86,9 @@ public final class DataTypes {
                     + "; convert it with toType, or set the model's data type");
         }
     }
+
+    /** The data type that an attention computes the scores of queries in. */
+    public static DataType ofScores(NDArray queries) {
+        return queries.getDataType() == DataType.FLOAT16 ? DataType.FLOAT32 : queries.getDataType();
+    }
 }

@@ -259,13 +259,13 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
             NDArray copy = later == null ? null : temporaries.add(later.duplicate());
             return new Positions(first, length + next.length, copy, next.end);
         }
-        NDArray both = temporaries.add(Temporaries.result(() -> {
+        NDArray both = temporaries.addResult(() -> {
             NDArray earlier = positions == null ? indices(later) : positions;
             DataType type = earlier.getDataType() == later.getDataType() ? later.getDataType() : DataType.FLOAT64;
             NDArray typed = Arithmetic.toType(earlier, type);
             NDArray added = Arithmetic.toType(later, type);
             return NDArrays.concat(new NDList(fitted(typed, added), fitted(added, typed)), -1);
-        }));
+        });
         return new Positions(first, length + next.length, both, Math.max(end, next.end));
     }
 

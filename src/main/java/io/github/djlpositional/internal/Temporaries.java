@@ -3,6 +3,7 @@ package io.github.djlpositional.internal;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDScope;
+import ai.djl.ndarray.types.DataType;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
@@ -29,6 +30,16 @@ public final class Temporaries implements AutoCloseable {
     /** Adds the result of a formula, in which other arrays are closed, unless it is the input itself. */
     public NDArray addResult(NDArray input, Supplier<NDArray> formula) {
         return addUnless(input, resultUnless(input, formula));
+    }
+
+    /** Adds the result of a formula, a new array; others are closed. */
+    public NDArray addResult(Supplier<NDArray> formula) {
+        return add(result(formula));
+    }
+
+    /** Converts an array to a data type. The result is added, unless it is the array itself. */
+    public NDArray toType(NDArray array, DataType type) {
+        return addUnless(array, Arithmetic.toType(array, type));
     }
 
     /** Removes the result of the forward, so that it is not closed. */

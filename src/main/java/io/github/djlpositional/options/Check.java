@@ -38,6 +38,14 @@ public final class Check {
                         + " to a number in this range");
     }
 
+    /** Checks that one size divides another. */
+    public static void divides(String name, int divisor, String ofName, int size) {
+        that(
+                size % divisor == 0,
+                () -> ofName + " " + size + " with " + name + " " + divisor + ": expected a " + name
+                        + " that divides the " + ofName + "; change one of them");
+    }
+
     /**
      * Checks that a real number, such as a base, a factor or a scale, is positive and finite. The message suggests a
      * usual value.

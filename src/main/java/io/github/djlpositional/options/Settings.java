@@ -187,7 +187,9 @@ public final class Settings {
     private static Object converted(String owner, String key, Object value, Type type) {
         if (type instanceof ParameterizedType list) {
             Type element = list.getActualTypeArguments()[0];
-            if (!(value instanceof List<?> elements)) {
+            boolean isOne = value instanceof Map || (element instanceof Class<?> of && of.isInstance(value));
+            List<?> elements = isOne ? List.of(value) : value instanceof List<?> several ? several : null;
+            if (elements == null) {
                 throw invalid(owner, key, value, "a list");
             }
             return elements.stream()
@@ -495,10 +497,14 @@ public final class Settings {
         return "[" + shown + (list.size() > SHOWN_ELEMENTS ? ", … " + list.size() + " values]" : "]");
     }
 
-    /** A record named Options describes the class that it is nested in. */
+    /** A record named Options describes the class that it is nested in, and one named XOptions the class X. */
     private static String nameOf(Class<?> type) {
         Class<?> outer = type.getEnclosingClass();
-        return outer != null && type.getSimpleName().equals("Options") ? outer.getSimpleName() : type.getSimpleName();
+        String name = type.getSimpleName();
+        if (!name.endsWith("Options")) {
+            return name;
+        }
+        return outer != null ? outer.getSimpleName() : name.substring(0, name.length() - "Options".length());
     }
 
     /** Whether a record implements a sealed interface, so that its name is its own. */

@@ -7,6 +7,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.math.AlibiSlopes;
@@ -32,7 +33,7 @@ import java.util.stream.IntStream;
  * @see <a href="https://arxiv.org/abs/2108.12409">Train Short, Test Long: Attention with Linear Biases Enables Input
  *     Length Extrapolation</a>
  */
-public final class AlibiBiasBlock extends RelativeBiasBlock {
+public final class AlibiBiasBlock extends DistanceBiasBlock {
 
     record Options(
             @Range(min = 1) int headCount,
@@ -59,8 +60,11 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
     private final Options options;
     private final AlibiSlopes slopes;
 
-    /** The biases, or only the negative distances if the slopes are learned. */
-    private final ConstantTable table;
+    /** The biases by distance, each rounded once. */
+    private final ConstantTable biases;
+
+    /** The negative slopes, (N, 1). */
+    private final ConstantTable factors;
 
     /** The logarithms of learned slopes; null for fixed ones. */
     private final Parameter logSlopes;
@@ -69,9 +73,9 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
         super(options, options.headCount);
         this.options = options;
         slopes = Options.slopesOf(options.headCount, options.slopes);
-        table = options.learned
-                ? addDistances(distance -> -Math.abs(distance))
-                : addDistances(Rows.of(options.headCount, (distance, head) -> slopes.bias(head, (long) distance)));
+        biases = addDistances(Rows.of(options.headCount, (distance, head) -> slopes.bias(head, (long) distance)));
+        factors = addTable(ConstantTable.ofPositions(
+                Rows.of(1, (head, column) -> -slopes.get((int) head)), options.headCount, options.headCount));
         logSlopes = options.learned ? addParameter("logSlopes", new Shape(options.headCount), this::logSlopes) : null;
     }
 
@@ -101,12 +105,24 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
 
     @Override
     NDArray biases(AttentionCall call, Distances distances) {
-        NDArray biases = logSlopes == null ? distances.biases(table) : learned(call, distances.numbers(table));
-        return options.scaled ? scaled(call, biases) : biases;
+        NDArray unscaled = logSlopes == null ? fixed(distances) : learned(call, distances.toArray());
+        return options.scaled ? scaled(call, unscaled) : unscaled;
+    }
+
+    private NDArray fixed(Distances distances) {
+        NDArray like = distances.like();
+        if (distances.areConsecutive()) {
+            return biases.slice(distances.first(), distances.size(), like, like.getDataType())
+                    .squeeze(0)
+                    .transpose(1, 0);
+        }
+        NDArray products = factors.array(like, DataType.FLOAT64)
+                .mul(distances.toArray(DataType.FLOAT64).abs().expandDims(0));
+        return Arithmetic.toType(products, like.getDataType());
     }
 
     private NDArray learned(AttentionCall call, NDArray distances) {
-        return value(logSlopes, call, distances).exp().expandDims(1).mul(distances);
+        return value(logSlopes, call, distances).exp().neg().expandDims(1).mul(distances.abs());
     }
 
     /** Builds an {@link AlibiBiasBlock}. */

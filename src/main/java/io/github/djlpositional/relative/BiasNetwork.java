@@ -88,6 +88,16 @@ final class BiasNetwork {
         return x;
     }
 
+    /**
+     * How many numbers a bias takes at a time if it is computed for each query and key: in training, the hidden layer
+     * before and after its activation, which gradients need.
+     */
+    long sizeOfPair(AttentionCall call) {
+        NDArray positions = call.queries().positions();
+        long sequences = positions == null ? 1 : positions.getShape().get(0);
+        return (call.training() ? 2L : 1) * hiddenSize * sequences;
+    }
+
     /** Whether a CPU computes more than a million hidden units, which do not stay in its caches. */
     private boolean isLarge(NDArray inputs) {
         return HostData.isHost(inputs.getDevice()) && inputs.getShape().get(1) * hiddenSize > 1 << 20;

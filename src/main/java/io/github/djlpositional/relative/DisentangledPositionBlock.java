@@ -1,21 +1,18 @@
 package io.github.djlpositional.relative;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.attention.AttentionCall;
-import io.github.djlpositional.attention.DistanceBias;
 import io.github.djlpositional.attention.Distances;
-import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.Range;
@@ -55,12 +52,21 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
             @Default("512") int maxDistance) {
 
         Options {
-            MultiHeadAttentionBlock.requireDivides(headCount, embeddingSize);
+            Check.divides("headCount", headCount, "embeddingSize", embeddingSize);
             Check.between("maxDistance", maxDistance, buckets / 2 + 2, Positions.UNLIMITED);
         }
 
         int headSize() {
             return embeddingSize / headCount;
+        }
+
+        /** A distance from which on all keys of a side share a row. */
+        int lastDistance() {
+            int last = maxDistance;
+            while (row(last) != row(Positions.UNLIMITED) || row(-last) != row(-Positions.UNLIMITED)) {
+                last = (int) Math.min(Positions.UNLIMITED, 2L * last);
+            }
+            return last;
         }
 
         /** The row of P for a query's position less a key's. */
@@ -81,6 +87,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
     private final Layer ofKeys;
     private final Layer ofQueries;
     private final ConstantTable bucketNumbers;
+    private final int lastDistance;
 
     private DisentangledPositionBlock(Options options) {
         super(options, options.headCount, options.headSize());
@@ -90,7 +97,8 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
                 "vectors", new Shape(2L * options.buckets, size), new NormalInitializer(STANDARD_DEVIATION));
         ofKeys = addLayer("keyWeight", "keyBias", size, size);
         ofQueries = addLayer("queryWeight", "queryBias", size, size);
-        bucketNumbers = addDistances(relative -> options.row((int) -relative));
+        lastDistance = options.lastDistance();
+        bucketNumbers = addDistances(Rows.of(1, (distance, column) -> options.row((int) -distance)));
     }
 
     /** {@return a new builder} */
@@ -112,19 +120,8 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         return 1 / Math.sqrt(3.0 * options.headSize());
     }
 
-    /** Wₖ P, and the products of all keys with W_q P, (B, N, H + F, 2k). */
     @Override
-    public NDArray sharedTerm(AttentionCall call, NDArray queries, NDArray keys) {
-        return Temporaries.result(() -> {
-            NDArray positions = projected(ofKeys, call, queries);
-            Shape shape =
-                    Shape.update(positions.getShape(), 0, queries.getShape().get(0));
-            return positions.broadcast(shape).concat(toContent(call, queries, keys), 2);
-        });
-    }
-
-    @Override
-    NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
+    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
         Shape shape = keys.getShape();
         requireHeads(shape, "keys", -1, options.headSize());
         Check.that(
@@ -133,56 +130,46 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
                         + ": expected the same batch size, and a number of heads that divides " + options.headCount
                         + "; give the keys of these queries");
         Check.that(
-                keys.getShape().get(2) == call.keys().length(),
-                () -> "keys of shape " + keys.getShape() + " with "
-                        + call.keys().length()
+                shape.get(2) == call.keys().count(),
+                () -> "keys of shape " + shape + " with " + call.keys().count()
                         + " keys from position 0: expected as many; give queries and keys");
-        if (call.isStep()) {
-            return termOfStep(call, queries, keys);
-        }
-        NDArray buckets = buckets(call, queries);
-        NDArray shared = call.shared();
-        if (shared == null && call.queries().length() == 1) {
-            NDArray byQuery = selected(queries.matMul(projected(ofKeys, call, queries)), buckets);
-            NDArray rows = Indices.lookUp(buckets.squeeze(1), flat(ofQueries, call, queries), queries.getManager());
-            return scaled(call, byQuery.add(byKeyOfOneQuery(queries, keys, byHead(rows))));
-        }
-        NDArray positions = shared == null ? projected(ofKeys, call, queries) : slice(shared, 0, options.headSize());
-        NDArray toContent = shared == null
-                ? toContent(call, queries, keys)
-                : slice(
-                        shared,
-                        options.headSize()
-                                + call.keys().first()
-                                - call.sharedKeys().first(),
-                        call.keys().length());
-        NDArray byQuery = selected(queries.matMul(positions), buckets);
-        NDArray byKey = selected(toContent, buckets.transpose(0, 2, 1)).transpose(0, 1, 3, 2);
-        return scaled(call, byQuery.add(byKey));
+        return Temporaries.result(() -> term(call, queries, keys));
     }
 
-    /** The row of P and of W_q P for each distance is cached. */
-    private NDArray termOfStep(AttentionCall call, NDArray queries, NDArray keys) {
-        NDManager manager = queries.getManager();
-        NDArray buckets = call.byDistance("buckets", 1, manager, count -> buckets(queries, count));
-        NDArray byQuery = selected(queries.matMul(projected(ofKeys, call, queries)), buckets.expandDims(1));
-        NDArray rows = call.byDistance(
-                "rows",
-                2,
-                manager,
-                count -> byHead(Indices.lookUp(buckets(queries, count), flat(ofQueries, call, queries), manager)));
+    private NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
+        boolean isOne = call.queries().count() == 1;
+        NDArray buckets = isOne && !call.hasPositions()
+                ? call.byDistance(vectors, 1, call.distances(queries), this::rowsOf)
+                        .expandDims(1)
+                : buckets(call, queries);
+        NDArray byQuery = selected(queries.matMul(projected(ofKeys, call, queries)), buckets);
+        if (!isOne) {
+            // the products of keys and W_q P, (B, N, F, 2k)
+            NDArray products = call.byKey(
+                    this, 2, keys, some -> ofHeads(queries, some).matMul(projected(ofQueries, call, queries)));
+            NDArray byKey = selected(products, buckets.transpose(0, 2, 1)).transpose(0, 1, 3, 2);
+            return scaled(call, byQuery.add(byKey));
+        }
+        // of one query, only the row for each key's distance
+        NDArray rows = call.hasPositions()
+                ? rowsOfKeys(call, queries, buckets.squeeze(1))
+                : call.byDistance(
+                        bucketNumbers,
+                        2,
+                        call.distances(queries),
+                        distances -> rowsOfKeys(call, queries, rowsOf(distances)));
         return scaled(call, byQuery.add(byKeyOfOneQuery(queries, keys, rows)));
     }
 
-    /** The rows of P for the nearest distances, (1, count), INT32. */
-    private NDArray buckets(NDArray queries, int count) {
-        NDArray rows = ofDistances(Distances.consecutive(queries, 1 - count, count));
-        return Arithmetic.toType(rows.reshape(1, count), DataType.INT32);
+    /** The rows of P for consecutive distances, (1, size), INT32. */
+    private NDArray rowsOf(Distances distances) {
+        NDArray rows = bucketNumbers.slice(distances.first(), distances.size(), distances.like(), DataType.FLOAT32);
+        return Arithmetic.toType(rows.reshape(1, distances.size()), DataType.INT32);
     }
 
-    /** The products of keys and W_q P, (B, N, F, 2k). */
-    private NDArray toContent(AttentionCall call, NDArray queries, NDArray keys) {
-        return ofHeads(queries, keys).matMul(projected(ofQueries, call, queries));
+    /** The row of W_q P for each key, (1 or B, N, F, H). */
+    private NDArray rowsOfKeys(AttentionCall call, NDArray queries, NDArray buckets) {
+        return byHead(Indices.lookUp(buckets, flat(ofQueries, call, queries), queries.getManager()));
     }
 
     /** The products of each key and the one row of W_q P for its distance, (B, N, 1, F). */
@@ -213,27 +200,24 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
 
     /** W P + b, (2k, N · H), on the manager of the queries, or of a cache. */
     private NDArray flat(Layer layer, AttentionCall call, NDArray queries) {
-        return call.cached(layer.weight().getName(), () -> {
+        return call.once(layer.weight(), () -> {
             NDArray flat = linear(layer, call, value(vectors, call, queries));
             flat.attach(queries.getManager());
             return flat;
         });
     }
 
-    private static NDArray slice(NDArray array, long first, long count) {
-        return array.get(NDIndex.sliceAxis(2, first, first + count));
-    }
-
     /** The row of P for each query and key, (1 or B, T, F), INT32. */
     private NDArray buckets(AttentionCall call, NDArray queries) {
-        DistanceBias.Pairs pairs = DistanceBias.pairs(call, queries);
-        NDArray found = Indices.lookUp(pairs.indices(), ofDistances(pairs.distances()), queries.getManager());
+        int limit = Math.min(
+                lastDistance, Math.max(call.queries().end(), call.keys().end()));
+        NDArray pairs = call.distancesOfPairs(queries);
+        NDArray within = pairs.maximum(Arithmetic.number(pairs, -limit)).minimum(Arithmetic.number(pairs, limit));
+        NDArray rows = bucketNumbers
+                .slice(-limit, 2 * limit + 1, queries, DataType.FLOAT32)
+                .squeeze(0);
+        NDArray found = Indices.lookUp(Arithmetic.add(within, limit), rows, queries.getManager());
         return Arithmetic.toType(found.squeeze(3), DataType.INT32);
-    }
-
-    /** The row of P of each distance, (size, 1), FLOAT32. */
-    private NDArray ofDistances(Distances distances) {
-        return distances.rows(bucketNumbers, DataType.FLOAT32).squeeze(0);
     }
 
     /** Builds a {@link DisentangledPositionBlock}. */

@@ -3,7 +3,7 @@ package io.github.djlpositional.relative;
 import ai.djl.ndarray.NDArray;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
-import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.Range;
 import java.util.Map;
@@ -27,7 +27,7 @@ import java.util.Map;
  * @see <a href="https://arxiv.org/abs/2108.00154">CrossFormer: A Versatile Vision Transformer Hinging on Cross-scale
  *     Attention</a>
  */
-public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
+public final class DistanceNetworkBiasBlock extends DistanceBiasBlock {
 
     record Options(
             @Range(min = 1) int headCount,
@@ -35,11 +35,12 @@ public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
             @Default("false") boolean logarithmic,
             @Default("false") boolean normalized) {}
 
+    private final Options options;
     private final BiasNetwork network;
-    private final ConstantTable distances;
 
     private DistanceNetworkBiasBlock(Options options) {
         super(options, options.headCount);
+        this.options = options;
         network = new BiasNetwork(
                 this,
                 BiasNetwork.SILU,
@@ -49,10 +50,6 @@ public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
                 options.hiddenSize,
                 options.hiddenSize,
                 options.headCount);
-        distances = addDistances(relative -> {
-            double logarithm = Math.copySign(Math.log1p(Math.abs(relative)), -relative);
-            return options.logarithmic ? logarithm : -relative;
-        });
     }
 
     /** {@return a new builder} */
@@ -70,8 +67,16 @@ public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
     }
 
     @Override
-    NDArray biases(AttentionCall call, Distances requested) {
-        return network.biases(call, requested.numbers(distances).expandDims(0));
+    NDArray biases(AttentionCall call, Distances distances) {
+        NDArray d = distances.toArray().neg();
+        NDArray input = options.logarithmic ? Arithmetic.add(d.abs(), 1).log().mul(d.sign()) : d;
+        return network.biases(call, input.expandDims(0));
+    }
+
+    /** With positions, the network may be computed for each query and key. */
+    @Override
+    public long sizePerQueryAndKey(AttentionCall call) {
+        return call.hasPositions() ? network.sizeOfPair(call) : 0;
     }
 
     /** Builds a {@link DistanceNetworkBiasBlock}. */

@@ -6,9 +6,9 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.ConstantInitializer;
 import io.github.djlpositional.attention.AttentionCall;
-import io.github.djlpositional.attention.DistanceBias;
-import io.github.djlpositional.attention.PlainAttention;
 import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.Range;
 import java.util.Map;
@@ -71,21 +71,20 @@ public final class FireBiasBlock extends ScoreTermBlock {
         return builder().setAll(arguments).build();
     }
 
-    /** In training, the hidden layer before and after its activation, which gradients need. */
     @Override
     public long sizePerQueryAndKey(AttentionCall call) {
-        NDArray positions = call.queries().positions();
-        return (call.training() ? 2L * options.hiddenSize : options.headCount)
-                * (positions == null ? 1 : positions.getShape().get(0));
+        return network.sizeOfPair(call);
     }
 
     @Override
-    NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
-        DataType type = PlainAttention.scoreType(queries);
-        NDArray i = Arithmetic.toType(
-                DistanceBias.positions(call.queries(), queries).expandDims(2), type);
-        NDArray j =
-                Arithmetic.toType(DistanceBias.positions(call.keys(), queries).expandDims(1), type);
+    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
+        return Temporaries.result(() -> biases(call, queries));
+    }
+
+    private NDArray biases(AttentionCall call, NDArray queries) {
+        DataType type = DataTypes.ofScores(queries);
+        NDArray i = Arithmetic.toType(call.queries().toArray(queries).expandDims(2), type);
+        NDArray j = Arithmetic.toType(call.keys().toArray(queries).expandDims(1), type);
         NDArray threshold = Arithmetic.multiply(value(multiplier, call, i).abs(), options.threshold);
         NDArray longest = Arithmetic.add(psi(call, i.maximum(threshold)), EPSILON);
         NDArray share = psi(call, i.sub(j)).div(longest);

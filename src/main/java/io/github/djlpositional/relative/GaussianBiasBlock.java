@@ -6,7 +6,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.ConstantInitializer;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
-import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.NotSaved;
 import io.github.djlpositional.options.Range;
@@ -26,7 +26,7 @@ import java.util.Map;
  *
  * @see <a href="https://arxiv.org/abs/1803.09519">Self-Attentional Acoustic Models</a>
  */
-public final class GaussianBiasBlock extends RelativeBiasBlock {
+public final class GaussianBiasBlock extends DistanceBiasBlock {
 
     record Options(
             @Range(min = 1) int headCount,
@@ -34,15 +34,10 @@ public final class GaussianBiasBlock extends RelativeBiasBlock {
 
     private final Parameter logSigma;
 
-    /** The biases with σ = 1. */
-    private final ConstantTable unit;
-
     private GaussianBiasBlock(Options options) {
         super(options, options.headCount);
         logSigma = addParameter(
                 "logSigma", new Shape(options.headCount), new ConstantInitializer((float) Math.log(options.sigma)));
-        // as doubles: the square of an int overflows at a distance of 46,341
-        unit = addDistances(distance -> -0.5 * distance * distance);
     }
 
     /** {@return a new builder} */
@@ -61,9 +56,9 @@ public final class GaussianBiasBlock extends RelativeBiasBlock {
 
     @Override
     NDArray biases(AttentionCall call, Distances distances) {
-        NDArray numbers = distances.numbers(unit);
-        NDArray inverse = value(logSigma, call, numbers).neg().exp();
-        return inverse.mul(inverse).expandDims(1).mul(numbers);
+        NDArray d = distances.toArray();
+        NDArray ratios = value(logSigma, call, d).neg().exp().expandDims(1).mul(d);
+        return Arithmetic.multiply(ratios.square(), -0.5);
     }
 
     /** Builds a {@link GaussianBiasBlock}. */

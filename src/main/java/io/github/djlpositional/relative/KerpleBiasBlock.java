@@ -8,7 +8,6 @@ import ai.djl.training.initializer.Initializer;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.internal.Arithmetic;
-import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.Range;
@@ -32,7 +31,7 @@ import java.util.function.UnaryOperator;
  * @see <a href="https://arxiv.org/abs/2205.09921">KERPLE: Kernelized Relative Positional Embedding for Length
  *     Extrapolation</a>
  */
-public final class KerpleBiasBlock extends RelativeBiasBlock {
+public final class KerpleBiasBlock extends DistanceBiasBlock {
 
     /** The authors' code raises smaller numbers to this one. */
     private static final float SMALLEST = 0.01f;
@@ -58,9 +57,6 @@ public final class KerpleBiasBlock extends RelativeBiasBlock {
     /** The logarithms of b, or of p / (2 - p). */
     private final Parameter second;
 
-    /** The distances, or the logarithms of their squares. */
-    private final ConstantTable distances;
-
     private KerpleBiasBlock(Options options) {
         super(options, options.headCount);
         isPower = options.form == Form.POWER;
@@ -72,10 +68,6 @@ public final class KerpleBiasBlock extends RelativeBiasBlock {
                         heads,
                         ofUniform(2 - SMALLEST, p -> p.div(p.neg().add(2)).log()))
                 : addParameter("logB", heads, ofUniform(2, NDArray::log));
-        distances = addDistances(relative -> {
-            double distance = Math.abs(relative);
-            return isPower ? Math.max(LOG_OF_ZERO, 2 * Math.log(distance)) : distance;
-        });
     }
 
     private static Initializer ofUniform(float largest, UnaryOperator<NDArray> function) {
@@ -98,14 +90,17 @@ public final class KerpleBiasBlock extends RelativeBiasBlock {
     }
 
     @Override
-    NDArray biases(AttentionCall call, Distances requested) {
-        NDArray steps = requested.numbers(distances);
-        NDArray a = value(logA, call, steps).exp().expandDims(1);
-        NDArray other = value(second, call, steps).expandDims(1);
-        return isPower
-                // |i - j|^p is the exponential of p / 2 times the logarithm of the square
-                ? steps.mul(Activation.sigmoid(other)).exp().mul(a.neg())
-                : Arithmetic.add(steps.mul(a), 1).log().mul(other.exp().neg());
+    NDArray biases(AttentionCall call, Distances distances) {
+        NDArray d = distances.toArray().abs();
+        NDArray a = value(logA, call, d).exp().expandDims(1);
+        NDArray other = value(second, call, d).expandDims(1);
+        if (!isPower) {
+            return Arithmetic.add(d.mul(a), 1).log().mul(other.exp().neg());
+        }
+        // |i - j|^p is the exponential of p times the logarithm
+        NDArray logarithms = d.log().maximum(Arithmetic.number(d, LOG_OF_ZERO));
+        NDArray p = Arithmetic.multiply(Activation.sigmoid(other), 2);
+        return p.mul(logarithms).exp().mul(a.neg());
     }
 
     /** Builds a {@link KerpleBiasBlock}. */

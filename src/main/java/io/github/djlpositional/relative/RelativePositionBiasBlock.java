@@ -7,10 +7,9 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
-import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
-import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.math.RelativeBuckets;
+import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.Range;
 import java.util.Map;
@@ -28,7 +27,7 @@ import java.util.Map;
  * @see <a href="https://arxiv.org/abs/1910.10683">Exploring the Limits of Transfer Learning with a Unified Text-to-Text
  *     Transformer</a>
  */
-public final class RelativePositionBiasBlock extends RelativeBiasBlock {
+public final class RelativePositionBiasBlock extends DistanceBiasBlock {
 
     private static final float STANDARD_DEVIATION = 0.02f;
 
@@ -46,12 +45,15 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
      */
     private final ConstantTable bucketNumbers;
 
+    private final int maxDistance;
+
     private RelativePositionBiasBlock(Options options) {
         super(options, options.headCount);
         RelativeBuckets buckets = RelativeBuckets.of(options.bidirectional, options.buckets, options.maxDistance);
         biases = addParameter(
                 "biases", new Shape(buckets.size(), options.headCount), new NormalInitializer(STANDARD_DEVIATION));
-        bucketNumbers = addDistances(distance -> buckets.bucket((int) distance));
+        bucketNumbers = addDistances(Rows.of(1, (distance, column) -> buckets.bucket((long) distance)));
+        maxDistance = options.maxDistance;
     }
 
     /** {@return a new builder} */
@@ -75,10 +77,10 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
 
     @Override
     NDArray biases(AttentionCall call, Distances distances) {
-        NDArray numbers = distances.numbers(bucketNumbers);
-        NDArray indices = Arithmetic.toType(numbers, DataType.INT32);
-        return Indices.lookUp(indices, value(biases, call, numbers), numbers.getManager())
-                .transpose(1, 0);
+        int limit =
+                Math.min(maxDistance, Math.max(call.queries().end(), call.keys().end()));
+        NDArray rows = rows(bucketNumbers, limit, distances, DataType.FLOAT32);
+        return lookUp(value(biases, call, distances.like()), rows);
     }
 
     /** Builds a {@link RelativePositionBiasBlock}. */

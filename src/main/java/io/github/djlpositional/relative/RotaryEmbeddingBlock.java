@@ -7,6 +7,7 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.attention.Rotation;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.OptionsBlock;
@@ -26,7 +27,6 @@ import io.github.djlpositional.options.Range;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 
 /**
  * Rotary position embedding: rotates each pair of dimensions of queries and keys by an angle proportional to the
@@ -144,7 +144,7 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
     private RotaryEmbeddingBlock(Options options) {
         super(options);
         this.options = options;
-        rotation = new Rotation(options.headSize, options.rotaryStart, options.rotarySize, options.layout);
+        rotation = new Rotation(options.rotaryStart, options.rotarySize, options.layout, this::rows);
         queryTable = addTable(false);
         keyTable = options.xpos == null ? queryTable : addTable(true);
         RotaryAxes axes = options.axes;
@@ -306,24 +306,15 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
     }
 
     @Override
-    public Set<Term> terms() {
-        return Set.of();
+    public Rotation rotation() {
+        return rotation;
     }
 
-    @Override
-    public NDArray encodeQueries(AttentionCall call, NDArray queries) {
-        return rotate(call, queries, call.queries(), false);
-    }
-
-    @Override
-    public NDArray encodeKeys(AttentionCall call, NDArray keys) {
-        return rotate(call, keys, call.keys(), true);
-    }
-
-    private NDArray rotate(AttentionCall call, NDArray x, Positions tokens, boolean areKeys) {
+    private NDArray rows(AttentionCall call, NDArray x, boolean areKeys) {
+        AttentionCall.Tokens of = areKeys ? call.keys() : call.queries();
+        Positions tokens = new Positions(of.first(), of.count(), of.positions(), of.end());
         requireAxes(tokens);
-        Positions positions = tokens.below(options.limit(), readsPositions());
-        return Temporaries.result(() -> rotation.apply(x, rows(x, 2, positions, areKeys), call.training()));
+        return rows(x, 2, tokens.below(options.limit(), readsPositions()), areKeys);
     }
 
     @Override

@@ -1,8 +1,10 @@
 package io.github.djlpositional.relative;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.DataType;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.Rows;
@@ -29,7 +31,7 @@ import java.util.stream.IntStream;
  * @see <a href="https://arxiv.org/abs/2212.10356">Dissecting Transformer Length Extrapolation via the Lens of Receptive
  *     Field Analysis</a>
  */
-public final class SandwichBiasBlock extends RelativeBiasBlock {
+public final class SandwichBiasBlock extends DistanceBiasBlock {
 
     record Options(@Range(min = 1) int headCount, SinusoidalEncoding encoding) {
         Options {
@@ -39,10 +41,24 @@ public final class SandwichBiasBlock extends RelativeBiasBlock {
         }
     }
 
+    private final Options options;
     private final ConstantTable biases;
+
+    /** The frequency of each sinusoid, and for each head what the sum of the cosines is multiplied by. */
+    private final ConstantTable frequencies;
+
+    private final ConstantTable factors;
 
     private SandwichBiasBlock(Options options) {
         super(options, options.headCount);
+        this.options = options;
+        int heads = options.headCount;
+        Rows ofDimensions =
+                Rows.of(options.encoding.getEmbeddingSize(), (row, dimension) -> options.encoding.frequency(dimension));
+        frequencies = addTable(ConstantTable.ofPositions(ofDimensions, 1, 1));
+        // each frequency is that of two sinusoids
+        Rows ofHeads = Rows.of(1, (head, column) -> heads / (16 * (head + 1)));
+        factors = addTable(ConstantTable.ofPositions(ofHeads, heads, heads));
         biases = addDistances(new BiasesOfHeads(options.encoding, options.headCount));
     }
 
@@ -77,7 +93,22 @@ public final class SandwichBiasBlock extends RelativeBiasBlock {
 
     @Override
     NDArray biases(AttentionCall call, Distances distances) {
-        return distances.biases(biases);
+        NDArray like = distances.like();
+        if (distances.areConsecutive()) {
+            return biases.slice(distances.first(), distances.size(), like, like.getDataType())
+                    .squeeze(0)
+                    .transpose(1, 0);
+        }
+        NDArray angles =
+                distances.toArray(DataType.FLOAT64).expandDims(1).mul(frequencies.array(like, DataType.FLOAT64));
+        NDArray sums = angles.cos().sum(new int[] {1}).expandDims(0);
+        return Arithmetic.toType(factors.array(like, DataType.FLOAT64).mul(sums), like.getDataType());
+    }
+
+    /** With positions, the sinusoids may be computed for each query and key. */
+    @Override
+    public long sizePerQueryAndKey(AttentionCall call) {
+        return call.hasPositions() ? 2L * options.encoding.getEmbeddingSize() : 0;
     }
 
     /** Builds a {@link SandwichBiasBlock}. */

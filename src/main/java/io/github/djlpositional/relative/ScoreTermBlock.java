@@ -19,15 +19,12 @@ import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Positions;
-import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.options.Check;
-import java.util.Set;
-import java.util.function.DoubleUnaryOperator;
 import java.util.function.Function;
 
-/** A relative encoding that adds a term to the scores. A forward of its own returns the term. */
+/** A relative encoding that adds a term to the scores. As a block of its own, it returns the term. */
 abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
 
     /** The initial number of distances in each direction of a table. */
@@ -62,22 +59,6 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
                         + ": expected the sizes of its relative encoding; build that with " + remedy + "; block: "
                         + this);
     }
-
-    @Override
-    public Set<Term> terms() {
-        return Set.of(Term.SCORE);
-    }
-
-    @Override
-    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
-        return Temporaries.result(() -> term(call, queries, keys));
-    }
-
-    /**
-     * Computes the term: a new array on the manager of the queries, in their data type. Other arrays that it creates
-     * are closed.
-     */
-    abstract NDArray term(AttentionCall call, NDArray queries, NDArray keys);
 
     private void requireQueries(Shape queries) {
         if (headSize == -1) {
@@ -120,17 +101,9 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
                     DataTypes.value(this, parameter, parameterStore, queries, training),
                     "encoding's parameters");
         }
-        try (Temporaries temporaries = new Temporaries()) {
-            int axis = shapes[0].dimension() - 2;
-            Positions span = Positions.of(queries, axis, positions, start, Positions.UNLIMITED, true, true)
-                    .like(temporaries, queries);
-            mistakes.checkPositions(positions, span.length());
-            boolean isSelf = positions != null && shapes.length == 1;
-            AttentionCall call = new AttentionCall(
-                    parameterStore, training, span, isSelf ? span : Positions.of(0, Math.toIntExact(keys)), false, 1);
-            NDArray encoded = encodeKeys(call, inputs.get(inputs.size() - 1));
-            return new NDList(Temporaries.result(() -> term(call, queries, encoded)));
-        }
+        mistakes.checkPositions(positions, Math.toIntExact(length));
+        return new NDList(
+                RelativeEncoding.term(this, parameterStore, queries, inputs.get(inputs.size() - 1), training, params));
     }
 
     @Override
@@ -198,11 +171,6 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
     /** Adds a table by distance, which grows with the longest sequence. */
     final ConstantTable addDistances(Rows rows) {
         return addTable(ConstantTable.ofDistances(rows, FIRST_DISTANCES, Positions.UNLIMITED));
-    }
-
-    /** Adds a table of one number for each distance. */
-    final ConstantTable addDistances(DoubleUnaryOperator number) {
-        return addDistances(Rows.of(1, (distance, column) -> number.applyAsDouble(distance)));
     }
 
     /** Adds the scale and the offset of a normalization. */

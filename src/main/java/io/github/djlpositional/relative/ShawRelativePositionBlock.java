@@ -8,17 +8,16 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.attention.AttentionCall;
-import io.github.djlpositional.attention.DistanceBias;
-import io.github.djlpositional.attention.RelativeShift;
+import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
+import io.github.djlpositional.internal.RelativeShift;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.Range;
 import java.util.Map;
-import java.util.Set;
 import java.util.stream.LongStream;
 
 /**
@@ -106,13 +105,9 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     }
 
     @Override
-    public Set<Term> terms() {
-        return valueVectors == null ? Set.of(Term.SCORE) : Set.of(Term.SCORE, Term.VALUE);
-    }
-
-    @Override
-    NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
-        return call.hasPositions() ? termOfPositions(call, queries) : termOfIndices(call, queries);
+    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
+        return Temporaries.result(
+                () -> call.hasPositions() ? termOfPositions(call, queries) : termOfIndices(call, queries));
     }
 
     private NDArray termOfPositions(AttentionCall call, NDArray queries) {
@@ -123,18 +118,18 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
 
     /** The vector of each query and key, (1 or B, T, F, H). */
     private NDArray ofPositions(Parameter vectors, AttentionCall call, NDArray input) {
-        NDArray rows = Arithmetic.add(DistanceBias.ofPairs(call, input), options.maxDistance);
+        NDArray rows = Arithmetic.add(call.distancesOfPairs(input), options.maxDistance);
         NDArray clipped =
                 rows.maximum(Arithmetic.number(rows, 0)).minimum(Arithmetic.number(rows, 2 * options.maxDistance));
         return Indices.lookUp(clipped, value(vectors, call, input), input.getManager());
     }
 
     private NDArray termOfIndices(AttentionCall call, NDArray queries) {
-        Clipped clipped =
-                Clipped.of(RelativeShift.firstDistance(call), RelativeShift.columns(call), options.maxDistance);
+        Distances distances = call.distances(queries);
+        Clipped clipped = Clipped.of(distances.first(), distances.size(), options.maxDistance);
         NDArray rows = scaled(call, clipped.of(value(keyVectors, call, queries)));
         NDArray products = queries.matMul(rows.transpose(1, 0));
-        return RelativeShift.toKeys(repeatedEnds(products, clipped), call.keys().length());
+        return RelativeShift.toKeys(repeatedEnds(products, clipped), call.keys().count());
     }
 
     /** Repeats the first and the last column: (B, N, T, C) to (B, N, T, front + C + end). */
@@ -164,8 +159,9 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
             NDArray vectors = ofPositions(valueVectors, call, probabilities);
             return probabilities.transpose(0, 2, 1, 3).matMul(vectors).transpose(0, 2, 1, 3);
         }
-        int count = call.keys().length() + call.queries().length() - 1;
-        Clipped clipped = Clipped.of(RelativeShift.firstDistance(call), count, options.maxDistance);
+        int last = call.queries().first() + call.queries().count() - 1;
+        int count = call.keys().count() + call.queries().count() - 1;
+        Clipped clipped = Clipped.of(call.keys().first() - last, count, options.maxDistance);
         NDArray vectors = clipped.of(value(valueVectors, call, probabilities));
         return summedEnds(RelativeShift.toPositions(probabilities), clipped).matMul(vectors);
     }

@@ -1,23 +1,21 @@
 package io.github.djlpositional.relative;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.attention.AttentionCall;
-import io.github.djlpositional.attention.DistanceBias;
-import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.KeyValueCache;
-import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.attention.RelativeShift;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
-import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.RelativeShift;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Range;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
@@ -53,7 +51,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
             SinusoidalEncoding encoding) {
 
         Options {
-            MultiHeadAttentionBlock.requireDivides(headCount, embeddingSize);
+            Check.divides("headCount", headCount, "embeddingSize", embeddingSize);
             if (encoding == null) {
                 encoding = SinusoidalEncoding.builder()
                         .setEmbeddingSize(embeddingSize)
@@ -126,49 +124,40 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     }
 
     @Override
-    NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
-        if (call.isStep()) {
-            return termOfStep(call, queries);
-        }
-        return call.hasPositions()
-                ? termOfPositions(call, queries)
-                : RelativeShift.toKeys(byPosition(call, queries), call.keys().length());
+    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
+        return Temporaries.result(
+                () -> call.hasPositions() ? termOfPositions(call, queries) : termOfIndices(call, queries));
     }
 
-    /** The sequences of a batch are rows of one product, since W R is the same for all. */
-    private NDArray termOfStep(AttentionCall call, NDArray queries) {
-        NDArray rows = call.byDistance("projected", 2, queries.getManager(), count -> {
-            NDArray projected = projected(call, Distances.consecutive(queries, 1 - count, count), queries);
-            // a row for each distance, as the keys have, is read faster
-            return projected.transpose(0, 1, 3, 2).reshape(-1).reshape(1, options.headCount, count, options.headSize());
+    private NDArray termOfIndices(AttentionCall call, NDArray queries) {
+        // W R, (1, N, columns, H): a row for each distance, as keys have
+        NDArray projected = call.byDistance(projection, 2, call.distances(queries), distances -> {
+            NDArray rows = sinusoids(distances.first(), distances.size(), queries)
+                    .matMul(value(projection, call, queries).transpose(1, 0))
+                    .reshape(1, distances.size(), options.headCount, options.headSize())
+                    .transpose(0, 2, 1, 3);
+            // contiguous for the products of many steps or parts
+            return Arithmetic.copy(rows);
         });
-        NDArray bySequence = biasedQueries(call, queries).transpose(2, 1, 0, 3);
-        return bySequence.matMul(rows.transpose(0, 1, 3, 2)).transpose(2, 1, 0, 3);
+        NDArray byRow = biasedQueries(call, queries);
+        NDArray columns = projected.transpose(0, 1, 3, 2);
+        if (call.queries().count() > 1) {
+            return RelativeShift.toKeys(byRow.matMul(columns), call.keys().count());
+        }
+        // the sequences of a batch are rows of one product, since W R is the same for all
+        return byRow.transpose(2, 1, 0, 3).matMul(columns).transpose(2, 1, 0, 3);
     }
 
     private NDArray termOfPositions(AttentionCall call, NDArray queries) {
-        DistanceBias.Pairs pairs = DistanceBias.pairs(call, queries);
+        NDArray pairs = call.distancesOfPairs(queries);
         // W R of every query and key would be N times as large as R
-        NDArray rows = Indices.lookUp(pairs.indices(), sinusoids(pairs.distances(), queries), queries.getManager());
-        NDArray byQuery = projectedQueries(call, queries).transpose(0, 2, 1, 3);
-        return byQuery.matMul(rows.transpose(0, 1, 3, 2)).transpose(0, 2, 1, 3);
-    }
-
-    /** (q + v) W R, (B, N, T, columns), in the order of the products that needs the fewer multiplications. */
-    private NDArray byPosition(AttentionCall call, NDArray queries) {
-        long count = queries.getShape().get(0) * queries.getShape().get(2);
+        NDArray rows = sinusoids
+                .compute(HostData.doubles(pairs), queries, queries.getDataType())
+                .reshape(pairs.getShape().add(options.encoding.getEmbeddingSize()));
         int width = options.encoding.getEmbeddingSize();
-        boolean isShort = count * (options.headCount * (long) width - options.embeddingSize)
-                < (long) width * options.embeddingSize;
-        if (call.shared() == null && isShort) {
-            return projectedQueries(call, queries)
-                    .matMul(sinusoids(Distances.of(call, queries), queries).transpose(1, 0));
-        }
-        return biasedQueries(call, queries)
-                .matMul(
-                        call.shared() == null
-                                ? projected(call, Distances.of(call, queries), queries)
-                                : columns(call.shared(), call));
+        NDArray weight = value(projection, call, queries).reshape(1, options.headCount, options.headSize(), width);
+        NDArray byQuery = biasedQueries(call, queries).matMul(weight).transpose(0, 2, 1, 3);
+        return byQuery.matMul(rows.transpose(0, 1, 3, 2)).transpose(0, 2, 1, 3);
     }
 
     /** q + v times the scale, (B, N, T, H). */
@@ -176,42 +165,12 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
         return scaled(call, biased(positionBias, call, queries));
     }
 
-    /** (q + v) W, (B, N, T, E). */
-    private NDArray projectedQueries(AttentionCall call, NDArray queries) {
-        int width = options.encoding.getEmbeddingSize();
-        NDArray weight = value(projection, call, queries).reshape(1, options.headCount, options.headSize(), width);
-        return biasedQueries(call, queries).matMul(weight);
-    }
-
-    /** R of distances, (columns, E), on the manager of the queries. */
-    private NDArray sinusoids(Distances distances, NDArray queries) {
-        NDArray rows = distances.rows(sinusoids, queries.getDataType()).squeeze(0);
+    /** R of distances, (count, E), on the manager of the queries. */
+    private NDArray sinusoids(int first, int count, NDArray queries) {
+        NDArray rows =
+                sinusoids.slice(first, count, queries, queries.getDataType()).squeeze(0);
         rows.attach(queries.getManager());
         return rows;
-    }
-
-    /** W R of the distances between all queries and all keys, (1, N, H, columns). */
-    @Override
-    public NDArray sharedTerm(AttentionCall call, NDArray queries, NDArray keys) {
-        int last = Math.max(call.queries().end(), call.keys().end()) - 1;
-        return call.hasPositions()
-                ? null
-                : Temporaries.result(
-                        () -> projected(call, Distances.consecutive(queries, -last, 2 * last + 1), queries));
-    }
-
-    /** The columns of a call among the shared columns. */
-    private static NDArray columns(NDArray shared, AttentionCall call) {
-        long first = RelativeShift.firstDistance(call) + shared.getShape().get(3) / 2;
-        return shared.get(NDIndex.sliceAxis(3, first, first + RelativeShift.columns(call)));
-    }
-
-    /** W R of distances, (1, N, H, columns). */
-    private NDArray projected(AttentionCall call, Distances distances, NDArray queries) {
-        NDArray projected = value(projection, call, queries)
-                .matMul(sinusoids(distances, queries).transpose(1, 0));
-        projected.attach(queries.getManager());
-        return projected.reshape(1, options.headCount, options.headSize(), -1);
     }
 
     /** Builds a {@link TransformerXlPositionBlock}. */

@@ -6,8 +6,10 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.attention.AttentionCall;
-import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.math.GridResampling;
+import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.Range;
@@ -40,44 +42,69 @@ import java.util.Map;
  *     Windows</a>
  * @see <a href="https://arxiv.org/abs/2106.08254">BEiT: BERT Pre-Training of Image Transformers</a>
  */
-public final class WindowBiasBlock extends WindowTermBlock {
+public final class WindowBiasBlock extends WindowDistanceBiasBlock {
 
     private static final float STANDARD_DEVIATION = 0.02f;
 
     record Options(
             @Range(min = 1) int headCount,
-            @Range(min = 1, max = MAX_DIFFERENCES) List<Integer> window,
+            @Range(min = 1, max = Window.MAX_DIFFERENCES) List<Integer> window,
             @Default("false") boolean classToken) {
 
         Options {
-            requireWindow("window", window);
+            Window.requireWindow("window", window);
         }
 
+        /** The number of differences of two cells. */
         int rows() {
-            return differences(window)[0] * differences(window)[1];
+            return Window.differences(window)[0] * Window.differences(window)[1];
+        }
+
+        int tokens() {
+            return window.get(0) * window.get(1) + (classToken ? 1 : 0);
         }
 
         /** The coordinate of a token. The differences of the class token are unlike any of two cells. */
         int coordinate(int position, int ofClassToken) {
             if (!classToken) {
-                return ofCell(window, position);
+                return Window.ofCell(window, position);
             }
-            return position == 0 ? ofClassToken * rows() : ofCell(window, position - 1);
+            return position == 0 ? ofClassToken * rows() : Window.ofCell(window, position - 1);
+        }
+
+        /** More than any distance. */
+        int limit() {
+            return 4 * rows();
+        }
+
+        /**
+         * The row of the biases for a distance: of two cells, or behind those of the class token as the query, whose
+         * coordinate is greater by rows(), as the key, by twice as much, and as both.
+         */
+        int row(int distance) {
+            int row = rows() / 2 - distance;
+            return row < rows() || !classToken
+                    ? Math.max(0, Math.min(rows() - 1, row))
+                    : rows() + Math.min(2, row / rows() - 1);
         }
     }
 
     private final Options options;
     private final Parameter biases;
 
+    /** The row of the biases for each distance. */
+    private final ConstantTable rows;
+
     private WindowBiasBlock(Options options) {
         super(
                 options,
                 options.headCount,
-                -1,
-                options.window.get(0) * options.window.get(1) + (options.classToken ? 1 : 0),
-                position -> options.coordinate(position, 4),
-                position -> options.coordinate(position, -8));
+                options.tokens(),
+                position -> options.coordinate(position, 1),
+                position -> options.coordinate(position, -2));
         this.options = options;
+        Rows ofDistances = Rows.of(1, (distance, column) -> options.row((int) distance));
+        rows = addTable(ConstantTable.ofDistances(ofDistances, options.limit() + 1, options.limit() + 1));
         Shape shape = new Shape(options.rows() + (options.classToken ? 3 : 0), options.headCount);
         biases = addParameter("biases", shape, new NormalInitializer(STANDARD_DEVIATION));
     }
@@ -115,27 +142,18 @@ public final class WindowBiasBlock extends WindowTermBlock {
                 () -> "trained biases with headCount " + from.headCount + " and classToken " + from.classToken
                         + ": expected " + options.headCount + " and " + options.classToken
                         + "; build a block for another window only; blocks: " + trained + ", " + this);
-        int[] sizes = differences(from.window);
-        resample(GridResampling.BICUBIC, trained.biases, sizes, biases, differences(options.window));
+        int[] sizes = Window.differences(from.window);
+        Window.resample(GridResampling.BICUBIC, trained.biases, sizes, biases, Window.differences(options.window));
     }
 
     @Override
-    NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
-        int rows = options.rows();
-        NDArray row = difference(call, queries, 0, 1, rows / 2);
-        if (options.classToken) {
-            // two cells: less than rows; the class token as the query: from 4 times as many, as the key: 8, as both: 12
-            NDArray isKey = row.gte(Arithmetic.number(row, 8 * rows));
-            NDArray isBoth = row.gte(Arithmetic.number(row, 12 * rows));
-            row = row.minimum(Arithmetic.number(row, rows))
-                    .add(Arithmetic.toType(isKey, DataType.FLOAT32))
-                    .add(Arithmetic.toType(isBoth, DataType.FLOAT32));
-        }
-        return lookUp(row, value(biases, call, queries), queries);
+    NDArray biases(AttentionCall call, Distances distances) {
+        NDArray ofDistances = rows(rows, options.limit(), distances, DataType.FLOAT32);
+        return lookUp(value(biases, call, distances.like()), ofDistances);
     }
 
     /** Builds a {@link WindowBiasBlock}. */
-    public static final class Builder extends WindowBuilder<WindowBiasBlock, Builder> {
+    public static final class Builder extends Window.Builder<WindowBiasBlock, Builder> {
 
         private Builder() {
             super(Options.class, WindowBiasBlock::new);

@@ -3,15 +3,17 @@ package io.github.djlpositional.relative;
 import ai.djl.ndarray.NDArray;
 import ai.djl.nn.Activation;
 import io.github.djlpositional.attention.AttentionCall;
-import io.github.djlpositional.attention.PlainAttention;
+import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.Range;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.IntUnaryOperator;
 
 /**
  * A small network computes the bias of each head from the difference of rows and columns in a window of h by w cells,
@@ -28,47 +30,50 @@ import java.util.Objects;
  *
  * @see <a href="https://arxiv.org/abs/2111.09883">Swin Transformer V2: Scaling Up Capacity and Resolution</a>
  */
-public final class WindowNetworkBiasBlock extends WindowTermBlock {
+public final class WindowNetworkBiasBlock extends WindowDistanceBiasBlock {
 
     record Options(
             @Range(min = 1) int headCount,
-            @Range(min = 1, max = MAX_DIFFERENCES) List<Integer> window,
+            @Range(min = 1, max = Window.MAX_DIFFERENCES) List<Integer> window,
             @Default("512") @Range(min = 1) int hiddenSize,
-            @Range(min = 1, max = MAX_DIFFERENCES) List<Integer> trainedWindow) {
+            @Range(min = 1, max = Window.MAX_DIFFERENCES) List<Integer> trainedWindow) {
 
         Options {
-            requireWindow("window", window);
+            Window.requireWindow("window", window);
             trainedWindow = Objects.requireNonNullElse(trainedWindow, window);
-            requireWindow("trainedWindow", trainedWindow);
+            Window.requireWindow("trainedWindow", trainedWindow);
+        }
+
+        /** The greatest distance of two cells. */
+        int middle() {
+            return Window.differences(window)[0] * Window.differences(window)[1] / 2;
         }
 
         /** u for a difference of rows, on axis 0, or of columns. */
-        double input(int axis, int index) {
-            int difference = index - window.get(axis) + 1;
+        double input(double distance, int axis) {
+            int columns = Window.differences(window)[1];
+            int row = middle() - (int) distance;
+            int difference = (axis == 0 ? row / columns : row % columns) - window.get(axis) + 1;
             double share = 8.0 * Math.abs(difference) / Math.max(1, trainedWindow.get(axis) - 1);
             return Math.signum(difference) * Math.log1p(share) / Math.log(8);
         }
     }
 
-    private final int rows;
+    private final int limit;
     private final BiasNetwork network;
 
-    /** The inputs of the network for each row of a table of biases. */
+    /** The inputs of the network for each distance. */
     private final ConstantTable inputs;
 
     private WindowNetworkBiasBlock(Options options) {
-        super(
-                options,
-                options.headCount,
-                -1,
-                options.window.get(0) * options.window.get(1),
-                position -> ofCell(options.window, position));
-        int columns = differences(options.window)[1];
-        rows = differences(options.window)[0] * columns;
+        this(options, position -> Window.ofCell(options.window, position));
+    }
+
+    private WindowNetworkBiasBlock(Options options, IntUnaryOperator coordinate) {
+        super(options, options.headCount, options.window.get(0) * options.window.get(1), coordinate, coordinate);
         network = new BiasNetwork(this, BiasNetwork.RELU, false, false, 2, options.hiddenSize, options.headCount);
-        Rows differences = Rows.of(
-                2, (row, axis) -> options.input(axis, axis == 0 ? ((int) row) / columns : ((int) row) % columns));
-        inputs = addTable(ConstantTable.ofPositions(differences, rows, rows));
+        limit = options.middle();
+        inputs = addTable(ConstantTable.ofDistances(Rows.of(2, options::input), limit + 1, limit + 1));
     }
 
     /** {@return a new builder} */
@@ -86,18 +91,15 @@ public final class WindowNetworkBiasBlock extends WindowTermBlock {
     }
 
     @Override
-    NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
-        NDArray biases = call.cached("biases", () -> {
-            NDArray table = inputs.array(queries, PlainAttention.scoreType(queries));
-            NDArray logits = network.biases(call, table.transpose(1, 0));
-            NDArray bounded = Arithmetic.multiply(Activation.sigmoid(logits), 16);
-            return bounded.transpose(1, 0).reshape(-1).reshape(rows, -1);
-        });
-        return lookUp(difference(call, queries, 0, 0, rows / 2), biases, queries);
+    NDArray biases(AttentionCall call, Distances distances) {
+        NDArray like = distances.like();
+        NDArray table = rows(inputs, limit, distances, DataTypes.ofScores(like));
+        NDArray logits = network.biases(call, table.transpose(1, 0));
+        return Arithmetic.multiply(Activation.sigmoid(logits), 16);
     }
 
     /** Builds a {@link WindowNetworkBiasBlock}. */
-    public static final class Builder extends WindowBuilder<WindowNetworkBiasBlock, Builder> {
+    public static final class Builder extends Window.Builder<WindowNetworkBiasBlock, Builder> {
 
         private Builder() {
             super(Options.class, WindowNetworkBiasBlock::new);

@@ -1,12 +1,13 @@
 package io.github.djlpositional.relative;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.Initializer;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.options.Check;
@@ -33,30 +34,30 @@ import java.util.Map;
  * @see <a href="https://arxiv.org/abs/2203.16527">Exploring Plain Vision Transformer Backbones for Object Detection</a>
  * @see <a href="https://arxiv.org/abs/2304.02643">Segment Anything</a>
  */
-public final class WindowVectorsBlock extends WindowTermBlock {
+public final class WindowVectorsBlock extends ScoreTermBlock {
 
     record Options(
             @Range(min = 1) int headSize,
-            @Range(min = 1, max = MAX_DIFFERENCES) List<Integer> window) {
+            @Range(min = 1, max = Window.MAX_DIFFERENCES) List<Integer> window) {
 
         Options {
-            requireWindow("window", window);
+            Window.requireWindow("window", window);
         }
     }
 
     private final Options options;
     private final Parameter rows;
     private final Parameter columns;
+    private final ConstantTable rowsOfTokens;
+    private final ConstantTable columnsOfTokens;
 
     private WindowVectorsBlock(Options options) {
-        super(
-                options,
-                -1,
-                options.headSize,
-                options.window.get(0) * options.window.get(1),
-                position -> position / options.window.get(1),
-                position -> position % options.window.get(1));
+        super(options, -1, options.headSize);
         this.options = options;
+        int height = options.window.get(0);
+        int width = options.window.get(1);
+        rowsOfTokens = addTable(Window.coordinates(height * width, position -> position / width));
+        columnsOfTokens = addTable(Window.coordinates(height * width, position -> position % width));
         rows = addParameter("rows", new Shape(2L * options.window.get(0) - 1, options.headSize), Initializer.ZEROS);
         columns =
                 addParameter("columns", new Shape(2L * options.window.get(1) - 1, options.headSize), Initializer.ZEROS);
@@ -92,21 +93,25 @@ public final class WindowVectorsBlock extends WindowTermBlock {
         List<Parameter> to = List.of(rows, columns);
         for (int axis = 0; axis < 2; axis++) {
             int[] before = {2 * trained.options.window.get(axis) - 1};
-            resample(GridResampling.BILINEAR, from.get(axis), before, to.get(axis), 2 * options.window.get(axis) - 1);
+            Window.resample(
+                    GridResampling.BILINEAR, from.get(axis), before, to.get(axis), 2 * options.window.get(axis) - 1);
         }
     }
 
     @Override
-    NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
-        return products(call, queries, 0, rows).add(products(call, queries, 1, columns));
+    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
+        return Temporaries.result(() ->
+                products(call, queries, rowsOfTokens, rows).add(products(call, queries, columnsOfTokens, columns)));
     }
 
     /** The products of the queries with the vectors of one coordinate, (B, N, T, F). */
-    private NDArray products(AttentionCall call, NDArray queries, int coordinate, Parameter vectors) {
+    private NDArray products(AttentionCall call, NDArray queries, ConstantTable coordinates, Parameter vectors) {
         NDArray table = value(vectors, call, queries).transpose(1, 0);
+        NDArray ofQueries = Window.coordinates(coordinates, call.queries(), queries, this);
+        NDArray ofKeys = Window.coordinates(coordinates, call.keys(), queries, this);
+        NDArray differences = ofQueries.expandDims(2).sub(ofKeys.expandDims(1));
         int zero = Math.toIntExact(table.getShape().get(1) / 2);
-        NDArray differences = difference(call, queries, coordinate, coordinate, zero);
-        return selected(queries.matMul(table), Arithmetic.toType(differences, DataType.INT32));
+        return selected(queries.matMul(table), Arithmetic.add(differences, zero));
     }
 
     /** Builds a {@link WindowVectorsBlock}. */

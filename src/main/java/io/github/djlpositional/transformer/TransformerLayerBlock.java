@@ -14,7 +14,6 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.LayerNormBlock;
 import io.github.djlpositional.RmsNormBlock;
-import io.github.djlpositional.attention.AttentionInputs;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
@@ -205,8 +204,8 @@ public final class TransformerLayerBlock extends OptionsBlock {
     static void requireOwnEncodings(List<TransformerLayerBlock> layers) {
         List<RelativeEncoding> encodings = layers.stream()
                 .flatMap(layer -> Stream.of(layer.attention, layer.crossAttention))
-                .filter(attention -> attention != null && attention.getRelativeEncoding() != null)
-                .map(MultiHeadAttentionBlock::getRelativeEncoding)
+                .filter(attention -> attention != null)
+                .flatMap(attention -> attention.getRelativeEncodings().stream())
                 .toList();
         encodings.forEach(encoding -> {
             if (Collections.frequency(encodings, encoding) > 1) {
@@ -352,8 +351,8 @@ public final class TransformerLayerBlock extends OptionsBlock {
         NDArray feed(NDArray x) {
             NDArray hidden = apply(layer.hiddenProjection, x);
             NDArray gate = layer.gateProjection == null ? null : apply(layer.gateProjection, x);
-            NDArray activated = own.add(Temporaries.result(
-                    () -> gate == null ? activate(hidden) : activate(gate).mul(hidden)));
+            NDArray activated = own.addResult(
+                    () -> gate == null ? activate(hidden) : activate(gate).mul(hidden));
             return apply(layer.outputProjection, dropOut(activated));
         }
 
@@ -416,13 +415,13 @@ public final class TransformerLayerBlock extends OptionsBlock {
                                 ? "[x] or [x, mask]; pass one of these"
                                 : DECODER_INPUTS
                                         + "; pass an empty array, such as (B, 0), for a mask that is not needed"));
-        AttentionInputs.requireShapes(new Shape[] {inputShapes[0]}, embeddingSize);
+        attention.getOutputShapes(new Shape[] {inputShapes[0]});
         if (crossAttention != null) {
             Check.that(
                     inputShapes[1].dimension() == 3,
                     () -> "memory of shape " + inputShapes[1] + ": expected (B, S, " + embeddingSize
                             + "), the second of " + DECODER_INPUTS + "; pass the inputs in this order");
-            AttentionInputs.requireShapes(crossShapes(inputShapes), embeddingSize);
+            crossAttention.getOutputShapes(crossShapes(inputShapes));
         }
     }
 

@@ -134,12 +134,13 @@ public final class TransformerStackBlock extends OptionsBlock {
     }
 
     private static void requirePositionsOnce(int number, TransformerLayerBlock layer, InputEmbeddingBlock input) {
-        RelativeEncoding relative = layer.getAttention().getRelativeEncoding();
+        List<RelativeEncoding> relative = layer.getAttention().getRelativeEncodings();
         Check.that(
-                relative == null || input == null || !input.hasDefaultPositions(),
+                relative.isEmpty() || input == null || !input.hasDefaultPositions(),
                 () -> "layer " + number + " has a relative encoding, and the input adds sinusoids by default: expected"
                         + " positions that are encoded once; build the input with optNoPositions(), or set"
-                        + " optPositionalEncoding(Block) to combine both; encoding: " + relative);
+                        + " optPositionalEncoding(Block) to combine both; encoding: "
+                        + relative.get(0));
     }
 
     private static Stream<MultiHeadAttentionBlock> attentions(TransformerLayerBlock layer) {

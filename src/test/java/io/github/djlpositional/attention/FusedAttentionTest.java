@@ -91,8 +91,7 @@ class FusedAttentionTest {
                         queries,
                         x,
                         x,
-                        (query, key) ->
-                                (!block.visibility().isCausal() || key <= first + query) && !mask.isPadding(key));
+                        (query, key) -> (!block.options().causal() || key <= first + query) && !mask.isPadding(key));
     }
 
     private static NDList inputs(NDManager manager, Mask mask, NDArray x, int keys) {

@@ -40,8 +40,10 @@ class HiddenKeysTest {
     /** In FLOAT16 the product of 0 and an infinite number would be NaN. */
     @EngineTest
     void theMaskOfDistancesIsZeroOrInfiniteInEveryDataType(NDManager manager) {
-        AttentionMask mask = new AttentionMask(null, null, null, 0, new Visibility(true, 2, null), true);
-        AttentionCall call = new AttentionCall(null, false, Positions.of(0, 3), Positions.of(0, 3), true, 1);
+        MultiHeadAttentionBlock block =
+                EncodingType.NONE.attention(HEADS).optCausal(true).optWindow(2).build();
+        AttentionMask mask = new AttentionMask(null, null, null, 0, block.options(), true);
+        AttentionCall call = TestCalls.of(manager, Positions.of(0, 3));
         for (DataType type : new DataType[] {DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64}) {
             try (Temporaries temporaries = new Temporaries()) {
                 NDArray like = manager.ones(new Shape(1, 1, 3, 4)).toType(type, false);

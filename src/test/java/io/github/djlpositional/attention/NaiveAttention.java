@@ -140,7 +140,7 @@ public final class NaiveAttention {
     }
 
     private ParameterList ofEncoding() {
-        return block.getRelativeEncoding().getParameters();
+        return block.getRelativeEncodings().get(0).getParameters();
     }
 
     private static double[] part(double[] row, int head) {

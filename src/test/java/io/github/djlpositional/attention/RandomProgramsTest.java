@@ -147,7 +147,7 @@ class RandomProgramsTest {
             NDArray keys,
             int[][] positions,
             Added mask) {
-        boolean isCausal = block.visibility().isCausal();
+        boolean isCausal = block.options().causal();
         double[][] rows = new double[(int) queries.getShape().get(0)][];
         for (int row = 0; row < rows.length; row++) {
             int b = row;

@@ -148,7 +148,7 @@ class StoredAttentionTest {
         MultiHeadAttentionBlock block = block(manager, name, stored, DataType.FLOAT64);
         block.freezeParameters(true);
         NDArray output = stored.get("output");
-        for (int[] steps : block.visibility().isCausal() ? STEPS : new int[][] {{LENGTH}}) {
+        for (int[] steps : block.options().causal() ? STEPS : new int[][] {{LENGTH}}) {
             try (KeyValueCache cache = new KeyValueCache(manager)) {
                 int from = 0;
                 for (int count : steps) {

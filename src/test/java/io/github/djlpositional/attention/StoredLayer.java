@@ -58,7 +58,8 @@ public final class StoredLayer {
     /** The tensors of a layer's parameters, or their gradients. */
     public Map<Parameter, NDArray> parametersOf(TransformerLayerBlock layer, String prefix) {
         Map<Parameter, NDArray> found = new LinkedHashMap<>();
-        if (layer.getAttention().getRelativeEncoding() instanceof WindowBiasBlock window) {
+        List<RelativeEncoding> encodings = layer.getAttention().getRelativeEncodings();
+        if (!encodings.isEmpty() && encodings.get(0) instanceof WindowBiasBlock window) {
             addSwins(found, layer, prefix);
             found.put(window.getBiases(), get(prefix + "attn.relative_position_bias_table"));
         } else if (layer.getGateProjection() == null) {

@@ -92,7 +92,10 @@ class ModelTableTest {
         } else {
             MultiHeadAttentionBlock attention = ModelAttention.of(config, layer);
             Map<String, Object> arguments = attention.getArguments();
-            rotary = (RotaryEmbeddingBlock) attention.getRelativeEncoding();
+            rotary = attention.getRelativeEncodings().stream()
+                    .map(RotaryEmbeddingBlock.class::cast)
+                    .findFirst()
+                    .orElse(null);
             Object chunk = arguments.get("chunkSize");
             actual.put("encoding", rotary == null ? "none" : "rotary");
             actual.put("heads", "" + attention.getHeadCount());

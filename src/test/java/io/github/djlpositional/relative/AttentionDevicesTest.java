@@ -26,7 +26,6 @@ import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.options.Settings;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
@@ -307,13 +306,12 @@ class AttentionDevicesTest {
         }
     }
 
-    /** Biases that record for how many queries they were computed. */
-    private static final class RecordedBias extends RelativeBiasBlock {
+    /** Biases, which are computed for all parts once, that record how many queries the first part has. */
+    private static final class RecordedBias extends DistanceBiasBlock {
 
         private static final int HEADS = 16;
 
         private final List<Integer> queryCounts = new ArrayList<>();
-        private final ConstantTable table = addDistances(distance -> -Math.abs(distance));
 
         record Settings() {}
 
@@ -323,8 +321,8 @@ class AttentionDevicesTest {
 
         @Override
         NDArray biases(AttentionCall call, Distances distances) {
-            queryCounts.add(call.queries().length());
-            return distances.numbers(table).broadcast(new Shape(HEADS, distances.size()));
+            queryCounts.add(call.queries().count());
+            return distances.toArray().abs().neg().broadcast(new Shape(HEADS, distances.size()));
         }
     }
 
@@ -351,7 +349,7 @@ class AttentionDevicesTest {
                 queryCounts.add(bias.queryCounts);
             }
         }
-        assertThat(queryCounts).containsExactly(List.of(length), List.of(1820, 484));
+        assertThat(queryCounts).containsExactly(List.of(length), List.of(1820));
         double greatest = IntStream.range(0, results.get(0).length)
                 .mapToDouble(i -> Math.abs(results.get(0)[i] - results.get(1)[i]))
                 .max()

@@ -23,7 +23,7 @@ import io.github.djlpositional.Forward;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.options.Settings;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import java.util.stream.IntStream;
@@ -131,9 +131,7 @@ class KernelTypeTest {
     }
 
     /** Biases that leave the range of FLOAT16, also that of a query's own key. */
-    private static final class SteepBias extends RelativeBiasBlock {
-
-        private final ConstantTable table = addDistances(distance -> 1e6 - 7e4 * Math.abs(distance));
+    private static final class SteepBias extends DistanceBiasBlock {
 
         record Settings() {}
 
@@ -143,7 +141,8 @@ class KernelTypeTest {
 
         @Override
         NDArray biases(AttentionCall call, Distances distances) {
-            return distances.numbers(table).broadcast(new Shape(HEADS, distances.size()));
+            NDArray slope = Arithmetic.multiply(distances.toArray().abs(), -7e4);
+            return Arithmetic.add(slope, 1e6).broadcast(new Shape(HEADS, distances.size()));
         }
     }
 

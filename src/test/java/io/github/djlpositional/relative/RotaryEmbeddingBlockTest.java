@@ -21,6 +21,7 @@ import io.github.djlpositional.EngineTest.Selection;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.Goldens;
 import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.TestCalls;
 import io.github.djlpositional.attention.TestNumbers;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Positions;
@@ -458,11 +459,10 @@ class RotaryEmbeddingBlockTest {
                 NDArray reals = positions.toType(DataType.FLOAT64, true);
                 for (NDArray given : List.of(positions, reals)) {
                     Positions tokens = new Positions(7, 3, given, 31);
-                    AttentionCall call =
-                            new AttentionCall(new ParameterStore(manager, false), false, tokens, tokens, true, 1);
+                    AttentionCall call = TestCalls.of(manager, tokens);
                     NDList expected = rotated(manager, block, x, x, given);
-                    requireSame(block.encodeQueries(call, x), expected.get(0));
-                    requireSame(block.encodeKeys(call, x), expected.get(1));
+                    requireSame(TestCalls.rotated(block, call, x, false), expected.get(0));
+                    requireSame(TestCalls.rotated(block, call, x, true), expected.get(1));
                 }
             }
         }
@@ -473,11 +473,11 @@ class RotaryEmbeddingBlockTest {
         NDArray x = heads(manager, 2, 1, 3, 16);
         Positions beyond =
                 new Positions(0, 3, manager.create(new int[][] {{4974, 4979, 4970}, {5000, 4972, 4973}}), 5001);
-        AttentionCall call = new AttentionCall(new ParameterStore(manager, false), false, beyond, beyond, true, 1);
+        AttentionCall call = TestCalls.of(manager, beyond);
         for (RotaryEmbeddingBlock.Builder builder : List.of(
                 builder(), axes(), axes().optXpos(512), axes().optScaling(RotaryScaling.dynamicNtk(2, 8, 40)))) {
             RotaryEmbeddingBlock block = builder.build();
-            refused(() -> block.encodeKeys(call, x), "5000", "0 to 4999");
+            refused(() -> TestCalls.rotated(block, call, x, true), "5000", "0 to 4999");
         }
     }
 

@@ -12,6 +12,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.GradientCollector;
 import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.attention.Rotation;
 import io.github.djlpositional.attention.TestNumbers;
 import io.github.djlpositional.math.PairLayout;
 import java.util.ArrayList;
@@ -96,7 +97,7 @@ class RotationTest {
     void rotatesAnyInputOfAnyTypeWithItsGradient(
             Engine engine, NDManager manager, PairLayout layout, Input input, boolean isAtStart) {
         int start = isAtStart ? 0 : 3;
-        Rotation rotation = new Rotation(SIZE, start, ROTARY_SIZE, layout);
+        Rotation rotation = new Rotation(start, ROTARY_SIZE, layout, null);
         for (DataType type : List.of(DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64)) {
             if (type == DataType.FLOAT16 && !engine.getEngineName().equals("PyTorch")) {
                 continue;
@@ -134,7 +135,7 @@ class RotationTest {
     void rotatesInputsWithNames(NDManager manager) {
         NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, 1, 2, 4);
         NDArray rows = numbers(manager, 2, DataType.FLOAT32, 1, 2, 4);
-        Rotation rotation = new Rotation(4, 0, 4, PairLayout.INTERLEAVED);
+        Rotation rotation = new Rotation(0, 4, PairLayout.INTERLEAVED, null);
         double[] expected = TestNumbers.doubles(rotation.apply(x, rows, false));
         x.setName("model.layers[0]");
         rows.setName("rows()");
@@ -144,7 +145,7 @@ class RotationTest {
     /** A compiler that fuses operations after some calls would round otherwise than in the first calls. */
     @EngineTest
     void equalInputsHaveEqualBitsInAnyCallOfAnyLengthAndThread(NDManager manager, PairLayout layout) throws Exception {
-        Rotation rotation = new Rotation(64, 0, 64, layout);
+        Rotation rotation = new Rotation(0, 64, layout, null);
         List<float[]> first = new ArrayList<>();
         for (int round = 0; round < 3; round++) {
             for (int length = 1; length <= 50; length++) {

@@ -145,7 +145,8 @@ class SharedEncodingTest {
                             .build());
             try (Trainer trainer = model.newTrainer(config)) {
                 trainer.initialize(SHAPE);
-                RelativePositionBiasBlock shared = (RelativePositionBiasBlock) layers.first.getRelativeEncoding();
+                RelativePositionBiasBlock shared = (RelativePositionBiasBlock)
+                        layers.first.getRelativeEncodings().get(0);
                 NDArray biases = shared.getBiases().getArray();
                 float[] before = biases.toFloatArray();
                 NDManager manager = trainer.getManager();

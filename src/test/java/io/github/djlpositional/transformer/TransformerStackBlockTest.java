@@ -425,7 +425,8 @@ class TransformerStackBlockTest {
     void aSharedEncodingIsSavedAndLoadedOnce(NDManager manager) throws Exception {
         RelativePositionBiasBlock shared = bias();
         TransformerStackBlock stack = filled(manager, sharing(shared).optInput(inputWithoutPositions()), 2, 5);
-        assertThat(stack.getLayers()).allMatch(layer -> layer.getAttention().getRelativeEncoding() == shared);
+        assertThat(stack.getLayers())
+                .allMatch(layer -> layer.getAttention().getRelativeEncodings().get(0) == shared);
         stack.freezeParameters(true);
         byte[] file = BlockBytes.saved(stack);
         TransformerStackBlock loaded =
@@ -456,7 +457,8 @@ class TransformerStackBlockTest {
                 .setLayers(LAYERS, () -> layer(false, bias()))
                 .build();
         assertThat(TransformerStackBlock.fromArguments(apart.getArguments()).getLayers().stream()
-                        .map(layer -> layer.getAttention().getRelativeEncoding()))
+                        .map(layer ->
+                                layer.getAttention().getRelativeEncodings().get(0)))
                 .doesNotHaveDuplicates();
     }
 

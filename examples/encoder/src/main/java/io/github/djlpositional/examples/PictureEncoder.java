@@ -72,7 +72,11 @@ final class PictureEncoder extends AbstractBlock {
     }
 
     private RelativeEncoding relative(int layer) {
-        return layers.getLayers().get(layer).getAttention().getRelativeEncoding();
+        return layers.getLayers()
+                .get(layer)
+                .getAttention()
+                .getRelativeEncodings()
+                .get(0);
     }
 
     @Override

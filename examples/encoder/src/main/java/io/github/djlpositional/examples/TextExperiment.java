@@ -163,11 +163,13 @@ final class TextExperiment implements Experiment {
         try (NDManager manager = parent.newSubManager()) {
             NDArray noWords = manager.zeros(new Shape(1, SIZES.heads(), LENGTH, SIZES.headSize()));
             for (int layer = 0; layer < layers.size(); layer++) {
-                RelativeEncoding positions = layers.get(layer).getAttention().getRelativeEncoding();
-                if (positions == null || positions.getParameters().isEmpty()) {
+                List<RelativeEncoding> positions =
+                        layers.get(layer).getAttention().getRelativeEncodings();
+                if (positions.isEmpty() || positions.get(0).getParameters().isEmpty()) {
                     return "";
                 }
                 NDArray scores = positions
+                        .get(0)
                         .forward(new ParameterStore(manager, false), new NDList(noWords, noWords), false)
                         .head();
                 for (int head = 0; head < SIZES.heads(); head++) {

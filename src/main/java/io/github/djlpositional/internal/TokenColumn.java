@@ -1,19 +1,17 @@
-package io.github.djlpositional.attention;
+package io.github.djlpositional.internal;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.internal.Indices;
-import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.options.Check;
 
 /**
  * Something of each token that a cache holds, such as the keys: an array with the batch as its first axis, and an axis
  * of the tokens with room for further ones.
  */
-final class TokenColumn implements AutoCloseable {
+public final class TokenColumn implements AutoCloseable {
 
     private final NDManager manager;
     private final int axis;
@@ -33,27 +31,28 @@ final class TokenColumn implements AutoCloseable {
      * @param manager the array is attached to it
      * @param axis the axis of the tokens
      */
-    TokenColumn(NDManager manager, int axis) {
+    public TokenColumn(NDManager manager, int axis) {
         this.manager = manager;
         this.axis = axis;
     }
 
-    boolean isEmpty() {
+    /** Returns whether there were no tokens yet. */
+    public boolean isEmpty() {
         return array == null;
     }
 
     /** Returns one more than the index of the last token. */
-    int end() {
+    public int end() {
         return end;
     }
 
     /** Returns the array, whose first token has the index {@link #origin}; it belongs to this object. */
-    NDArray array() {
+    public NDArray array() {
         return array;
     }
 
     /** Returns the index of the first token in the array. */
-    int origin() {
+    public int origin() {
         return origin;
     }
 
@@ -64,7 +63,7 @@ final class TokenColumn implements AutoCloseable {
      * @param first the index of the first token that is needed
      * @param room the room for tokens in a first array
      */
-    void reserve(NDArray added, int first, int room) {
+    public void reserve(NDArray added, int first, int room) {
         requireFits(added);
         int count = (int) added.getShape().get(axis);
         int needed = end + count - first;
@@ -91,14 +90,14 @@ final class TokenColumn implements AutoCloseable {
     }
 
     /** Forgets all tokens: the next one has an index. */
-    void restart(int index) {
+    public void restart(int index) {
         close();
         origin = index;
         end = index;
     }
 
     /** Writes the last tokens, for which there is room. */
-    void write(NDArray added) {
+    public void write(NDArray added) {
         int at = end - origin - (int) added.getShape().get(axis);
         // without its gradient, otherwise each step would extend a graph that is never used
         try (NDArray plain = added.stopGradient()) {
@@ -106,7 +105,8 @@ final class TokenColumn implements AutoCloseable {
         }
     }
 
-    void requireFits(NDArray added) {
+    /** Checks that tokens have the batch size, data type and device of those of before. */
+    public void requireFits(NDArray added) {
         Check.that(
                 array == null
                         || (added.getShape().get(0) == batch()
@@ -118,7 +118,8 @@ final class TokenColumn implements AutoCloseable {
                         + ": expected the same throughout a sequence; start another one with clear()");
     }
 
-    long batch() {
+    /** Returns B. */
+    public long batch() {
         return array.getShape().get(0);
     }
 
@@ -127,24 +128,24 @@ final class TokenColumn implements AutoCloseable {
     }
 
     /** Returns the tokens from an index on, a new array on a manager. */
-    NDArray view(NDManager receiver, int first) {
+    public NDArray view(NDManager receiver, int first) {
         return array.get(receiver, NDIndex.sliceAxis(axis, first - origin, end - origin));
     }
 
     /** Drops the tokens from an index on. */
-    void truncate(int length) {
+    public void truncate(int length) {
         end = Math.min(end, length);
     }
 
     /** Keeps some rows of the batch, in their order. */
-    void select(NDArray rows) {
+    public void select(NDArray rows) {
         if (array != null) {
             array = selected(manager, array, rows);
         }
     }
 
     /** Returns some rows of an array, which is closed. */
-    static NDArray selected(NDManager manager, NDArray array, NDArray rows) {
+    public static NDArray selected(NDManager manager, NDArray array, NDArray rows) {
         Shape others = array.getShape().slice(1);
         NDArray selected = Temporaries.result(() -> {
             NDArray flat = array.reshape(array.getShape().get(0), others.size());
@@ -155,7 +156,7 @@ final class TokenColumn implements AutoCloseable {
     }
 
     /** Returns the same column with an array of its own. */
-    TokenColumn copy(NDManager receiver) {
+    public TokenColumn copy(NDManager receiver) {
         TokenColumn copy = new TokenColumn(receiver, axis);
         copy.array = array == null ? null : owned(receiver, array.duplicate());
         copy.origin = origin;
@@ -164,7 +165,7 @@ final class TokenColumn implements AutoCloseable {
     }
 
     /** Attaches an array that was just created to a manager, beyond any scope. */
-    static NDArray owned(NDManager manager, NDArray created) {
+    public static NDArray owned(NDManager manager, NDArray created) {
         NDScope.unregister(created);
         created.attach(manager);
         return created;

@@ -1,4 +1,4 @@
-package io.github.djlpositional.relative;
+package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
@@ -8,34 +8,68 @@ import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.options.Check;
 
 /**
- * Rotates pairs of dimensions by given angles.
+ * A rotation of pairs of dimensions of queries and keys, by angles that depend on their positions.
  *
- * @param headSize H
  * @param start the first rotated dimension
- * @param rotarySize r, the number of rotated dimensions
+ * @param size r, the number of rotated dimensions, which follow each other
  * @param layout where the two halves of a pair are, counted from the first rotated dimension
+ * @param angles the cosines and sines of the angles
  */
-record Rotation(int headSize, int start, int rotarySize, PairLayout layout) {
+public record Rotation(int start, int size, PairLayout layout, Angles angles) {
+
+    /** The cosines and sines of the angles of queries or keys. */
+    @FunctionalInterface
+    public interface Angles {
+
+        /**
+         * Returns a cosine and a sine for each pair, in the place of the pair's halves: (1, n, r) or (1 or B, 1 or N,
+         * n, r) for the tokens of x. Arrays that are created meanwhile are closed after the rotation, the result too;
+         * an array that is used again belongs to no {@link ai.djl.ndarray.NDScope}.
+         *
+         * @param call all queries of the forward, or the forward of these keys
+         * @param x the queries (B, N, n, H), or the keys (B, K, n, H)
+         * @param areKeys whether x are keys
+         */
+        NDArray rows(AttentionCall call, NDArray x, boolean areKeys);
+    }
+
+    /** Rotates queries or keys: a new array. */
+    NDArray of(AttentionCall call, NDArray x, boolean areKeys) {
+        return Temporaries.result(() -> {
+            NDArray rows = angles.rows(call, x, areKeys);
+            Shape shape = x.getShape();
+            Shape of = rows.getShape();
+            Check.that(
+                    (of.dimension() == 4 || of.dimension() == 3)
+                            && Encodings.broadcasts(of, Shape.update(shape, 3, size))
+                            && of.get(of.dimension() - 2) == shape.get(2)
+                            && of.getLastDimension() == size,
+                    () -> "the angles of a rotation returned " + of + " for " + shape + ": expected (1 or B, 1 or N, "
+                            + shape.get(2) + ", " + size + "); return a cosine and a sine for each pair");
+            return apply(x, rows, call.training());
+        });
+    }
 
     /**
      * Rotates an array.
      *
-     * @param x (B, N, T, H), or (B, T, N, H)
-     * @param rows the rows of a {@link io.github.djlpositional.math.RotaryRows} for each position: for (B, N, T, H) (1,
-     *     T, r), or of each sequence (B, 1, T, r); for (B, T, N, H) (1 or B, T, 1, r)
+     * @param x (…, H)
+     * @param rows a cosine and a sine for each pair, (…, r), which broadcasts over x
      * @param training whether gradients are recorded; PyTorch's function of halves is slower then
      * @return a new array like x, on its manager
      */
-    NDArray apply(NDArray x, NDArray rows, boolean training) {
+    public NDArray apply(NDArray x, NDArray rows, boolean training) {
+        long headSize = x.getShape().getLastDimension();
         TorchFunctions functions = training && layout == PairLayout.CONCATENATED ? null : TorchFunctions.of(x);
         if (functions != null && start == 0) {
             return functions.rotate(x, rows, layout);
         }
-        int end = start + rotarySize;
+        int end = start + size;
         return Temporaries.result(() -> {
-            NDArray part = rotarySize == headSize ? x : x.get(NDIndex.sliceAxis(3, start, end));
+            NDArray part = size == headSize ? x : x.get(NDIndex.sliceAxis(3, start, end));
             NDList parts = new NDList(functions == null ? product(part, rows) : functions.rotate(part, rows, layout));
             if (start > 0) {
                 parts.add(0, x.get(NDIndex.sliceAxis(3, 0, start)));
@@ -59,7 +93,7 @@ record Rotation(int headSize, int start, int rotarySize, PairLayout layout) {
     /** The first and the second halves of all pairs, (…, 1, r / 2) or (…, r / 2, 1). */
     private NDList halves(NDArray array) {
         Shape shape = array.getShape();
-        Shape pairs = layout == PairLayout.CONCATENATED ? new Shape(2, rotarySize / 2) : new Shape(rotarySize / 2, 2);
+        Shape pairs = layout == PairLayout.CONCATENATED ? new Shape(2, size / 2) : new Shape(size / 2, 2);
         Shape split = shape.slice(0, shape.dimension() - 1).addAll(pairs);
         // a split has one array of gradients, where slices would have one each
         return array.reshape(split).split(2, axisOfHalves(array));

@@ -1,16 +1,15 @@
 package io.github.djlpositional.relative;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
+import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import io.github.djlpositional.attention.AttentionCall;
-import io.github.djlpositional.attention.DistanceBias;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.HostData;
-import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
+import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.options.Check;
@@ -19,29 +18,33 @@ import java.util.List;
 import java.util.function.Function;
 import java.util.function.IntUnaryOperator;
 
-/**
- * A term of the scores that depends on where query and key are in a window of two dimensions. The position of a token
- * is the number of its cell, row by row.
- */
-abstract class WindowTermBlock extends ScoreTermBlock {
+/** Windows of two dimensions. The position of a token is the number of its cell, row by row. */
+final class Window {
 
     /** FLOAT32 holds the sums and differences of coordinates exactly. */
     static final int MAX_DIFFERENCES = 1 << 20;
 
-    private final int tokens;
-    private final ConstantTable coordinates;
+    private Window() {}
 
-    /**
-     * Creates a block.
-     *
-     * @param tokens the number of positions
-     * @param coordinates the coordinates of a position
-     */
-    WindowTermBlock(Record options, int headCount, int headSize, int tokens, IntUnaryOperator... coordinates) {
-        super(options, headCount, headSize);
-        this.tokens = tokens;
-        Rows rows = Rows.of(coordinates.length, (position, axis) -> coordinates[axis].applyAsInt((int) position));
-        this.coordinates = addTable(ConstantTable.ofPositions(rows, tokens, tokens));
+    /** Coordinates of the positions 0 … n - 1. */
+    static ConstantTable coordinates(int tokens, IntUnaryOperator coordinate) {
+        Rows rows = Rows.of(1, (position, column) -> coordinate.applyAsInt((int) position));
+        return ConstantTable.ofPositions(rows, tokens, tokens);
+    }
+
+    /** The coordinate of each token from a table, (1 or B, n), INT32: a new array. */
+    static NDArray coordinates(ConstantTable table, AttentionCall.Tokens tokens, NDArray like, Block block) {
+        int count = table.limit();
+        Check.that(
+                tokens.end() <= count || tokens.end() == Positions.UNLIMITED,
+                () -> "position " + (tokens.end() - 1) + ": expected positions from 0 to " + (count - 1)
+                        + ", those of the window's tokens; use a window of the size of the input; block: " + block);
+        return Temporaries.result(() -> {
+            NDArray numbers = tokens.positions() == null
+                    ? table.slice(tokens.first(), tokens.count(), like, DataType.FLOAT32)
+                    : table.lookUp(tokens.toArray(like), tokens.end(), like, DataType.FLOAT32);
+            return Arithmetic.toType(numbers.squeeze(2), DataType.INT32);
+        });
     }
 
     /** Checks that a window has a height and a width, and a table for it not too many rows. */
@@ -98,40 +101,15 @@ abstract class WindowTermBlock extends ScoreTermBlock {
         return cell / width * (2 * width - 1) + cell % width;
     }
 
-    /** The query's coordinate less the key's, (1 or B, T, F), FLOAT32. */
-    final NDArray difference(AttentionCall call, NDArray queries, int ofQuery, int ofKey, int added) {
-        NDArray i = of(call.queries(), queries, ofQuery).expandDims(2);
-        return Arithmetic.add(i.sub(of(call.keys(), queries, ofKey).expandDims(1)), added);
-    }
-
-    /** The rows of a table of biases, (rows, N), for each query and key, by head: (1 or B, N, T, F). */
-    static NDArray lookUp(NDArray rows, NDArray table, NDArray queries) {
-        NDArray biases = Indices.lookUp(Arithmetic.toType(rows, DataType.INT32), table, queries.getManager());
-        return Arithmetic.toType(biases.transpose(0, 3, 1, 2), queries.getDataType());
-    }
-
-    /** A coordinate of tokens, (1 or B, n), FLOAT32. */
-    private NDArray of(Positions span, NDArray queries, int coordinate) {
-        Check.that(
-                span.end() <= tokens,
-                () -> "position " + (span.end() - 1) + ": expected positions from 0 to " + (tokens - 1)
-                        + ", those of the window's tokens; use a window of the size of the input; block: " + this);
-        DistanceBias.requireIntegers(span);
-        NDArray rows = span.rows(coordinates, queries, DataType.FLOAT32);
-        NDArray column = rows.get(NDIndex.sliceAxis(2, coordinate, coordinate + 1L));
-        column.attach(queries.getManager());
-        return column.squeeze(2);
-    }
-
     /**
      * The options of a bias in a window.
      *
      * @param <T> the block
      * @param <B> the builder
      */
-    abstract static class WindowBuilder<T, B extends WindowBuilder<T, B>> extends HeadsBuilder<T, B> {
+    abstract static class Builder<T, B extends Builder<T, B>> extends ScoreTermBlock.HeadsBuilder<T, B> {
 
-        <R extends Record> WindowBuilder(Class<R> options, Function<R, T> create) {
+        <R extends Record> Builder(Class<R> options, Function<R, T> create) {
             super(options, create);
         }
 

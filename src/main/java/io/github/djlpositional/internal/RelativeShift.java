@@ -1,4 +1,4 @@
-package io.github.djlpositional.attention;
+package io.github.djlpositional.internal;
 
 import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
@@ -8,8 +8,6 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.internal.Arithmetic;
-import io.github.djlpositional.internal.TorchFunctions;
 
 /**
  * Converts between scores by relative position and scores by key.
@@ -20,25 +18,11 @@ import io.github.djlpositional.internal.TorchFunctions;
  * W - 1 instead of W, as in Huang et al., <em>Music Transformer</em> (2018), section 3.4.1, and Dai et al.,
  * <em>Transformer-XL</em> (2019), appendix B. So no array of the shape (T, F, H) is needed.
  *
- * <p>Intermediate arrays are closed by {@link io.github.djlpositional.internal.Temporaries#result}, which the methods
- * are called in.
- *
- * @hidden
+ * <p>Intermediate arrays are closed by {@link Temporaries#result}, which the methods are called in.
  */
 public final class RelativeShift {
 
     private RelativeShift() {}
-
-    /** Returns the relative position of column 0. */
-    public static int firstDistance(AttentionCall call) {
-        return call.keys().first() - (call.queries().first() + call.queries().length() - 1);
-    }
-
-    /** Returns W, the number of relative positions; in a causal call only those that a query can see. */
-    public static int columns(AttentionCall call) {
-        int all = call.keys().length() + call.queries().length() - 1;
-        return call.causal() ? Math.min(all, Math.max(call.keys().length() + 1, 1 - firstDistance(call))) : all;
-    }
 
     /**
      * Converts scores by relative position to scores by key. In a causal call, the scores of keys after the query are

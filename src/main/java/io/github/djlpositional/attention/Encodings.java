@@ -1,0 +1,348 @@
+package io.github.djlpositional.attention;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.Positions;
+import io.github.djlpositional.internal.RelativeShift;
+import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.Settings;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * The relative encodings of an attention as one: their rotations follow each other, and their terms are added. What an
+ * encoding has follows from the methods that its class implements.
+ */
+final class Encodings {
+
+    /** Up to so many times the number of tokens, all distances take less time than those of each query and key. */
+    private static final int DENSE = 4;
+
+    /** Distances up to this number are few for any number of tokens. */
+    private static final int FEW = 512;
+
+    private final List<RelativeEncoding> all;
+
+    /** The rotation of each encoding; null for none. */
+    private final Rotation[] rotations;
+
+    /** Those with biases of distances between positions, and of distances between coordinates of their own. */
+    private final List<RelativeEncoding> biases;
+
+    private final List<RelativeEncoding> ofCoordinates;
+    private final List<RelativeEncoding> ofScores;
+    private final List<RelativeEncoding> ofValues;
+
+    Encodings(List<RelativeEncoding> all) {
+        this.all = List.copyOf(all);
+        rotations = all.stream().map(RelativeEncoding::rotation).toArray(Rotation[]::new);
+        List<RelativeEncoding> ofDistances = thatImplement("distanceBias");
+        ofCoordinates = ofDistances.stream()
+                .filter(encoding -> hasMethod(encoding, "coordinates"))
+                .toList();
+        biases = ofDistances.stream()
+                .filter(encoding -> !ofCoordinates.contains(encoding))
+                .toList();
+        ofScores = thatImplement("scoreTerm");
+        ofValues = thatImplement("valueTerm");
+    }
+
+    private List<RelativeEncoding> thatImplement(String method) {
+        return all.stream().filter(encoding -> hasMethod(encoding, method)).toList();
+    }
+
+    private static boolean hasMethod(RelativeEncoding encoding, String name) {
+        return Stream.of(encoding.getClass().getMethods())
+                .anyMatch(method ->
+                        method.getName().equals(name) && method.getDeclaringClass() != RelativeEncoding.class);
+    }
+
+    List<RelativeEncoding> all() {
+        return all;
+    }
+
+    /** Whether anything is added to the scores or to the result. */
+    boolean hasTerms() {
+        return !(biases.isEmpty() && ofCoordinates.isEmpty() && ofScores.isEmpty() && ofValues.isEmpty());
+    }
+
+    /** Whether biases of distances between positions are added, and nothing else. */
+    boolean hasBiasesOnly() {
+        return !biases.isEmpty() && ofCoordinates.isEmpty() && ofScores.isEmpty() && ofValues.isEmpty();
+    }
+
+    boolean hasValueTerms() {
+        return !ofValues.isEmpty();
+    }
+
+    /** Whether no gradient is recorded for the parameters of encodings with terms. */
+    boolean areConstant(AttentionCall call) {
+        return !hasTerms()
+                || all.stream().allMatch(encoding -> {
+                    List<Parameter> parameters = encoding.getParameters().values();
+                    return parameters.isEmpty()
+                            || (!call.training()
+                                    && parameters.stream()
+                                            .noneMatch(parameter -> parameter.isInitialized()
+                                                    && parameter.getArray().hasGradient()));
+                });
+    }
+
+    /** How many numbers terms take for each query and key; without terms, an attention need not be in parts. */
+    long sizePerQueryAndKey(AttentionCall call) {
+        Stream<RelativeEncoding> withTerms = hasTerms() ? all.stream() : Stream.empty();
+        return withTerms
+                .mapToLong(encoding -> encoding.sizePerQueryAndKey(call))
+                .max()
+                .orElse(0);
+    }
+
+    /** Rotates and encodes queries, or keys: a new array, or the input itself. */
+    NDArray encode(Temporaries own, AttentionCall call, NDArray input, boolean areKeys) {
+        NDArray x = input;
+        for (int i = 0; i < rotations.length; i++) {
+            RelativeEncoding encoding = all.get(i);
+            NDArray rotated = rotations[i] == null ? x : own.add(rotations[i].of(call, x, areKeys));
+            NDArray encoded = areKeys ? encoding.encodeKeys(call, rotated) : encoding.encodeQueries(call, rotated);
+            String method = areKeys ? "encodeKeys" : "encodeQueries";
+            require(encoding, method, encoded, encoded.getShape().equals(input.getShape()), input.getShape());
+            x = own.addUnless(rotated, encoded);
+        }
+        return x;
+    }
+
+    private static void require(
+            RelativeEncoding encoding, String method, NDArray result, boolean fits, Object expected) {
+        Check.that(
+                fits,
+                () -> method + " of " + Settings.classOf(encoding) + " returned " + result.getShape() + ": expected "
+                        + expected + "; return an array of this shape");
+    }
+
+    /**
+     * What is added to the scores of some queries, (B or 1, N or 1, T, F), in their data type; null for nothing.
+     *
+     * @param queries the queries, before any encoding, in the data type of the scores
+     */
+    NDArray term(Temporaries own, AttentionCall call, NDArray queries, NDArray keys) {
+        NDList terms = new NDList();
+        if (!biases.isEmpty()) {
+            terms.add(biasTerm(own, call, queries));
+        }
+        for (RelativeEncoding encoding : ofCoordinates) {
+            terms.add(termOfCoordinates(own, encoding, call, queries));
+        }
+        for (RelativeEncoding encoding : ofScores) {
+            NDArray term = encoding.scoreTerm(call, queries, keys);
+            if (term != null) {
+                terms.add(own.addUnless(queries, term));
+                requireScores(encoding, term, queries.getShape(), call);
+            }
+        }
+        return sum(own, terms);
+    }
+
+    /** As a block of its own, an encoding whose term does not depend on the content has queries of any rank. */
+    private static void requireScores(RelativeEncoding encoding, NDArray term, Shape queries, AttentionCall call) {
+        int keys = call.keyPositions().length();
+        if (queries.dimension() == 4) {
+            Shape scores = Shape.update(queries, 3, keys);
+            require(encoding, "scoreTerm", term, broadcasts(term.getShape(), scores), scores);
+        }
+    }
+
+    /** The sum of arrays; null for none. */
+    private static NDArray sum(Temporaries own, NDList arrays) {
+        return arrays.isEmpty()
+                ? null
+                : own.addResult(
+                        arrays.head(),
+                        () -> arrays.stream().reduce(NDArray::add).orElseThrow());
+    }
+
+    /** Whether the axes of a shape are those of another, or 1; axes may be missing at its front. */
+    static boolean broadcasts(Shape shape, Shape to) {
+        int missing = to.dimension() - shape.dimension();
+        for (int axis = 0; axis < shape.dimension(); axis++) {
+            if (missing < 0 || (shape.get(axis) != 1 && shape.get(axis) != to.get(axis + missing))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** What is added to the results, (B, N, T, H); null for nothing. */
+    NDArray valueTerm(Temporaries own, AttentionCall call, NDArray probabilities, Shape results) {
+        NDList terms = new NDList();
+        for (RelativeEncoding encoding : ofValues) {
+            NDArray term = encoding.valueTerm(call, probabilities);
+            if (term != null) {
+                terms.add(own.addUnless(probabilities, term));
+                require(encoding, "valueTerm", term, broadcasts(term.getShape(), results), results);
+            }
+        }
+        return sum(own, terms);
+    }
+
+    /** The biases of some distances without explicit positions, (1 or N, size). */
+    NDArray line(Temporaries own, AttentionCall call, Distances needed) {
+        return own.add(call.byDistance(this, 1, needed, each -> ofDistances(biases, call, each)));
+    }
+
+    /** The sum of the biases of several encodings, (1 or N, size), in their data type: a new array. */
+    private static NDArray ofDistances(List<RelativeEncoding> encodings, AttentionCall call, Distances distances) {
+        try (Temporaries own = new Temporaries()) {
+            NDList all = new NDList();
+            for (RelativeEncoding encoding : encodings) {
+                NDArray biases = encoding.distanceBias(call, distances);
+                all.add(own.add(biases));
+                Shape shape = biases.getShape();
+                boolean fits = shape.dimension() == 2 && shape.get(1) == distances.size();
+                require(encoding, "distanceBias", biases, fits, "(1 or N, " + distances.size() + ")");
+            }
+            NDArray sum = sum(own, all);
+            return own.keep(own.toType(sum, distances.like().getDataType()));
+        }
+    }
+
+    /** The same for a step of a cache, to which it belongs: with further distances before those that are needed. */
+    NDArray lineOfStep(AttentionCall call, NDArray like) {
+        return biases.isEmpty()
+                ? null
+                : call.ofSteps(this, 1, call.distances(like), each -> ofDistances(biases, call, each));
+    }
+
+    private NDArray biasTerm(Temporaries own, AttentionCall call, NDArray queries) {
+        if (call.hasPositions()) {
+            return ofPairs(
+                    own,
+                    biases,
+                    call,
+                    queries,
+                    call.queries().toArray(queries),
+                    call.keys().toArray(queries));
+        }
+        NDArray line = line(own, call, call.distances(queries));
+        int keys = call.keyPositions().length();
+        return own.addResult(() -> {
+            NDArray row = line.reshape(1, line.getShape().get(0), 1, -1);
+            Shape shape = Shape.update(row.getShape(), 2, call.queryPositions().length());
+            return RelativeShift.toKeys(shape.equals(row.getShape()) ? row : row.broadcast(shape), keys);
+        });
+    }
+
+    private static NDArray termOfCoordinates(
+            Temporaries own, RelativeEncoding encoding, AttentionCall call, NDArray queries) {
+        NDArray[] coordinates = new NDArray[2];
+        for (int side = 0; side < 2; side++) {
+            boolean areKeys = side == 1;
+            AttentionCall.Tokens tokens = areKeys ? call.keys() : call.queries();
+            NDArray positions = tokens.toArray(queries);
+            if (tokens.positions() == null) {
+                own.add(positions);
+            }
+            NDArray found = own.addUnless(positions, encoding.coordinates(call, positions, areKeys));
+            require(
+                    encoding,
+                    "coordinates",
+                    found,
+                    found.getShape().equals(positions.getShape()),
+                    positions.getShape());
+            coordinates[side] = found;
+        }
+        return ofPairs(own, List.of(encoding), call, queries, coordinates[0], coordinates[1]);
+    }
+
+    /**
+     * The biases for each query and key, (1 or B, 1 or N, T, F), by the differences of two arrays of whole numbers, (1
+     * or B, T) and (1 or B, F). On a CPU they are read: where the differences are not far apart, each is computed once.
+     */
+    private static NDArray ofPairs(
+            Temporaries own,
+            List<RelativeEncoding> encodings,
+            AttentionCall call,
+            NDArray like,
+            NDArray ofQueries,
+            NDArray ofKeys) {
+        NDArray pairs = own.addResult(() -> ofKeys.expandDims(1).sub(ofQueries.expandDims(2)));
+        int[] range = range(ofQueries, ofKeys);
+        Distances distances = range == null
+                ? Distances.of(like, pairs)
+                : Distances.consecutive(like, range[0], range[1] - range[0] + 1);
+        NDArray biases = ofDistances(encodings, call, distances);
+        own.add(biases);
+        return own.addResult(() -> {
+            Shape shape = pairs.getShape();
+            if (range == null) {
+                return biases.reshape(new Shape(biases.getShape().get(0)).addAll(shape))
+                        .swapAxes(0, 1);
+            }
+            NDArray rows = Arithmetic.add(pairs, -range[0]);
+            return Indices.lookUp(rows, biases.transpose(1, 0), like.getManager())
+                    .transpose(0, 3, 1, 2);
+        });
+    }
+
+    /** The smallest and the largest difference; null if they are far apart, or on a GPU, where nothing is read. */
+    private static int[] range(NDArray ofQueries, NDArray ofKeys) {
+        if (!HostData.isHost(ofQueries.getDevice())) {
+            return null;
+        }
+        double[] queries = HostData.doubles(ofQueries);
+        double[] keys = HostData.doubles(ofKeys);
+        double first = Arrays.stream(keys).min().orElse(0)
+                - Arrays.stream(queries).max().orElse(0);
+        double last = Arrays.stream(keys).max().orElse(0)
+                - Arrays.stream(queries).min().orElse(0);
+        long tokens = ofQueries.getShape().get(1) + ofKeys.getShape().get(1);
+        return last - first < DENSE * (tokens + FEW) ? new int[] {(int) first, (int) last} : null;
+    }
+
+    /** See {@link RelativeEncoding#term}. */
+    static NDArray termAlone(
+            RelativeEncoding encoding,
+            ParameterStore parameterStore,
+            NDArray queries,
+            NDArray keys,
+            boolean training,
+            PairList<String, Object> params) {
+        try (Temporaries own = new Temporaries()) {
+            NDArray positions = Positions.given(null, params);
+            int start = positions == null ? Positions.start(params, Positions.UNLIMITED) : 0;
+            Positions tokens = Positions.of(
+                            queries,
+                            queries.getShape().dimension() - 2,
+                            positions,
+                            start,
+                            Positions.UNLIMITED,
+                            false,
+                            true)
+                    .like(own, queries);
+            long length = keys.getShape().get(keys.getShape().dimension() - 2);
+            Positions ofKeys = keys == queries && positions != null
+                    ? tokens
+                    : Positions.of(0, keys == queries ? start + tokens.length() : Math.toIntExact(length));
+            AttentionCall call = new AttentionCall(parameterStore, training, params, tokens, ofKeys, false, 1);
+            NDArray encoded = own.addUnless(keys, encoding.encodeKeys(call, keys));
+            NDArray term = new Encodings(List.of(encoding)).term(own, call, queries, encoded);
+            Check.that(
+                    term != null,
+                    () -> Settings.classOf(encoding)
+                            + " adds nothing to scores: expected an encoding with a term; use an"
+                            + " attention with optRelativeEncoding");
+            // the term of one query may be a view of a table
+            NDArray result = tokens.length() == 1 ? Arithmetic.copy(term) : own.keep(term);
+            result.attach(queries.getManager());
+            return result;
+        }
+    }
+}

@@ -1,0 +1,401 @@
+package io.github.djlpositional.attention;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
+import ai.djl.nn.norm.Dropout;
+import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.internal.TorchFunctions;
+
+/** A way to compute softmax(cap(scale · q kᵀ + terms) + masks) v, for some of the queries at a time. */
+abstract class Kernel {
+
+    /** The ways. */
+    enum Name {
+        /** PyTorch's fused attention, where query i sees the keys 0 … i and that is all. */
+        CAUSAL,
+        /** PyTorch's fused attention with numbers by distance, as a view that takes no memory for the scores. */
+        BY_DISTANCE,
+        /** PyTorch's fused attention with numbers for each query and key, or without any. */
+        MASKED,
+        /** One operation after another. */
+        PLAIN,
+        /** A step of one token with a cache, in one call of PyTorch. */
+        STEP
+    }
+
+    /**
+     * What an attention is computed from, all of it the forward's to close.
+     *
+     * @param attention the block
+     * @param call the queries and keys
+     * @param queries before the relative encodings, (B, N, T, H)
+     * @param encoded encoded queries times their factors by position, (B, N, T, H)
+     * @param all the keys and values
+     * @param mask what hides keys from queries, in the data type of the scores
+     */
+    record Operands(
+            MultiHeadAttentionBlock attention,
+            AttentionCall call,
+            NDArray queries,
+            NDArray encoded,
+            KeysAndValues all,
+            AttentionMask mask) {
+
+        Operands with(KeysAndValues other) {
+            return new Operands(attention, call, queries, encoded, other, mask);
+        }
+    }
+
+    final Operands operands;
+    final MultiHeadAttentionBlockOptions options;
+    final Encodings encodings;
+
+    private Kernel(Operands operands) {
+        this.operands = operands;
+        options = operands.attention.options();
+        encodings = operands.attention.encodings();
+    }
+
+    /** The fastest way that has the options, terms and masks of a forward. */
+    static Name choose(Operands operands) {
+        MultiHeadAttentionBlockOptions options = operands.attention.options();
+        Encodings encodings = operands.attention.encodings();
+        AttentionCall call = operands.call;
+        AttentionMask mask = operands.mask;
+        boolean isFused = options.fusedKernel()
+                && !(call.training() && options.dropoutRate() > 0)
+                && options.scoreCap() == null
+                && !options.sinks()
+                && !encodings.hasValueTerms()
+                && encodings.areConstant(call)
+                && TorchFunctions.of(operands.queries) != null;
+        if (!isFused) {
+            return Name.PLAIN;
+        }
+        boolean isByIndex = !mask.isGiven() && !call.hasPositions();
+        if (call.queryPositions().length() == 1) {
+            // for one query, the products of the plain way take no longer
+            return isStep(operands) ? Name.STEP : Name.PLAIN;
+        }
+        if (options.isGrouped() && (mask.isByHead() || encodings.hasTerms())) {
+            return Name.PLAIN;
+        }
+        if (encodings.hasTerms()) {
+            boolean isByDistance =
+                    encodings.hasBiasesOnly() && isByIndex && mask.isSelf() && options.chunkSize() == null;
+            return isByDistance ? Name.BY_DISTANCE : Name.MASKED;
+        }
+        boolean isOnlyCausal = options.causal() && options.window() == null && options.chunkSize() == null;
+        return isOnlyCausal && !mask.isGiven() && isOfSameTokens(call) ? Name.CAUSAL : Name.MASKED;
+    }
+
+    /**
+     * Whether one query sees all keys of a range, with nothing but biases of distances added to the scores. Arrays of a
+     * cache, which are written again and again, cannot have gradients.
+     */
+    private static boolean isStep(Operands operands) {
+        MultiHeadAttentionBlockOptions options = operands.attention.options();
+        Encodings encodings = operands.attention.encodings();
+        KeysAndValues all = operands.all;
+        boolean hasPositions = operands.call.hasPositions();
+        return all.steps() != null
+                && !operands.mask.isGiven()
+                && (!encodings.hasTerms() || (encodings.hasBiasesOnly() && !hasPositions))
+                && !(options.chunkSize() != null && hasPositions)
+                && !operands.encoded.hasGradient()
+                && !all.keys().hasGradient()
+                && !all.values().hasGradient();
+    }
+
+    /** The kernel of a name other than STEP, with operands for all queries. */
+    static Kernel of(Name name, Temporaries temporaries, Operands operands) {
+        return name == Name.PLAIN ? new Plain(temporaries, operands) : new Fused(temporaries, operands, name);
+    }
+
+    /**
+     * The result of a step of one token, (B, K, N / K, H): a new array. Its key and value are written to the cache.
+     *
+     * @see Name#STEP
+     */
+    static NDArray step(Temporaries temporaries, Operands operands) {
+        MultiHeadAttentionBlockOptions options = operands.attention.options();
+        KeysAndValues all = operands.all;
+        NDArray query = operands.encoded;
+        DataType type = DataTypes.ofScores(operands.queries);
+        NDArray typed = temporaries.toType(operands.queries, type);
+        return all.steps()
+                .step(
+                        TorchFunctions.of(query),
+                        query,
+                        all.keys(),
+                        all.values(),
+                        options.range(operands.call, 0, 1)[0],
+                        operands.attention.encodings().lineOfStep(operands.call, typed),
+                        options.hasUsualScale() ? null : temporaries.add(Arithmetic.number(query, options.scale())));
+    }
+
+    private static boolean isOfSameTokens(AttentionCall call) {
+        return call.queryPositions().first() == call.keyPositions().first()
+                && call.queryPositions().length() == call.keyPositions().length();
+    }
+
+    /** How many numbers are made for each query and key. */
+    abstract long sizePerQueryAndKey();
+
+    /** The results of some queries, (B, N, rows, H), of which the first is query {@code from}: a new array. */
+    abstract NDArray attend(Temporaries own, AttentionCall call, int from);
+
+    /** The part of an array of all queries, (B, N, T, …), that belongs to a call. */
+    static NDArray ofQueries(Temporaries own, NDArray array, AttentionCall call, int from) {
+        return part(own, array, 2, from, call.queryPositions().length());
+    }
+
+    /** The part of an array of all keys that belongs to a call. */
+    final NDArray ofKeys(Temporaries own, NDArray array, int axis, AttentionCall call) {
+        int from = call.keyPositions().first() - operands.all.tokens().first();
+        return part(own, array, axis, from, call.keyPositions().length());
+    }
+
+    private static NDArray part(Temporaries own, NDArray array, int axis, int from, int count) {
+        return array.getShape().get(axis) == count
+                ? array
+                : own.add(array.get(NDIndex.sliceAxis(axis, from, (long) from + count)));
+    }
+
+    /** The fused attention of {@link TorchFunctions}. */
+    private static final class Fused extends Kernel {
+
+        private final Name name;
+        private final TorchFunctions functions;
+
+        /** The encoded queries, so that the kernel's factor 1 / √H gives the scale, (B, N, T, H). */
+        private final NDArray queries;
+
+        /** What the kernel computes in. */
+        private final DataType type;
+
+        Fused(Temporaries temporaries, Operands operands, Name name) {
+            super(operands);
+            this.name = name;
+            functions = TorchFunctions.of(operands.queries);
+            double factor = options.scale() * Math.sqrt(options.headSize());
+            queries = options.hasUsualScale()
+                    ? operands.encoded
+                    : temporaries.add(Arithmetic.multiply(operands.encoded, factor));
+            type = options.kernelType() == null ? queries.getDataType() : options.kernelType();
+        }
+
+        @Override
+        long sizePerQueryAndKey() {
+            Shape shape = queries.getShape();
+            if (name == Name.CAUSAL || (name == Name.BY_DISTANCE && !copiesLines())) {
+                return 0;
+            }
+            return encodings.hasTerms() ? shape.get(0) * shape.get(1) : operands.mask.numbers();
+        }
+
+        /**
+         * Whether the kernel copies a mask whose rows overlap, so that it takes memory for each query and key after
+         * all.
+         */
+        private boolean copiesLines() {
+            return !HostData.isHost(queries.getDevice()) && isFullPrecision();
+        }
+
+        private boolean isFullPrecision() {
+            return type == DataType.FLOAT32 || type == DataType.FLOAT64;
+        }
+
+        @Override
+        NDArray attend(Temporaries own, AttentionCall call, int from) {
+            NDArray some = ofQueries(own, queries, call, from);
+            NDArray keys = ofKeys(own, operands.all.keys(), 2, call);
+            NDArray values = ofKeys(own, operands.all.values(), 2, call);
+            if (name == Name.CAUSAL) {
+                return functions.attendCausally(some, keys, values, type);
+            }
+            if (name == Name.BY_DISTANCE) {
+                return functions.attendByDistance(some, keys, values, lines(own, call, some, keys), type);
+            }
+            NDArray ofTerms = ofQueries(own, operands.queries, call, from);
+            NDArray like = encodings.hasTerms() ? ofScores(own, ofTerms) : some;
+            NDArray term = encodings.term(own, call, like, keys);
+            NDArray bias = operands.mask.bias(own, call, from, like);
+            if (term != null) {
+                bias = bias == null ? term : own.add(bias.add(term));
+            }
+            return functions.attend(some, keys, values, bias, operands.mask.mayHideAll(), type);
+        }
+
+        /** What is added to scores by distance, (1 or N, T + F - 1), as the kernel adds it best. */
+        private NDArray lines(Temporaries own, AttentionCall call, NDArray some, NDArray keys) {
+            NDArray like = ofScores(own, some);
+            NDArray biases = encodings.line(own, call, call.allDistances(like));
+            NDArray hidden = operands.mask.ofDistances(own, call, like);
+            NDArray lines = own.addResult(biases, () -> {
+                NDArray limited = isLimited(call, some) ? functions.limited(some, keys, biases) : biases;
+                if (isFullPrecision()) {
+                    return limited;
+                }
+                // less the bias of a query's own key, which it always sees, near biases are small: half precision has
+                // few bits for large ones
+                int zero = -call.allDistances(like).first();
+                return limited.sub(limited.get(NDIndex.sliceAxis(1, zero, zero + 1L)));
+            });
+            return hidden == null ? lines : own.add(lines.add(hidden));
+        }
+
+        /** Queries in the data type of scores, which terms are computed in. */
+        private static NDArray ofScores(Temporaries own, NDArray queries) {
+            return own.toType(queries, DataTypes.ofScores(queries));
+        }
+
+        /** Whether denormal numbers would make training slow: those of FLOAT32 on a CPU. */
+        private boolean isLimited(AttentionCall call, NDArray some) {
+            return call.training()
+                    && some.getDataType() == DataType.FLOAT32
+                    && type == DataType.FLOAT32
+                    && HostData.isHost(some.getDevice())
+                    && isOfSameTokens(call);
+        }
+    }
+
+    /** Scores, their softmax, and its product with the values. Scores are FLOAT32 if the model is FLOAT16. */
+    static final class Plain extends Kernel {
+
+        /** In the data type of the scores, (B, N, T, H). */
+        private final NDArray queries;
+
+        /** The encoded queries times the scale, in the data type of the scores, (B, N, T, H). */
+        private final NDArray scaled;
+
+        /** In the data type of the scores, (B, K, H, F). */
+        private final NDArray keys;
+
+        Plain(Temporaries own, Operands operands) {
+            super(operands);
+            DataType type = DataTypes.ofScores(operands.queries);
+            queries = own.toType(operands.queries, type);
+            scaled = scaled(own, own.toType(operands.encoded, type));
+            keys = own.addResult(
+                    () -> Arithmetic.toType(operands.all.keys(), type).transpose(0, 1, 3, 2));
+        }
+
+        /** The queries times the scale; in place unless they are needed, or in training. */
+        private NDArray scaled(Temporaries temporaries, NDArray encoded) {
+            boolean isNeeded = encodings.hasTerms() && encoded == queries;
+            return isNeeded || operands.call.training() || encoded.hasGradient() || !Arithmetic.isInPlaceSafe(encoded)
+                    ? temporaries.add(Arithmetic.multiply(encoded, options.scale()))
+                    : Arithmetic.multiplyInPlace(encoded, options.scale());
+        }
+
+        @Override
+        long sizePerQueryAndKey() {
+            return queries.getShape().get(0) * queries.getShape().get(1);
+        }
+
+        /** The probabilities of all queries, (B, N, T, F): a new array. */
+        NDArray probabilities(Temporaries own) {
+            Weights weights = weights(own, operands.call, 0);
+            DataType type = operands.queries.getDataType();
+            NDArray converted = own.toType(weights.probabilities, type);
+            return own.keep(weights.mask.maskQueriesWithoutKeys(own, converted));
+        }
+
+        @Override
+        NDArray attend(Temporaries own, AttentionCall call, int from) {
+            Weights weights = weights(own, call, from);
+            NDArray values = operands.all.values();
+            NDArray probabilities = own.addResult(weights.probabilities, () -> {
+                NDArray dropped = weights.probabilities;
+                if (call.training() && options.dropoutRate() > 0) {
+                    dropped = Dropout.dropout(dropped, options.dropoutRate(), true)
+                            .singletonOrThrow();
+                }
+                return Arithmetic.toType(dropped, values.getDataType());
+            });
+            NDArray ofCall = ofKeys(own, values, 2, call);
+            NDArray result = own.addResult(() -> byHead(byGroup(probabilities).matMul(ofCall)));
+            NDArray term = encodings.valueTerm(own, call, probabilities, result.getShape());
+            NDArray together = term == null ? result : own.add(result.add(term));
+            return weights.mask.maskQueriesWithoutKeys(own, together);
+        }
+
+        /**
+         * The weights of some queries.
+         *
+         * @param probabilities the softmax of the scores, (B, N, rows, F)
+         * @param mask tells which queries see no key, whose probabilities have no meaning
+         */
+        private record Weights(NDArray probabilities, AttentionMask.Part mask) {}
+
+        private Weights weights(Temporaries own, AttentionCall call, int from) {
+            NDArray some = ofQueries(own, scaled, call, from);
+            NDArray transposed = ofKeys(own, keys, 3, call);
+            NDArray products = own.addResult(() -> byHead(byGroup(some).matMul(transposed)));
+            NDArray unscaled = ofQueries(own, queries, call, from);
+            NDArray encoded = ofKeys(own, operands.all.keys(), 2, call);
+            NDArray term = encodings.term(own, call, unscaled, encoded);
+            NDArray scores = own.addResult(products, () -> capped(term == null ? products : products.add(term)));
+            AttentionMask.Part mask = operands.mask.part(own, call, from, scores);
+            NDArray softmax = own.addResult(() -> {
+                NDArray hiding = mask.bias() == null ? scores : scores.add(mask.bias());
+                Parameter sinks = operands.attention.getSinks();
+                return sinks == null ? softmax(hiding) : softmaxBeside(call, sinks, hiding);
+            });
+            return new Weights(softmax, mask);
+        }
+
+        private NDArray capped(NDArray scores) {
+            Double cap = options.scoreCap();
+            return cap == null
+                    ? scores
+                    : Arithmetic.multiply(Arithmetic.multiply(scores, 1 / cap).tanh(), cap);
+        }
+
+        /** The softmax over the keys. In rows of fewer than 16, PyTorch computes the exponentials one by one. */
+        private static NDArray softmax(NDArray scores) {
+            long count = scores.getShape().get(3);
+            int hidden = count < 16 && Arithmetic.isPyTorch(scores) ? TorchFunctions.hiddenKeys(scores, count) : 0;
+            return hidden == 0
+                    ? scores.softmax(3)
+                    : scores.pad(new Shape(0, hidden), Double.NEGATIVE_INFINITY)
+                            .softmax(3)
+                            .get(NDIndex.sliceAxis(3, 0, count));
+        }
+
+        /** The softmax over the keys and each head's sink, without the sink's column. */
+        private NDArray softmaxBeside(AttentionCall call, Parameter sinks, NDArray scores) {
+            Shape shape = scores.getShape();
+            NDArray value = DataTypes.value(operands.attention, sinks, call.parameterStore(), scores, call.training());
+            NDArray column = Arithmetic.toType(value, scores.getDataType()).reshape(1, shape.get(1), 1, 1);
+            NDArray columns = column.broadcast(Shape.update(shape, 3, 1));
+            return NDArrays.concat(new NDList(scores, columns), 3)
+                    .softmax(3)
+                    .get(NDIndex.sliceAxis(3, 0, shape.get(3)));
+        }
+
+        /** The rows of the heads that share a key head, one below the other: (B, N, T, …) to (B, K, N / K · T, …). */
+        private NDArray byGroup(NDArray array) {
+            return withHeads(array, options.keyValueHeadCount());
+        }
+
+        /** The reverse of {@link #byGroup}. */
+        private NDArray byHead(NDArray array) {
+            return withHeads(array, options.headCount());
+        }
+
+        private static NDArray withHeads(NDArray array, int heads) {
+            Shape shape = array.getShape();
+            return shape.get(1) == heads ? array : array.reshape(shape.get(0), heads, -1, shape.get(3));
+        }
+    }
+}

@@ -1,0 +1,144 @@
+package io.github.djlpositional.attention;
+
+import ai.djl.ndarray.types.DataType;
+import ai.djl.nn.Block;
+import io.github.djlpositional.internal.Positions;
+import io.github.djlpositional.math.QueryScale;
+import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.Default;
+import io.github.djlpositional.options.NotSaved;
+import io.github.djlpositional.options.Range;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
+
+/** The options of a {@link MultiHeadAttentionBlock}, and what a query sees by its index. */
+record MultiHeadAttentionBlockOptions(
+        @Range(min = 1) int embeddingSize,
+        @Range(min = 1) int headCount,
+        @Range(min = 1) Integer keyValueHeadCount,
+        @Range(min = 1) Integer headSize,
+        @Default("false") boolean causal,
+        @Range(min = 1, max = Positions.UNLIMITED) Integer window,
+        @Range(min = 1, max = 1 << 24) Integer chunkSize,
+        Double scale,
+        QueryScale queryScale,
+        @Range(above = 0) Double scoreCap,
+        @Default("false") boolean sinks,
+        @Default("true") boolean bias,
+        Boolean resultBias,
+        List<RelativeEncoding> relativeEncoding,
+        Block queryNorm,
+        Block keyNorm,
+        @NotSaved @Default("true") boolean fusedKernel,
+        @NotSaved DataType kernelType,
+
+        @NotSaved @Default("0") @Range(min = 0, below = 1) float dropoutRate) {
+
+    MultiHeadAttentionBlockOptions {
+        Check.that(
+                encodings(relativeEncoding).distinct().count()
+                        == encodings(relativeEncoding).count(),
+                "relativeEncoding has the same block twice: expected different ones; leave one out");
+        relativeEncoding = encodings(relativeEncoding).count() == 0 ? null : relativeEncoding;
+        if (headSize == null) {
+            Check.divides("headCount", headCount, "embeddingSize", embeddingSize);
+            headSize = embeddingSize / headCount;
+        }
+        Check.that(
+                (long) headCount * headSize <= Integer.MAX_VALUE,
+                "headCount " + headCount + " with headSize " + headSize + ": expected a product of at most "
+                        + Integer.MAX_VALUE + "; set smaller ones");
+        keyValueHeadCount = Objects.requireNonNullElse(keyValueHeadCount, headCount);
+        Check.that(
+                headCount % keyValueHeadCount == 0,
+                "headCount " + headCount + " with keyValueHeadCount " + keyValueHeadCount
+                        + ": expected a number of key heads that divides the number of heads; change one of them");
+        Check.that(
+                window == null || chunkSize == null,
+                "window " + window + " with chunkSize " + chunkSize + ": expected one of them; leave one out");
+        if (scale == null) {
+            scale = encodings(relativeEncoding)
+                    .map(RelativeEncoding::defaultScale)
+                    .filter(Objects::nonNull)
+                    .findFirst()
+                    .orElse(1 / Math.sqrt((double) headSize));
+        }
+        // the scale of a relative encoding too
+        Check.positive("scale", scale, "usually 1 / √H");
+        resultBias = Objects.requireNonNullElse(resultBias, bias);
+        Check.that(
+                kernelType == null || kernelType == DataType.FLOAT16 || kernelType == DataType.BFLOAT16,
+                "kernelType " + kernelType + ": expected FLOAT16 or BFLOAT16; leave it out for the type of the input");
+        Check.that(
+                kernelType == null || fusedKernel,
+                "kernelType " + kernelType
+                        + " with fusedKernel false: expected a kernel to compute in this type; leave one of them out");
+    }
+
+    private static Stream<RelativeEncoding> encodings(List<RelativeEncoding> all) {
+        return all == null ? Stream.empty() : all.stream();
+    }
+
+    /** The relative encodings; empty for none. */
+    List<RelativeEncoding> encodings() {
+        return relativeEncoding == null ? List.of() : relativeEncoding;
+    }
+
+    /** Whether fewer heads of keys and values are shared by those of queries. */
+    boolean isGrouped() {
+        return headCount != keyValueHeadCount;
+    }
+
+    /** Whether the scale is the one that kernels have. */
+    boolean hasUsualScale() {
+        return scale == 1 / Math.sqrt(headSize);
+    }
+
+    /** The number of keys, up to and including its own, that a query reaches back to; null for all. */
+    Integer reach() {
+        if (chunkSize != null) {
+            return chunkSize;
+        }
+        return window == null || causal ? window : Integer.valueOf(window / 2 + 1);
+    }
+
+    /** Whether keys may be hidden by their distance. */
+    boolean hidesDistances() {
+        return causal || window != null;
+    }
+
+    /** The keys that any of some queries may see: their indices, from the first to one more than the last. */
+    int[] range(AttentionCall call, int from, int count) {
+        int[] range = seen(call, from, count);
+        int least = call.keyPositions().first();
+        // a query that sees nothing still needs a key
+        return range[0] < range[1] ? range : new int[] {least, least + 1};
+    }
+
+    /** The same, but nothing if the first index is not less than the last. */
+    int[] seen(AttentionCall call, int from, int count) {
+        int first = call.queryPositions().first() + from;
+        int last = first + count - 1;
+        int least = call.keyPositions().first();
+        int end = least + call.keyPositions().length();
+        if (chunkSize != null && !call.hasPositions()) {
+            least = Math.max(least, first / chunkSize * chunkSize);
+            end = (int) Math.min(end, (last / chunkSize + 1L) * chunkSize);
+        } else if (window != null) {
+            least = Math.max(least, first - reach() + 1);
+            end = causal ? end : Math.min(end, last + window / 2 + 1);
+        }
+        return new int[] {least, causal ? Math.min(end, last + 1) : end};
+    }
+
+    /** Whether every query is known to see all keys of a call. */
+    boolean seesAll(AttentionCall call) {
+        int[] first = seen(call, 0, 1);
+        int[] last = seen(call, call.queryPositions().length() - 1, 1);
+        int least = call.keyPositions().first();
+        int end = least + call.keyPositions().length();
+        boolean isChunkOfIndices = chunkSize == null || !call.hasPositions();
+        return isChunkOfIndices && Math.max(first[0], last[0]) == least && Math.min(first[1], last[1]) == end;
+    }
+}

@@ -1,0 +1,54 @@
+package io.github.djlpositional.relative;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.DataType;
+import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.Temporaries;
+
+/**
+ * A relative encoding that adds a bias to each score, which depends on the head and the distance only. A subclass
+ * computes the biases of distances.
+ */
+abstract class DistanceBiasBlock extends ScoreTermBlock {
+
+    DistanceBiasBlock(Record options, int headCount) {
+        super(options, headCount, -1);
+    }
+
+    /**
+     * Computes the biases of distances, (N, size), in the data type of the attention or of its scores, on any manager.
+     * Other arrays that it creates are closed.
+     */
+    abstract NDArray biases(AttentionCall call, Distances distances);
+
+    @Override
+    public final NDArray distanceBias(AttentionCall call, Distances distances) {
+        return Temporaries.result(() -> biases(call, distances));
+    }
+
+    /**
+     * The rows of a table by distance, (size, W).
+     *
+     * @param limit a distance from which on all rows are the same
+     */
+    static NDArray rows(ConstantTable table, int limit, Distances distances, DataType type) {
+        NDArray like = distances.like();
+        if (distances.areConsecutive()) {
+            return table.slice(distances.first(), distances.size(), like, type).squeeze(0);
+        }
+        NDArray all = table.slice(-limit, 2 * limit + 1, like, type).squeeze(0);
+        NDArray each = distances.toArray(DataType.INT32);
+        NDArray within = each.maximum(Arithmetic.number(each, -limit)).minimum(Arithmetic.number(each, limit));
+        return Indices.lookUp(Arithmetic.add(within, limit), all, like.getManager());
+    }
+
+    /** The learned biases of the rows that a table has for distances, (N, size). */
+    static NDArray lookUp(NDArray biases, NDArray rows) {
+        NDArray indices = Arithmetic.toType(rows.reshape(-1), DataType.INT32);
+        return Indices.lookUp(indices, biases, rows.getManager()).transpose(1, 0);
+    }
+}

@@ -1,0 +1,144 @@
+package org.example;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.AbstractBlock;
+import ai.djl.nn.Parameter;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.attention.Rotation;
+import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.options.HasArguments;
+import java.util.Map;
+
+/** Encodings of a program, with one parameter each, of which a bias takes the fewest lines. */
+public abstract class OwnEncoding extends AbstractBlock implements RelativeEncoding, HasArguments {
+
+    /** The name of the forward parameter with the segment of each token, (B, T). */
+    public static final String SEGMENTS = "segments";
+
+    private final int headCount;
+    private final Parameter parameter;
+
+    /** What makes an attention process long sequences in small parts, where a test wants it. */
+    private long sizeOfPair;
+
+    private OwnEncoding(int headCount, Shape shape) {
+        this.headCount = headCount;
+        parameter = addParameter(Parameter.builder()
+                .setName("learned")
+                .setType(Parameter.Type.WEIGHT)
+                .optShape(shape)
+                .build());
+    }
+
+    void makePartsSmall() {
+        sizeOfPair = 1 << 20;
+    }
+
+    @Override
+    public long sizePerQueryAndKey(AttentionCall call) {
+        return sizeOfPair;
+    }
+
+    NDArray learned(AttentionCall call, NDArray like) {
+        return call.parameterStore().getValue(parameter, like.getDevice(), call.training());
+    }
+
+    @Override
+    public Map<String, Object> getArguments() {
+        return Map.of("type", getClass().getSimpleName(), "headCount", headCount);
+    }
+
+    @Override
+    protected NDList forwardInternal(
+            ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
+        NDArray queries = inputs.head();
+        return new NDList(RelativeEncoding.term(this, store, queries, queries, training, params));
+    }
+
+    @Override
+    public Shape[] getOutputShapes(Shape[] inputShapes) {
+        return inputShapes;
+    }
+
+    /** w · |i - j|, with a w of each head. */
+    public static final class SlopeBias extends OwnEncoding {
+
+        SlopeBias(int headCount) {
+            super(headCount, new Shape(headCount, 1));
+        }
+
+        public static SlopeBias fromArguments(Map<?, ?> arguments) {
+            return new SlopeBias((int) arguments.get("headCount"));
+        }
+
+        @Override
+        public NDArray distanceBias(AttentionCall call, Distances distances) {
+            try (NDArray d = distances.toArray();
+                    NDArray far = d.abs()) {
+                return learned(call, d).mul(far);
+            }
+        }
+    }
+
+    /** A rotation with a frequency of each head for each pair (i, i + H / 2). */
+    public static final class LearnedRotation extends OwnEncoding {
+
+        static final int HEAD_SIZE = 4;
+
+        LearnedRotation(int headCount) {
+            super(headCount, new Shape(1, headCount, 1, HEAD_SIZE / 2));
+        }
+
+        public static LearnedRotation fromArguments(Map<?, ?> arguments) {
+            return new LearnedRotation((int) arguments.get("headCount"));
+        }
+
+        @Override
+        public Rotation rotation() {
+            return new Rotation(0, HEAD_SIZE, PairLayout.CONCATENATED, this::rows);
+        }
+
+        private NDArray rows(AttentionCall call, NDArray x, boolean areKeys) {
+            NDArray positions = (areKeys ? call.keys() : call.queries()).toArray(x);
+            NDArray column = positions.toType(x.getDataType(), false).reshape(-1, 1, positions.size(1), 1);
+            NDArray angles = column.mul(learned(call, x));
+            return NDArrays.concat(new NDList(angles.cos(), angles.sin()), 3);
+        }
+    }
+
+    /** q · w where query and key are in the same segment, with a vector w of each head. */
+    public static final class SegmentTerm extends OwnEncoding {
+
+        SegmentTerm(int headCount) {
+            super(headCount, new Shape(1, headCount, LearnedRotation.HEAD_SIZE, 1));
+        }
+
+        public static SegmentTerm fromArguments(Map<?, ?> arguments) {
+            return new SegmentTerm((int) arguments.get("headCount"));
+        }
+
+        @Override
+        public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
+            NDArray segments = (NDArray) call.parameters().get(SEGMENTS);
+            AttentionCall.Tokens of = call.queries();
+            AttentionCall.Tokens ofKeys = call.keys();
+            try (NDArray all = segments.expandDims(1);
+                    NDArray some = all.get("..., {}:{}", of.first(), of.first() + of.count());
+                    NDArray column = some.expandDims(3);
+                    NDArray rows = all.get("..., {}:{}", ofKeys.first(), ofKeys.first() + ofKeys.count());
+                    NDArray row = rows.expandDims(2);
+                    NDArray same = column.eq(row);
+                    NDArray typed = same.toType(queries.getDataType(), false);
+                    NDArray products = queries.matMul(learned(call, queries))) {
+                return products.mul(typed);
+            }
+        }
+    }
+}

@@ -1,0 +1,378 @@
+package org.example;
+
+import static io.github.djlpositional.attention.TestNumbers.HEADS;
+import static io.github.djlpositional.attention.TestNumbers.SIZE;
+import static io.github.djlpositional.attention.TestNumbers.doubles;
+import static io.github.djlpositional.attention.TestNumbers.filled;
+import static io.github.djlpositional.attention.TestNumbers.numbers;
+import static io.github.djlpositional.attention.TestNumbers.refused;
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.AbstractBlock;
+import ai.djl.nn.Parameter;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.BlockBytes;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.Forward;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.attention.FiniteDifferences;
+import io.github.djlpositional.attention.KeyValueCache;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.NaiveAttention;
+import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.math.Frequencies;
+import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.options.TypeProvider;
+import io.github.djlpositional.relative.AlibiBiasBlock;
+import io.github.djlpositional.relative.EncodingType;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A program's bias, rotation and score term, written with the public interface, get what this library's own get. */
+public class OwnEncodingTest {
+
+    private static final int LENGTH = 40;
+
+    /** Each kind. */
+    enum Kind {
+        BIAS("slope bias"),
+        ROTATION("learned rotation"),
+        TERM("segment term");
+
+        private final String name;
+
+        Kind(String name) {
+            this.name = name;
+        }
+
+        OwnEncoding create() {
+            return switch (this) {
+                case BIAS -> new OwnEncoding.SlopeBias(HEADS);
+                case ROTATION -> new OwnEncoding.LearnedRotation(HEADS);
+                case TERM -> new OwnEncoding.SegmentTerm(HEADS);
+            };
+        }
+    }
+
+    /** Names the classes of the program. */
+    public static final class Provider implements TypeProvider {
+        @Override
+        public Map<String, Class<?>> types() {
+            return Map.of(
+                    Kind.BIAS.name, OwnEncoding.SlopeBias.class,
+                    Kind.ROTATION.name, OwnEncoding.LearnedRotation.class,
+                    Kind.TERM.name, OwnEncoding.SegmentTerm.class);
+        }
+    }
+
+    private static MultiHeadAttentionBlock.Builder builder(RelativeEncoding... encodings) {
+        return EncodingType.NONE.attention(HEADS).optCausal(true).optRelativeEncoding(encodings);
+    }
+
+    private static MultiHeadAttentionBlock attention(NDManager manager, boolean isFused, RelativeEncoding encoding) {
+        MultiHeadAttentionBlock block =
+                filled(manager, builder(encoding).optFusedKernel(isFused).build(), DataType.FLOAT64);
+        block.freezeParameters(true);
+        return block;
+    }
+
+    private static NDArray segments(NDManager manager, int length) {
+        NDArray index = manager.arange(length).toType(DataType.FLOAT64, false);
+        return index.div(3).floor().reshape(1, length);
+    }
+
+    private static PairList<String, Object> withSegments(NDManager manager, PairList<String, Object> params, int end) {
+        params.add(OwnEncoding.SEGMENTS, segments(manager, end));
+        return params;
+    }
+
+    private static NDArray whole(NDManager manager, MultiHeadAttentionBlock block, NDArray x) {
+        PairList<String, Object> params =
+                withSegments(manager, new PairList<>(), (int) x.getShape().get(1));
+        return Forward.infer(manager, block, params, x);
+    }
+
+    private static double[] learned(OwnEncoding encoding) {
+        return doubles(encoding.getParameters().valueAt(0).getArray());
+    }
+
+    /** What each kind computes, by the formula or by an encoding of the library. */
+    private static double[] expected(NDManager manager, Kind kind, MultiHeadAttentionBlock block, NDArray x) {
+        OwnEncoding own = (OwnEncoding) block.getRelativeEncodings().get(0);
+        double[] w = learned(own);
+        NaiveAttention naive = new NaiveAttention(EncodingType.NONE, block);
+        if (kind == Kind.BIAS) {
+            return naive.with((head, i, j) -> w[head] * Math.abs(i - j)).forward(0, x, x, x, (i, j) -> j <= i);
+        }
+        int size = OwnEncoding.LearnedRotation.HEAD_SIZE;
+        if (kind == Kind.TERM) {
+            double[] q = doubles(block.getQueryProjection()
+                    .forward(new ParameterStore(manager, false), new NDList(x), false)
+                    .head());
+            return naive.with((head, i, j) -> {
+                        double product = 0;
+                        for (int h = 0; h < size; h++) {
+                            product += q[i * SIZE + head * size + h] * w[head * size + h];
+                        }
+                        return i / 3 == j / 3 ? product : 0;
+                    })
+                    .forward(0, x, x, x, (i, j) -> j <= i);
+        }
+        MultiHeadAttentionBlock rotary = filled(
+                manager,
+                builder(RotaryEmbeddingBlock.builder()
+                                .setHeadSize(size)
+                                .optLayout(PairLayout.CONCATENATED)
+                                .optFrequencies(Frequencies.of(w[0], w[1]))
+                                .build())
+                        .build(),
+                DataType.FLOAT64);
+        for (String projection : List.of("key", "query", "value", "result")) {
+            copy(block, rotary, projection + "Projection");
+        }
+        return doubles(Forward.infer(manager, rotary, x));
+    }
+
+    private static void copy(MultiHeadAttentionBlock from, MultiHeadAttentionBlock to, String child) {
+        List<Parameter> source = parameters(from, child);
+        List<Parameter> target = parameters(to, child);
+        assertThat(source).hasSize(2);
+        for (int i = 0; i < 2; i++) {
+            source.get(i).getArray().copyTo(target.get(i).getArray());
+        }
+    }
+
+    private static List<Parameter> parameters(MultiHeadAttentionBlock block, String child) {
+        return block.getParameters().keys().stream()
+                .filter(name -> name.contains(child))
+                .map(block.getParameters()::get)
+                .toList();
+    }
+
+    @EngineTest
+    void computesItsFormulaInEveryKernelAndInParts(NDManager manager, Kind kind, boolean isFused) {
+        OwnEncoding encoding = kind.create();
+        MultiHeadAttentionBlock block = attention(manager, isFused, encoding);
+        if (kind == Kind.ROTATION) {
+            // a rotary embedding has the same frequencies in all heads
+            NDArray w = encoding.getParameters().valueAt(0).getArray();
+            w.get(":, :1").copyTo(w.get(":, 1:"));
+            NDArray same = w.get(":, :1").repeat(1, HEADS);
+            same.copyTo(w);
+        }
+        NDArray x = numbers(manager, 3, DataType.FLOAT64, 1, LENGTH, SIZE);
+        double[] expected = expected(manager, kind, block, x);
+        requireClose(whole(manager, block, x), expected, 1e-12);
+        encoding.makePartsSmall();
+        requireClose(whole(manager, block, x), expected, 1e-12);
+    }
+
+    @EngineTest
+    void aCacheGivesTheSame(NDManager manager, Kind kind, boolean isFused) {
+        MultiHeadAttentionBlock block = attention(manager, isFused, kind.create());
+        NDArray x = numbers(manager, 4, DataType.FLOAT64, 1, LENGTH, SIZE);
+        NDArray whole = whole(manager, block, x);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            int[] ends = {7, 8, 9, 25, 26, 27, 28, LENGTH};
+            int from = 0;
+            for (int end : ends) {
+                NDArray some = x.get(":, {}:{}", from, end);
+                PairList<String, Object> params = withSegments(manager, cache.nextStep(), end);
+                NDArray y = block.forward(new ParameterStore(manager, false), new NDList(some), false, params)
+                        .head();
+                requireClose(y, doubles(whole.get(":, {}:{}", from, end)), 1e-12);
+                from = end;
+            }
+        }
+    }
+
+    /** Numbers that depend on differences of positions are the same for other positions with the same differences. */
+    @EngineTest
+    void usesPositions(NDManager manager, Kind kind, boolean isFused) {
+        MultiHeadAttentionBlock block = attention(manager, isFused, kind.create());
+        NDArray x = numbers(manager, 5, DataType.FLOAT64, 2, 6, SIZE);
+        NDArray near = manager.create(new int[][] {{0, 1, 2, 3, 4, 5}, {5, 3, 1, 0, 2, 9}});
+        NDArray far = near.add(1_000_000);
+        NDArray spread = manager.create(new int[][] {{0, 1, 2, 3, 4, 5}, {5_000_000, 3, 1, 0, 2, 9}});
+        double[] first = positioned(manager, block, x, near);
+        requireClose(manager.create(first), positioned(manager, block, x, far), kind == Kind.ROTATION ? 1e-8 : 1e-12);
+        double[] other = positioned(manager, block, x, spread);
+        int half = first.length / 2;
+        assertThat(other).startsWith(Arrays.copyOf(first, half));
+        if (kind == Kind.TERM) {
+            assertThat(other).isEqualTo(first);
+        } else {
+            assertThat(other).isNotEqualTo(first);
+        }
+    }
+
+    private static double[] positioned(NDManager manager, MultiHeadAttentionBlock block, NDArray x, NDArray positions) {
+        PairList<String, Object> params = Forward.params(PositionalEncodingBlock.POSITIONS, positions);
+        return doubles(Forward.infer(manager, block, withSegments(manager, params, 6), x));
+    }
+
+    @EngineTest
+    void isTrained(NDManager manager, Kind kind, boolean isFused) {
+        MultiHeadAttentionBlock block = attention(manager, isFused, kind.create());
+        NDArray x = numbers(manager, 5, DataType.FLOAT64, 1, 6, SIZE);
+        FiniteDifferences.requireGradients(manager, block, withSegments(manager, new PairList<>(), 6), x);
+    }
+
+    @EngineTest
+    void isReadFromArgumentsAndItsName(NDManager manager, Kind kind, @TempDir Path folder) throws Exception {
+        Path services = Files.createDirectories(folder.resolve("META-INF/services"));
+        Files.writeString(services.resolve(TypeProvider.class.getName()), Provider.class.getName());
+        ClassLoader before = Thread.currentThread().getContextClassLoader();
+        try (URLClassLoader loader =
+                new URLClassLoader(new URL[] {folder.toUri().toURL()}, before)) {
+            Thread.currentThread().setContextClassLoader(loader);
+            MultiHeadAttentionBlock block = attention(manager, true, kind.create());
+            MultiHeadAttentionBlock read = MultiHeadAttentionBlock.fromArguments(block.getArguments());
+            BlockBytes.load(manager, read, BlockBytes.saved(block));
+            NDArray x = numbers(manager, 6, DataType.FLOAT64, 1, 5, SIZE);
+            assertThat(doubles(whole(manager, read, x))).isEqualTo(doubles(whole(manager, block, x)));
+            assertThat(RelativeEncoding.named(kind.name, HEADS, 4, Map.of("headCount", HEADS)))
+                    .hasSameClassAs(block.getRelativeEncodings().get(0));
+        } finally {
+            Thread.currentThread().setContextClassLoader(before);
+        }
+    }
+
+    /** Rotations follow each other, and terms are added. */
+    @EngineTest
+    void severalAreTogether(NDManager manager, boolean isFused) {
+        OwnEncoding slopes = new OwnEncoding.SlopeBias(HEADS);
+        OwnEncoding segments = new OwnEncoding.SegmentTerm(HEADS);
+        AlibiBiasBlock alibi = AlibiBiasBlock.builder().setHeadCount(HEADS).build();
+        MultiHeadAttentionBlock block = filled(
+                manager,
+                builder(slopes, segments, alibi).optFusedKernel(isFused).build(),
+                DataType.FLOAT64);
+        block.freezeParameters(true);
+        NDArray x = numbers(manager, 3, DataType.FLOAT64, 1, LENGTH, SIZE);
+        double[] w = learned(segments);
+        double[] slope = learned(slopes);
+        double[] q = doubles(block.getQueryProjection()
+                .forward(new ParameterStore(manager, false), new NDList(x), false)
+                .head());
+        double[] expected = new NaiveAttention(EncodingType.NONE, block)
+                .with((head, i, j) -> {
+                    double product = 0;
+                    for (int h = 0; h < 4; h++) {
+                        product += q[i * SIZE + head * 4 + h] * w[head * 4 + h];
+                    }
+                    double alibis = alibi.getSlopes().bias(head, i - j);
+                    return (i / 3 == j / 3 ? product : 0) + slope[head] * (i - j) + alibis;
+                })
+                .forward(0, x, x, x, (i, j) -> j <= i);
+        requireClose(whole(manager, block, x), expected, 1e-12);
+    }
+
+    /** Names of parameters are the same with and without an encoding. */
+    @EngineTest
+    void isTheLastChild(NDManager manager, Kind kind) {
+        List<String> without = filled(
+                        manager, EncodingType.NONE.attention(HEADS).build(), DataType.FLOAT64)
+                .getParameters()
+                .keys();
+        assertThat(attention(manager, true, kind.create()).getParameters().keys())
+                .startsWith(without.toArray(String[]::new))
+                .hasSize(without.size() + 1);
+    }
+
+    @Test
+    void refusesTheSameEncodingTwice() {
+        RelativeEncoding one = new OwnEncoding.SlopeBias(HEADS);
+        refused(() -> builder(one, one).build(), "same block twice");
+    }
+
+    /** Each method of an encoding, with a result of a wrong shape. */
+    @EngineTest
+    void refusesAResultOfAnotherShapeThanDocumented(NDManager manager) {
+        NDArray x = numbers(manager, 6, DataType.FLOAT64, 1, 5, SIZE);
+        NDArray wrong = manager.zeros(new Shape(1, 3, 3, 3), DataType.FLOAT64);
+        Map<String, RelativeEncoding> encodings = Map.of(
+                "encodeQueries",
+                        new Wrong() {
+                            @Override
+                            public NDArray encodeQueries(AttentionCall call, NDArray queries) {
+                                return wrong.duplicate();
+                            }
+                        },
+                "encodeKeys",
+                        new Wrong() {
+                            @Override
+                            public NDArray encodeKeys(AttentionCall call, NDArray keys) {
+                                return wrong.duplicate();
+                            }
+                        },
+                "distanceBias",
+                        new Wrong() {
+                            @Override
+                            public NDArray distanceBias(AttentionCall call, Distances distances) {
+                                return wrong.duplicate();
+                            }
+                        },
+                "coordinates",
+                        new Wrong() {
+                            @Override
+                            public NDArray distanceBias(AttentionCall call, Distances distances) {
+                                throw new IllegalStateException();
+                            }
+
+                            @Override
+                            public NDArray coordinates(AttentionCall call, NDArray positions, boolean areKeys) {
+                                return wrong.duplicate();
+                            }
+                        },
+                "scoreTerm",
+                        new Wrong() {
+                            @Override
+                            public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
+                                return wrong.duplicate();
+                            }
+                        },
+                "valueTerm",
+                        new Wrong() {
+                            @Override
+                            public NDArray valueTerm(AttentionCall call, NDArray probabilities) {
+                                return wrong.duplicate();
+                            }
+                        });
+        encodings.forEach((method, encoding) -> refused(
+                () -> Forward.infer(manager, attention(manager, false, encoding), x),
+                method + " of Wrong returned",
+                "(1, 3, 3, 3)",
+                method.equals("distanceBias") ? "(1 or N, 6)" : "5"));
+    }
+
+    private abstract static class Wrong extends AbstractBlock implements RelativeEncoding {
+        @Override
+        protected NDList forwardInternal(
+                ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public Shape[] getOutputShapes(Shape[] inputShapes) {
+            return inputShapes;
+        }
+    }
+}
