@@ -1,0 +1,177 @@
+package io.github.djlpositional.huggingface;
+
+import io.github.djlpositional.guide.Tables;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * The tables of docs/models.md. A row for each model type follows from its facts and from what it is compared with; the
+ * rows of docs/models.csv are the models that {@link ModelTableTest} tests.
+ */
+public final class ModelTable {
+
+    static final Path CONFIGURATIONS = Path.of("src/test/resources/configurations");
+
+    /** What a fact of a model type means for a reader, where it differs from most types or a configuration has it. */
+    private static final Map<String, String> MEANINGS = new LinkedHashMap<>();
+
+    static {
+        MEANINGS.put("attention_bias", "biases");
+        MEANINGS.put("partial_rotary_factor", "part of a head is rotated");
+        MEANINGS.put("rotary_dim", "part of a head is rotated");
+        MEANINGS.put("qk_rope_head_dim", "the last dimensions of a head are rotated");
+        MEANINGS.put("mrope_interleaved", "three axes");
+        MEANINGS.put("default_rope", "scaled by default");
+        MEANINGS.put("scale", "scale");
+        MEANINGS.put("query_pre_attn_scalar", "scale");
+        MEANINGS.put("query_key_norm", "normalized queries and keys");
+        MEANINGS.put("sinks", "sinks");
+        MEANINGS.put("attn_logit_softcapping", "score cap");
+        MEANINGS.put("attn_temperature_tuning", "queries scaled by position");
+        MEANINGS.put("use_logn_attn", "queries scaled by position");
+        MEANINGS.put("sliding_window", "windows");
+        MEANINGS.put("attention_chunk_size", "chunks");
+        MEANINGS.put("rope_local_base_freq", "another base in layers with windows");
+        MEANINGS.put("no_rope_layers", "layers without rotary encoding");
+        MEANINGS.put("rotary_layer_type", "layers without rotary encoding");
+        MEANINGS.put("other_layer_type", "layers without attention");
+        MEANINGS.put("causal", "not causal");
+    }
+
+    private ModelTable() {}
+
+    /** Returns the models with their numbers. */
+    public static List<Map<String, String>> models() throws IOException {
+        return Tables.csv("docs/models.csv");
+    }
+
+    /** Returns the models that have a configuration: those of which a layer is named. */
+    static List<Map<String, String>> configured() throws IOException {
+        return models().stream().filter(row -> !row.get("layer").isEmpty()).toList();
+    }
+
+    /** Returns the model types that {@link HuggingFaceRope} reads. */
+    public static List<Map<String, String>> types() throws IOException {
+        Set<String> compared = compared();
+        List<Map<String, String>> rows = new ArrayList<>();
+        for (String name : ModelType.names()) {
+            ModelType type = ModelAttention.TYPES.get(name);
+            Map<String, String> row = new LinkedHashMap<>();
+            row.put("`model_type`", "`" + name + "`");
+            row.put("layout", Boolean.TRUE.equals(type.value("rope_interleave", Map.of())) ? "I" : "C");
+            row.put("of the attention", meaning(type));
+            row.put("only", only(ModelType.of(name)));
+            String same = isOnlyLike(type) ? "as `" + type.line().get("like") + "`" : "";
+            row.put("transformers", compared.contains(name) ? "yes" : same);
+            row.put(
+                    "published configurations",
+                    configured().stream()
+                            .filter(model -> model.get("model_type").equals(name))
+                            .map(model -> model.get("model"))
+                            .distinct()
+                            .collect(Collectors.joining(", ")));
+            rows.add(row);
+        }
+        return rows;
+    }
+
+    /** Returns the types that are compared with the classes of transformers. */
+    static Set<String> compared() throws IOException {
+        return Files.readAllLines(CONFIGURATIONS.resolve("model_types.txt")).stream()
+                .filter(line -> line.startsWith("type "))
+                .map(line -> line.split(" ", -1)[1])
+                .collect(Collectors.toSet());
+    }
+
+    /** Returns how many there are of something. */
+    public static long count(String what) throws IOException {
+        return switch (what) {
+            case "model types" -> ModelType.names().size();
+            case "types compared with transformers" -> compared().size();
+            case "published configurations" -> published().size();
+            default -> throw new IllegalArgumentException(what);
+        };
+    }
+
+    /** Returns the names of the models whose configurations are test files. */
+    static Set<String> published() throws IOException {
+        try (Stream<Path> files = Files.list(CONFIGURATIONS)) {
+            return files.map(file -> file.getFileName().toString())
+                    .filter(name -> name.endsWith(".json"))
+                    .map(name -> name.replace(".json", ""))
+                    .collect(Collectors.toSet());
+        }
+    }
+
+    /** The values of keys that are not rejected. */
+    private static String only(ModelType type) {
+        return type.column("required").entrySet().stream()
+                .map(entry -> "`" + entry.getKey() + "` " + entry.getValue())
+                .collect(Collectors.joining(", "));
+    }
+
+    /** Whether a type is another name of a type. */
+    static boolean isOnlyLike(ModelType type) {
+        return type.line().keySet().equals(Set.of("like"));
+    }
+
+    private static String meaning(ModelType type) {
+        List<String> parts = new ArrayList<>();
+        MEANINGS.forEach((fact, meaning) -> {
+            if (isUsed(type, fact)) {
+                parts.add(meaning + detail(type, fact));
+            }
+        });
+        Object other = type.value("other_attention", Map.of());
+        if (other != null) {
+            parts.add("not a `MultiHeadAttentionBlock`: the attention " + other);
+        }
+        return parts.stream().distinct().collect(Collectors.joining("; "));
+    }
+
+    /** Whether a fact has another value than in most types, or that of most types only if the key is missing. */
+    private static boolean isUsed(ModelType type, String fact) {
+        ModelType every = type;
+        while (every.like() != null) {
+            every = every.like();
+        }
+        Object usual = every.value(fact, Map.of());
+        boolean isOptional = (usual == null || usual.equals(false)) && type.reads(fact) && !every.reads(fact);
+        return isOptional || !Objects.equals(type.value(fact, Map.of()), usual);
+    }
+
+    private static String detail(ModelType type, String fact) {
+        Object value = type.value(fact, Map.of());
+        return switch (fact) {
+            case "attention_bias" ->
+                Boolean.FALSE.equals(type.value("result_bias", Map.of())) ? " of queries, keys and values" : "";
+            case "partial_rotary_factor" -> " (" + value + ")";
+            case "mrope_interleaved" -> value.equals(true) ? ", interleaved" : ", in sections";
+            case "default_rope" -> value.toString().replaceFirst("^.*type=(?!default)(\\w+).*$", " ($1)");
+            case "sliding_window" -> layers(type);
+            default -> "";
+        };
+    }
+
+    /** Which layers have windows, if not all of a type do. */
+    private static String layers(ModelType type) {
+        if (type.value("max_window_layers", Map.of()) != null) {
+            return " in late layers";
+        }
+        return Stream.of("sliding_window_pattern", "global_attn_every_n_layers")
+                .map(fact -> (Number) type.value(fact, Map.of()))
+                .filter(Objects::nonNull)
+                .map(count -> " in " + (count.intValue() - 1) + " of " + count + " layers")
+                .findFirst()
+                .orElse("");
+    }
+}
