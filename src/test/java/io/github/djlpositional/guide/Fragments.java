@@ -12,13 +12,12 @@ import java.math.RoundingMode;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.function.BiConsumer;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -46,20 +45,10 @@ final class Fragments {
     private static final String RESULTS = "benchmarks/results.md";
     private static final String LIBRARY = "**this library**";
 
-    /** The columns of relative times: a section of the results, and a shape in it. */
-    private static final Map<String, List<String>> TIMED = new LinkedHashMap<>();
-
-    static {
-        TIMED.put("inference, 8 × 256", List.of("Inference", "8 × 256 × 512"));
-        TIMED.put("inference, 1 × 1024", List.of("Inference", "1 × 1024 × 512"));
-        TIMED.put("training, 1 × 1024", List.of("Training: forward and backward", "1 × 1024 × 512"));
-        TIMED.put("a decoder's step at 4096", List.of("A decoder's step with a cache of the length", "1 × 4096 × 512"));
-    }
-
     /** The tables by name, from the rows that they replace. */
     static final Map<String, Table> TABLES = Map.of(
-            "accuracies", old -> accuracies(),
-            "losses", old -> losses(),
+            "accuracies", old -> means(SENTENCES, 3),
+            "losses", old -> means(TEXT, 2),
             "times", Fragments::times,
             "models", old -> ModelTable.models(),
             "model types", old -> ModelTable.types());
@@ -70,7 +59,7 @@ final class Fragments {
             "count", (what, none, old) -> "" + ModelTable.count(what),
             "accuracy", (encoding, range, old) -> mean(SENTENCES, encoding, range, old),
             "loss", (encoding, range, old) -> mean(TEXT, encoding, range, old),
-            "time", (encoding, columns, old) -> ratios(encoding, columns),
+            "time", (encoding, column, old) -> ratio(encoding, column),
             "memory", (mode, encodings, old) -> memory(mode, encodings.split(", ", -1)));
 
     private Fragments() {}
@@ -90,23 +79,16 @@ final class Fragments {
                 .filter(Files::exists)
                 .findFirst()
                 .orElseThrow(() -> new AssertionError("there is no test " + name));
-        List<String> code = new ArrayList<>();
-        int indent = -1;
-        boolean isInside = false;
-        for (String line : Files.readAllLines(source)) {
-            if (line.strip().equals("// tag::" + parts[1] + "[]")) {
-                isInside = true;
-                indent = indent < 0 ? line.indexOf("//") : indent;
-            } else if (line.strip().equals("// end::" + parts[1] + "[]")) {
-                isInside = false;
-            } else if (isInside) {
-                code.add(line.substring(Math.min(indent, line.length())));
-            }
-        }
+        String tag = parts[1] + "\\[\\]\n";
+        String code = Pattern.compile(" *// tag::" + tag + "(.*?) *// end::" + tag, Pattern.DOTALL)
+                .matcher(Files.readString(source))
+                .results()
+                .map(lines -> lines.group(1))
+                .collect(Collectors.joining());
         if (code.isEmpty()) {
             throw new AssertionError("there is no code " + name);
         }
-        return String.join("\n", code);
+        return code.stripTrailing().stripIndent();
     }
 
     /** The value of an option of a block with some other arguments. */
@@ -132,48 +114,25 @@ final class Fragments {
         return new BigDecimal(number).setScale(decimals, RoundingMode.HALF_EVEN).toString();
     }
 
-    private static List<Map<String, String>> accuracies() throws IOException {
-        return rows(SENTENCES, (row, cells) -> {
-            for (String range : List.of("5-16", "17-24", "25-40")) {
-                cells.put(range + " words", rounded(row.get("mean " + range), 3) + " ± " + halfRange(row, 3, range));
-            }
-        });
-    }
-
-    private static List<Map<String, String>> losses() throws IOException {
-        return rows(TEXT, (row, cells) -> {
-            String[] ranges = row.keySet().stream()
-                    .filter(column -> column.startsWith("mean "))
-                    .map(column -> column.substring("mean ".length()))
-                    .toArray(String[]::new);
-            for (String range : ranges) {
-                cells.put(range, rounded(row.get("mean " + range), 2));
-            }
-            cells.put("±", halfRange(row, 2, ranges));
-        });
-    }
-
-    /** The rows of a file of results, with the columns that a function adds. */
-    private static List<Map<String, String>> rows(
-            String file, BiConsumer<Map<String, String>, Map<String, String>> columns) throws IOException {
-        return Tables.csv(file).stream()
-                .map(row -> {
-                    Map<String, String> cells = new LinkedHashMap<>();
-                    cells.put("positions", label(row.get("positions")));
-                    columns.accept(row, cells);
-                    cells.put("parameters", String.format(Locale.ROOT, "%,d", Integer.valueOf(row.get("parameters"))));
-                    return cells;
-                })
-                .toList();
-    }
-
-    /** The largest half of a range. */
-    private static String halfRange(Map<String, String> row, int decimals, String... ranges) {
-        double largest = Arrays.stream(ranges)
-                .mapToDouble(range -> number(row, "greatest " + range) - number(row, "least " + range))
-                .max()
-                .orElseThrow();
-        return String.format(Locale.ROOT, "%." + decimals + "f", largest / 2);
+    /** The means of a file of results, ± half of the range of the runs. */
+    private static List<Map<String, String>> means(String file, int decimals) throws IOException {
+        List<Map<String, String>> rows = new ArrayList<>();
+        for (Map<String, String> row : Tables.csv(file)) {
+            Map<String, String> cells = new LinkedHashMap<>();
+            cells.put("positions", label(row.get("positions")));
+            row.forEach((column, mean) -> {
+                if (column.startsWith("mean ")) {
+                    String range = column.substring("mean ".length());
+                    double halfRange = (number(row, "greatest " + range) - number(row, "least " + range)) / 2;
+                    cells.put(
+                            range,
+                            rounded(mean, decimals) + String.format(Locale.ROOT, " ± %." + decimals + "f", halfRange));
+                }
+            });
+            cells.put("parameters", String.format(Locale.ROOT, "%,d", (int) number(row, "parameters")));
+            rows.add(cells);
+        }
+        return rows;
     }
 
     private static double number(Map<String, String> row, String column) {
@@ -199,9 +158,9 @@ final class Fragments {
         List<Map<String, String>> rows = new ArrayList<>();
         for (Map<String, String> row : old) {
             Map<String, String> cells = new LinkedHashMap<>(row);
-            for (String column : TIMED.keySet()) {
-                if (!row.get(column).isEmpty()) {
-                    cells.put(column, ratios(row.get("positions"), column));
+            for (String column : row.keySet()) {
+                if (column.contains(" × ") && !row.get(column).isEmpty()) {
+                    cells.put(column, ratio(row.get("positions"), column));
                 }
             }
             rows.add(cells);
@@ -209,21 +168,15 @@ final class Fragments {
         return rows;
     }
 
-    /** The times of an encoding relative to no encoding, of each column whose name begins with a text. */
-    private static String ratios(String encoding, String columns) throws IOException {
-        List<String> ratios = new ArrayList<>();
-        for (Map.Entry<String, List<String>> column : TIMED.entrySet()) {
-            if (column.getKey().startsWith(columns)) {
-                Map<String, Map<String, String>> results =
-                        results(column.getValue().get(0), column.getValue().get(1));
-                Map<String, String> row = results.get(encoding);
-                double ratio = row.containsKey("÷ none")
-                        ? number(row, "÷ none")
-                        : number(row, LIBRARY) / number(results.get("none"), LIBRARY);
-                ratios.add(rounded("" + ratio, 1));
-            }
-        }
-        return String.join(", ", ratios);
+    /** The time of an encoding relative to no encoding, for a section of the results and a shape in it. */
+    private static String ratio(String encoding, String column) throws IOException {
+        String[] parts = column.split(", ", -1);
+        Map<String, Map<String, String>> results = results(parts[0], parts[1] + " × 512");
+        Map<String, String> row = results.get(encoding);
+        double ratio = row.containsKey("÷ none")
+                ? number(row, "÷ none")
+                : number(row, LIBRARY) / number(results.get("none"), LIBRARY);
+        return rounded("" + ratio, 1);
     }
 
     /** The memory of a process with some encodings, in MB: the smallest to the largest number. */

@@ -21,32 +21,6 @@ public final class ModelTable {
 
     static final Path CONFIGURATIONS = Path.of("src/test/resources/configurations");
 
-    /** What a fact of a model type means for a reader, where it differs from most types or a configuration has it. */
-    private static final Map<String, String> MEANINGS = new LinkedHashMap<>();
-
-    static {
-        MEANINGS.put("attention_bias", "biases");
-        MEANINGS.put("partial_rotary_factor", "part of a head is rotated");
-        MEANINGS.put("rotary_dim", "part of a head is rotated");
-        MEANINGS.put("qk_rope_head_dim", "the last dimensions of a head are rotated");
-        MEANINGS.put("mrope_interleaved", "three axes");
-        MEANINGS.put("default_rope", "scaled by default");
-        MEANINGS.put("scale", "scale");
-        MEANINGS.put("query_pre_attn_scalar", "scale");
-        MEANINGS.put("query_key_norm", "normalized queries and keys");
-        MEANINGS.put("sinks", "sinks");
-        MEANINGS.put("attn_logit_softcapping", "score cap");
-        MEANINGS.put("attn_temperature_tuning", "queries scaled by position");
-        MEANINGS.put("use_logn_attn", "queries scaled by position");
-        MEANINGS.put("sliding_window", "windows");
-        MEANINGS.put("attention_chunk_size", "chunks");
-        MEANINGS.put("rope_local_base_freq", "another base in layers with windows");
-        MEANINGS.put("no_rope_layers", "layers without rotary encoding");
-        MEANINGS.put("rotary_layer_type", "layers without rotary encoding");
-        MEANINGS.put("other_layer_type", "layers without attention");
-        MEANINGS.put("causal", "not causal");
-    }
-
     private ModelTable() {}
 
     /** Returns the models with their numbers. */
@@ -125,17 +99,13 @@ public final class ModelTable {
     }
 
     private static String meaning(ModelType type) {
-        List<String> parts = new ArrayList<>();
-        MEANINGS.forEach((fact, meaning) -> {
-            if (isUsed(type, fact)) {
-                parts.add(meaning + detail(type, fact));
-            }
-        });
-        Object other = type.value("other_attention", Map.of());
-        if (other != null) {
-            parts.add("not a `MultiHeadAttentionBlock`: the attention " + other);
-        }
-        return parts.stream().distinct().collect(Collectors.joining("; "));
+        return type.column("meanings").entrySet().stream()
+                .filter(entry -> isUsed(type, entry.getKey().toString()))
+                .map(entry -> entry.getValue()
+                        .toString()
+                        .formatted(type.value(entry.getKey().toString(), Map.of())))
+                .distinct()
+                .collect(Collectors.joining("; "));
     }
 
     /** Whether a fact has another value than in most types, or that of most types only if the key is missing. */
@@ -147,31 +117,5 @@ public final class ModelTable {
         Object usual = every.value(fact, Map.of());
         boolean isOptional = (usual == null || usual.equals(false)) && type.reads(fact) && !every.reads(fact);
         return isOptional || !Objects.equals(type.value(fact, Map.of()), usual);
-    }
-
-    private static String detail(ModelType type, String fact) {
-        Object value = type.value(fact, Map.of());
-        return switch (fact) {
-            case "attention_bias" ->
-                Boolean.FALSE.equals(type.value("result_bias", Map.of())) ? " of queries, keys and values" : "";
-            case "partial_rotary_factor" -> " (" + value + ")";
-            case "mrope_interleaved" -> value.equals(true) ? ", interleaved" : ", in sections";
-            case "default_rope" -> value.toString().replaceFirst("^.*type=(?!default)(\\w+).*$", " ($1)");
-            case "sliding_window" -> layers(type);
-            default -> "";
-        };
-    }
-
-    /** Which layers have windows, if not all of a type do. */
-    private static String layers(ModelType type) {
-        if (type.value("max_window_layers", Map.of()) != null) {
-            return " in late layers";
-        }
-        return Stream.of("sliding_window_pattern", "global_attn_every_n_layers")
-                .map(fact -> (Number) type.value(fact, Map.of()))
-                .filter(Objects::nonNull)
-                .map(count -> " in " + (count.intValue() - 1) + " of " + count + " layers")
-                .findFirst()
-                .orElse("");
     }
 }
