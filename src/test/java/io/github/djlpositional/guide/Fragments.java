@@ -60,7 +60,8 @@ final class Fragments {
             "accuracy", (encoding, range, old) -> mean(SENTENCES, encoding, range, old),
             "loss", (encoding, range, old) -> mean(TEXT, encoding, range, old),
             "time", (encoding, column, old) -> ratio(encoding, column),
-            "memory", (mode, encodings, old) -> memory(mode, encodings.split(", ", -1)));
+            "memory", (mode, encodings, old) -> memory(mode, encodings.split(", ", -1)),
+            "addition", (column, allocator, old) -> addition(column, allocator));
 
     private Fragments() {}
 
@@ -190,6 +191,15 @@ final class Fragments {
                 .toList();
         int last = sizes.size() - 1;
         return last == 0 ? "" + sizes.get(0) : sizes.get(0) + " to " + sizes.get(last);
+    }
+
+    /** A column of the largest addition with an allocator, of which each has a section of the results. */
+    private static String addition(String column, String allocator) throws IOException {
+        List<Map<String, String>> rows = Tables.rowsBelow(RESULTS, "Adding the encodings", "shape", column).stream()
+                .filter(row -> row.get("shape").equals("8 × 2048 × 1024"))
+                .toList();
+        int index = List.of("default", "huge pages", "tuned").indexOf(allocator);
+        return String.format(Locale.ROOT, "%,.0f", number(rows.get(index), column));
     }
 
     /** The rows of a section of the results by the encoding in them. */

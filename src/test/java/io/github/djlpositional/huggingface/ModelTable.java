@@ -72,6 +72,11 @@ public final class ModelTable {
             case "model types" -> ModelType.names().size();
             case "types compared with transformers" -> compared().size();
             case "published configurations" -> published().size();
+            case "rotations from papers" ->
+                Tables.csv(CONFIGURATIONS + "/expected.csv").stream()
+                        .map(row -> row.get("model"))
+                        .distinct()
+                        .count();
             default -> throw new IllegalArgumentException(what);
         };
     }
