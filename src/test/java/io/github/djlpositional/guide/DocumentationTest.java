@@ -26,7 +26,7 @@ class DocumentationTest {
 
     /** A comment, and the block of Java, the table or the part of a line that it describes. */
     private static final Pattern FRAGMENT = Pattern.compile(
-            "(<!-- (\\w+): ([^>]+) -->)" + "(?:\\n```java\\n.*?\\n```\\n|((?:\\n\\|[^\\n]*)+)|([^\\n]*?)<!-- end -->)",
+            "(<!-- (\\w+): ([^>]+) -->)(?:\\n```java\\n.*?\\n```\\n|((?:\\n\\|[^\\n]*)+)|([^\\n]*?)<!-- end -->)",
             Pattern.DOTALL);
 
     private static final Pattern LINK = Pattern.compile("\\]\\(([^)#:]+)?(#[^)]+)?\\)");

@@ -98,7 +98,7 @@ public final class ModelTable {
                 .collect(Collectors.joining(", "));
     }
 
-    /** Whether a type is another name of a type. */
+    /** Whether a type has all facts of another type. */
     static boolean isOnlyLike(ModelType type) {
         return type.line().keySet().equals(Set.of("like"));
     }
@@ -113,7 +113,7 @@ public final class ModelTable {
                 .collect(Collectors.joining("; "));
     }
 
-    /** Whether a fact has another value than in most types, or that of most types only if the key is missing. */
+    /** Whether the value of a fact differs from the value of most types, or a configuration may have another value. */
     private static boolean isUsed(ModelType type, String fact) {
         ModelType every = type;
         while (every.like() != null) {
