@@ -422,7 +422,7 @@ public final class HuggingFaceRope {
                                 + "; build such a model from its code with RotaryEmbeddingBlock"));
     }
 
-    private static boolean isSame(Object value, Object other) {
+    static boolean isSame(Object value, Object other) {
         return (value instanceof Number one && other instanceof Number two)
                 ? one.doubleValue() == two.doubleValue()
                 : value.equals(other);

@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -17,24 +18,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /**
- * Compares the README and the guide with the code: every block of Java comes from a test, every link has a target, and
- * the versions are those of the build.
- *
- * <p>A block of Java follows a comment such as {@code <!-- code: ReadmeCodeTest#pairing -->} and equals the lines
- * between {@code tag::pairing[]} and {@code end::pairing[]} in that test. {@code mvn test -Dtest=DocumentationTest
- * -Dguide.write=true} copies the lines into the pages.
+ * Compares the README and the guide with the code: every {@linkplain Fragments fragment} is what the code and the
+ * measured numbers are, every link has a target, and the versions are those of the build. {@code mvn test
+ * -Dtest=DocumentationTest -Dguide.write=true} writes the fragments into the pages.
  */
 class DocumentationTest {
 
-    /** The classes that blocks of Java come from. */
-    private static final List<Path> CODE = List.of(
-            Path.of("src/test/java/io/github/djlpositional/guide"),
-            Path.of("examples/encoder/src/test/java/io/github/djlpositional/examples"),
-            Path.of("examples/models/src/test/java/io/github/djlpositional/examples"),
-            Path.of("examples/models/src/test/java/io/github/djlpositional/examples/sentences"));
-
-    private static final Pattern BLOCK =
-            Pattern.compile("(?:<!-- code: (\\w+)#([\\w-]+) -->\\n)?```java\\n(.*?)```\\n", Pattern.DOTALL);
+    /** A comment, and the block of Java, the table or the part of a line that it describes. */
+    private static final Pattern FRAGMENT = Pattern.compile(
+            "(<!-- (\\w+): ([^>]+) -->)(?:\\n```java\\n.*?\\n```\\n|((?:\\n\\|[^\\n]*)+)|([^\\n]*?)<!-- end -->)",
+            Pattern.DOTALL);
 
     private static final Pattern LINK = Pattern.compile("\\]\\(([^)#:]+)?(#[^)]+)?\\)");
 
@@ -53,54 +46,63 @@ class DocumentationTest {
     }
 
     @TestFactory
-    Stream<DynamicTest> everyBlockOfJavaComesFromATest() throws IOException {
-        return pages().stream().map(page -> DynamicTest.dynamicTest(page.toString(), () -> requireTested(page)));
+    Stream<DynamicTest> everyFragmentIsGenerated() throws IOException {
+        return pages().stream().map(page -> DynamicTest.dynamicTest(page.toString(), () -> requireGenerated(page)));
     }
 
-    private static void requireTested(Path page) throws IOException {
+    private static void requireGenerated(Path page) throws IOException {
         String text = Files.readString(page);
-        StringBuilder tested = new StringBuilder();
-        Matcher block = BLOCK.matcher(text);
-        while (block.find()) {
-            assertThat(block.group(1))
-                    .as("a block of Java without the test that it comes from: %s", block.group(3))
-                    .isNotNull();
-            String code = codeOf(block.group(1), block.group(2));
-            String whole = "<!-- code: " + block.group(1) + "#" + block.group(2) + " -->\n```java\n" + code + "```\n";
-            block.appendReplacement(tested, Matcher.quoteReplacement(whole));
+        StringBuilder generated = new StringBuilder();
+        Matcher fragment = FRAGMENT.matcher(text);
+        while (fragment.find()) {
+            fragment.appendReplacement(generated, Matcher.quoteReplacement(fragment.group(1) + generated(fragment)));
         }
-        block.appendTail(tested);
-        assertThat(tested.toString().split("```java", -1))
-                .as("every block was found")
-                .hasSize(text.split("```java", -1).length);
+        fragment.appendTail(generated);
+        String others = FRAGMENT.matcher(text).replaceAll("");
+        assertThat(others)
+                .as("without generated fragments")
+                .doesNotContain("```java", "<!-- end -->")
+                .doesNotContainPattern("<!-- \\w+: ");
+        // Markdown takes a line that begins with a comment for HTML
+        assertThat(text).doesNotContainPattern("(?m)^ *<!-- \\w+: .*<!-- end -->");
         if (Boolean.getBoolean("guide.write")) {
-            Files.writeString(page, tested);
+            Files.writeString(page, generated);
         }
-        assertThat(Files.readString(page)).isEqualTo(tested.toString());
+        assertThat(Files.readString(page)).isEqualTo(generated.toString());
     }
 
-    /** The lines between all pairs of a tag, without the indentation of the first one. */
-    private static String codeOf(String test, String tag) throws IOException {
-        Path source = CODE.stream()
-                .map(folder -> folder.resolve(test + ".java"))
-                .filter(Files::exists)
-                .findFirst()
-                .orElseThrow(() -> new AssertionError("there is no test " + test));
-        StringBuilder code = new StringBuilder();
-        int indent = -1;
-        boolean isInside = false;
-        for (String line : Files.readAllLines(source)) {
-            if (line.strip().equals("// tag::" + tag + "[]")) {
-                isInside = true;
-                indent = indent < 0 ? line.indexOf("//") : indent;
-            } else if (line.strip().equals("// end::" + tag + "[]")) {
-                isInside = false;
-            } else if (isInside) {
-                code.append(line.substring(Math.min(indent, line.length()))).append('\n');
-            }
+    private static String generated(MatchResult fragment) throws IOException {
+        String kind = fragment.group(2);
+        String argument = fragment.group(3);
+        if (kind.equals("code")) {
+            return "\n```java\n" + Fragments.code(argument) + "\n```\n";
         }
-        assertThat(code.toString()).as("%s#%s", test, tag).isNotEmpty();
-        return code.toString();
+        if (kind.equals("table")) {
+            List<Map<String, String>> old =
+                    Tables.rows(fragment.group(4).lines().toList(), "");
+            assertThat(Fragments.TABLES).containsKey(argument);
+            return Tables.markdown(Fragments.TABLES.get(argument).rows(old));
+        }
+        assertThat(Fragments.VALUES).containsKey(kind);
+        String[] parts = argument.split(": ", 2);
+        String value = Fragments.VALUES.get(kind).text(parts[0], parts[parts.length - 1], fragment.group(5));
+        return value + "<!-- end -->";
+    }
+
+    @Test
+    void everyTableAndKindOfValueIsUsed() throws IOException {
+        StringBuilder text = new StringBuilder();
+        for (Path page : pages()) {
+            text.append(Files.readString(page));
+        }
+        assertThat(text)
+                .contains(Fragments.TABLES.keySet().stream()
+                        .map(name -> "<!-- table: " + name + " -->")
+                        .toList());
+        assertThat(text)
+                .contains(Fragments.VALUES.keySet().stream()
+                        .map(kind -> "<!-- " + kind + ": ")
+                        .toList());
     }
 
     @Test

@@ -5,32 +5,39 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
-/** The tables of a Markdown page, so that tests can compare what they say with the code. */
+/** Tables in Markdown and CSV: rows with the text of each cell by the heading of its column. */
 public final class Tables {
 
     private Tables() {}
 
-    /**
-     * Returns the rows of all tables of a page that have all the given columns: the text of each cell by the heading of
-     * its column.
-     */
+    /** Returns the rows of all tables of a page that have some columns. */
     public static List<Map<String, String>> rows(String page, String... columns) throws IOException {
         return rowsBelow(page, "", columns);
     }
 
     /** Returns these rows of the sections whose heading begins with a text. */
-    public static List<Map<String, String>> rowsBelow(String page, String heading, String... columns)
-            throws IOException {
+    static List<Map<String, String>> rowsBelow(String page, String heading, String... columns) throws IOException {
+        List<Map<String, String>> rows = rows(Files.readAllLines(Path.of(page)), heading, columns);
+        if (rows.isEmpty()) {
+            throw new AssertionError(page + " has no table with the columns " + Arrays.toString(columns));
+        }
+        return rows;
+    }
+
+    static List<Map<String, String>> rows(List<String> lines, String heading, String... columns) {
         List<Map<String, String>> rows = new ArrayList<>();
         List<String> header = null;
         String section = "";
-        for (String line : Files.readAllLines(Path.of(page))) {
+        for (String line : lines) {
             if (line.startsWith("#")) {
                 section = line.replaceFirst("#+ ", "");
             }
@@ -42,9 +49,6 @@ public final class Tables {
                 rows.add(row(header, cells(line)));
             }
         }
-        if (rows.isEmpty()) {
-            throw new AssertionError(page + " has no table with the columns " + Arrays.toString(columns));
-        }
         return rows;
     }
 
@@ -55,7 +59,7 @@ public final class Tables {
                 .toList();
     }
 
-    static Map<String, String> row(List<String> header, List<String> cells) {
+    private static Map<String, String> row(List<String> header, List<String> cells) {
         if (cells.size() != header.size()) {
             throw new AssertionError("a row of " + cells.size() + " cells for " + header + ": " + cells);
         }
@@ -70,5 +74,16 @@ public final class Tables {
                 .map(line -> List.of(line.split(",", -1)))
                 .toList();
         return lines.stream().skip(1).map(line -> row(lines.get(0), line)).toList();
+    }
+
+    /** Returns rows as Markdown, with a line break before each line. */
+    static String markdown(List<Map<String, String>> rows) {
+        Collection<String> header = rows.get(0).keySet();
+        Stream<Collection<String>> above = Stream.of(header, Collections.nCopies(header.size(), "---"));
+        return Stream.concat(above, rows.stream().map(Map::values))
+                .map(cells -> cells.stream()
+                        .map(cell -> cell.isEmpty() ? " |" : " " + cell + " |")
+                        .collect(Collectors.joining("", "\n|", "")))
+                .collect(Collectors.joining());
     }
 }

@@ -12,10 +12,13 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
+import io.github.djlpositional.guide.Tables;
+import io.github.djlpositional.internal.Json;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.weights.Weights;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -26,9 +29,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
-import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -53,17 +53,16 @@ class HuggingFaceRopeTest {
     @TempDir
     private Path folder;
 
-    private static Path path(String name) throws Exception {
-        return Path.of(
-                HuggingFaceRopeTest.class.getResource("/configurations/" + name).toURI());
+    private static Path path(String model) {
+        return ModelTable.CONFIGURATIONS.resolve(model + ".json");
     }
 
     private static HuggingFaceRope read(String model) throws Exception {
-        return HuggingFaceRope.read(path(model + ".json"));
+        return HuggingFaceRope.read(path(model));
     }
 
-    private static Stream<String[]> rows(String file) throws Exception {
-        return Files.readAllLines(path(file)).stream().skip(1).map(line -> line.split(",", -1));
+    private static List<Map<String, String>> rows(String file) throws Exception {
+        return Tables.csv(ModelTable.CONFIGURATIONS.resolve(file).toString());
     }
 
     private static Map<String, Object> map(Object... keysAndValues) {
@@ -76,7 +75,7 @@ class HuggingFaceRopeTest {
 
     /** The configuration of a model with other values. */
     private static Map<String, Object> config(String model, Object... keysAndValues) throws Exception {
-        Map<String, Object> config = HuggingFaceRope.values(path(model + ".json"));
+        Map<String, Object> config = HuggingFaceRope.values(path(model));
         config.putAll(map(keysAndValues));
         return config;
     }
@@ -139,21 +138,22 @@ class HuggingFaceRopeTest {
 
     @EngineTest
     void rotatesAsPublishedModels(NDManager manager) throws Exception {
-        for (String[] row : rows("expected.csv").toList()) {
-            String name = row[0] + " " + row[1] + " at length " + row[2];
-            HuggingFaceRope config = read(row[0]);
-            int length = Integer.parseInt(row[2]);
-            PairLayout layout = PairLayout.valueOf(row[3].toUpperCase(Locale.ROOT));
-            int start = Integer.parseInt(row[5]);
+        for (Map<String, String> row : rows("expected.csv")) {
+            String layerType = row.get("layer_type");
+            String name = row.get("model") + " " + layerType + " at length " + row.get("length");
+            HuggingFaceRope config = read(row.get("model"));
+            int length = Integer.parseInt(row.get("length"));
+            PairLayout layout = PairLayout.valueOf(row.get("layout").toUpperCase(Locale.ROOT));
+            int start = Integer.parseInt(row.get("start"));
             RotaryEmbeddingBlock.Builder builder =
-                    row[1].isEmpty() ? config.rotary(length) : config.rotary(row[1], length);
+                    layerType.isEmpty() ? config.rotary(length) : config.rotary(layerType, length);
             RotaryEmbeddingBlock block = builder.optMaxSequenceLength(2).build();
-            assertThat(block.getHeadSize()).as(name).isEqualTo(Integer.parseInt(row[4]));
-            double[] expected = numbers(row[8]);
+            assertThat(block.getHeadSize()).as(name).isEqualTo(Integer.parseInt(row.get("head_size")));
+            double[] expected = numbers(row.get("frequencies"));
             double[] factors = new double[expected.length];
-            Arrays.fill(factors, Double.parseDouble(row[7]));
-            List<Double> kept = Collections.nCopies(block.getHeadSize() - 2 * expected.length, 0.5);
-            String axes = row[6];
+            Arrays.fill(factors, Double.parseDouble(row.get("factor")));
+            List<Double> unchanged = Collections.nCopies(block.getHeadSize() - 2 * expected.length, 0.5);
+            String axes = row.get("axes");
             for (int axis = axes.isEmpty() ? -1 : 0; axis < (axes.isEmpty() ? 0 : 3); axis++) {
                 Rotation rotation = Rotation.of(manager, block, layout, start, axis);
                 int current = axis;
@@ -162,7 +162,7 @@ class HuggingFaceRopeTest {
                         .toArray();
                 assertClose(rotation.frequencies, frequencies, ERROR, name);
                 assertClose(rotation.factors, factors, ERROR, name);
-                assertThat(rotation.others).as(name).isEqualTo(kept);
+                assertThat(rotation.others).as(name).isEqualTo(unchanged);
             }
             block.clear();
         }
@@ -171,13 +171,13 @@ class HuggingFaceRopeTest {
     /** The values in Hugging Face's test_modeling_rope_utils.py, which have five digits. */
     @EngineTest
     void rotatesAsTheTestsOfTransformers(NDManager manager) throws Exception {
-        for (String[] row : rows("huggingface_tests.csv").toList()) {
+        for (Map<String, String> row : rows("huggingface_tests.csv")) {
             // the length of the test of dynamic NTK
-            RotaryEmbeddingBlock block = scaled(Map.of("rope_type", row[0], "factor", 10.0))
+            RotaryEmbeddingBlock block = scaled(Map.of("rope_type", row.get("rope_type"), "factor", 10.0))
                     .rotary(16_384)
                     .build();
             Rotation rotation = Rotation.of(manager, block, PairLayout.CONCATENATED, 0, -1);
-            assertClose(rotation.frequencies, numbers(row[1]), 5e-5, row[0]);
+            assertClose(rotation.frequencies, numbers(row.get("inv_freq")), 5e-5, row.get("rope_type"));
         }
     }
 
@@ -246,109 +246,83 @@ class HuggingFaceRopeTest {
         phi.keySet().removeAll(List.of("rope_theta", "rope_scaling", "partial_rotary_factor"));
         Map<String, HuggingFaceRope> configs =
                 Map.of("gemma-3-4b-pt", HuggingFaceRope.of(gemma), "phi-2", HuggingFaceRope.of(phi));
-        for (String[] row :
-                rows("expected.csv").filter(row -> configs.containsKey(row[0])).toList()) {
-            HuggingFaceRope config = configs.get(row[0]);
-            RotaryEmbeddingBlock block = (row[1].isEmpty() ? config.rotary() : config.rotary(row[1])).build();
+        for (Map<String, String> row : rows("expected.csv")) {
+            HuggingFaceRope config = configs.get(row.get("model"));
+            if (config == null) {
+                continue;
+            }
+            String layerType = row.get("layer_type");
+            RotaryEmbeddingBlock block = (layerType.isEmpty() ? config.rotary() : config.rotary(layerType)).build();
             Rotation rotation = Rotation.of(manager, block, PairLayout.CONCATENATED, 0, -1);
-            assertClose(rotation.frequencies, numbers(row[8]), ERROR, row[0] + row[1]);
+            assertClose(rotation.frequencies, numbers(row.get("frequencies")), ERROR, row.get("model") + layerType);
         }
     }
 
-    @ParameterizedTest
-    @CsvSource({
-        "Meta-Llama-3-8B, 8192",
-        "Llama-3.1-8B, 131072",
-        "Llama-4-Scout-17B-16E, 10485760",
-        "vicuna-7b-v1.5-16k, 16384",
-        "Qwen2.5-7B-Instruct-with-YaRN, 131072",
-        "gpt-oss-20b, 131072",
-        "Phi-3-vision-128k-instruct, 131072",
-        "Qwen-7B, 8192", // Qwen's dynamic NTK grows in steps and is not known; it begins there
-        "phi-2, 2048"
-    })
-    void positionsEndWhereTheModelsDo(String model, int limit) throws Exception {
-        Map<String, Object> arguments = read(model).rotary(limit).build().getArguments();
-        assertThat(arguments.get("maxSequenceLength")).isEqualTo(Math.min(limit, 4096));
-        assertThat(arguments.get("autoExtend")).isEqualTo(limit > 4096 ? limit : null);
-    }
-
     @Test
-    void layersOfOneModelRotateDifferently() throws Exception {
+    void typesOfLayersThatRotateDifferentlyAreNamed() throws Exception {
         HuggingFaceRope config = read("ModernBERT-base");
-        assertThat(config.rotary("full_attention").build().getArguments()).containsEntry("base", 160_000.0);
-        assertThat(config.rotary("sliding_attention").build().getArguments()).containsEntry("base", 10_000.0);
         assertRejected(config::rotary, "modernbert", "full_attention, sliding_attention");
         assertRejected(() -> config.rotary("linear_attention"), "\"linear_attention\"", "sliding_attention");
         assertRejected(
                 () -> read("gemma-4-26B-A4B").rotary("chunked_attention"), "chunked_attention", "full_attention");
     }
 
-    /** 192^-0.5 · (0.1 · m · ln 40 + 1)² with m of 1 and 0.707: the scores of DeepSeek. */
-    @ParameterizedTest
-    @CsvSource({
-        "DeepSeek-V3, 0.135233778861",
-        "DeepSeek-V2, 0.114721386793",
-        "gemma-4-26B-A4B, 1",
-        "OLMo-2-1124-7B, 0.0883883476483"
-    })
-    void modelsOfOtherAttentionsHaveAScale(String model, double scale) throws Exception {
-        assertThat(read(model).getScale()).isCloseTo(scale, within(1e-12));
-    }
-
-    @Test
-    void theGuideListsAllModelTypes() throws Exception {
-        Set<String> listed = Files.readAllLines(Path.of("docs/models.md")).stream()
-                .filter(line -> line.matches("\\|.*\\| [CI] \\|.*"))
-                .flatMap(line -> Pattern.compile("`(\\w+)`")
-                        .matcher(line.substring(0, line.indexOf('|', 1)))
-                        .results()
-                        .map(match -> match.group(1)))
-                .collect(Collectors.toSet());
-        assertThat(listed).isEqualTo(ModelType.names());
-    }
-
-    private static void assertRejected(Map<String, ?> section, String... values) {
-        Weights.assertRejected(() -> scaled(section), values);
-    }
-
     private static void assertRejected(ThrowingCallable call, String... values) {
         Weights.assertRejected(call, values);
     }
 
-    @Test
-    void unknownModelTypesAreRefusedByName() throws Exception {
-        assertRejected(() -> HuggingFaceRope.of(llama("model_type", "mamba")), "\"mamba\"", "llama", "qwen3");
-        assertRejected(() -> HuggingFaceRope.of(Map.of()), "model_type is missing", "llama");
-        Map<String, Object> text = Map.of("model_type", "mamba");
-        assertRejected(() -> HuggingFaceRope.of(Map.of("model_type", "llama4", "text_config", text)), "\"mamba\"");
-        // nothing says what this model does with the positions of its text
-        assertRejected(() -> HuggingFaceRope.of(Map.of("model_type", "other", "text_config", llama())), "\"other\"");
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+                    Llama-2-7b-hf         | {"model_type": "mamba"}                   | "mamba"; llama; qwen3
+                    Llama-2-7b-hf         | {"model_type": null}                      | model_type is missing; llama
+                    Llama-4-Scout-17B-16E | {"text_config": {"model_type": "mamba"}}  | "mamba"
+                    # nothing says what this model does with the positions of its text
+                    Llama-4-Scout-17B-16E | {"model_type": "other"}                   | "other"
+                    Llama-2-7b-hf         | {"hidden_size": "big"}                    | hidden_size; big; whole number
+                    Llama-2-7b-hf         | {"hidden_size": 1.5}                      | 'hidden_size'; 1.5
+                    Llama-2-7b-hf         | {"rope_theta": "high"}                    | rope_theta; high; a number
+                    Llama-2-7b-hf         | {"max_position_embeddings": null}         | max_position_embeddings
+                    Llama-2-7b-hf         | {"num_attention_heads": 0}                | num_attention_heads 0
+                    Llama-2-7b-hf         | {"num_attention_heads": -1}               | num_attention_heads -1
+                    Llama-2-7b-hf         | {"head_dim": 2097152}                     | head size 2097152
+                    DeepSeek-V3           | {"rope_interleave": "yes"}                | rope_interleave; yes; true or false
+                    falcon-7b             | {"alibi": true}                           | alibi true; false
+                    roformer_chinese_base | {"rotary_value": true}                    | rotary_value true; false
+                    Llama-2-7b-hf | {"rope_scaling": {"type": "linear", "factor": 2}, "rope_parameters": {"type": "linear", "factor": 4}} | factor=2; factor=4
+                    Llama-2-7b-hf | {"model_type": "qwen2", "rope_scaling": {"full_attention": {"type": "su", "short_factor": {}}}} | 'short_factor'; a list
+                    Qwen2-VL-7B-Instruct | {"rope_scaling": {"type": "mrope", "mrope_section": [1048576, 1048576]}} | mrope_section [1048576, ; 64 pairs
+                    """)
+    void configurationsAreRejected(String model, String changes, String parts) throws Exception {
+        Map<String, Object> config = config(model);
+        config.putAll(json(changes));
+        assertRejected(() -> HuggingFaceRope.of(config), parts.split("; ", -1));
     }
 
-    @Test
-    void textIsRefusedWhereANumberOrASwitchBelongs() throws Exception {
-        assertRejected(() -> HuggingFaceRope.of(llama("hidden_size", "big")), "hidden_size", "big", "whole number");
-        assertRejected(() -> HuggingFaceRope.of(llama("rope_theta", "high")), "rope_theta", "high", "a number");
-        assertRejected(
-                () -> HuggingFaceRope.of(config("DeepSeek-V3", "rope_interleave", "yes")),
-                "rope_interleave",
-                "yes",
-                "true or false");
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+                    {"rope_type": "spiral", "factor": 2}                       | rope_type; "spiral"; yarn
+                    {"type": "spiral"}                                         | type; "spiral"
+                    {"rope_type": "yarn", "type": "linear", "factor": 2}       | "yarn"; "linear"
+                    {"type": "yarn", "factor": 2, "extrapolation_factor": 1}   | "extrapolation_factor"; yarn
+                    {"type": "linear", "factor": 2, "beta_fast": 32}           | "beta_fast"; linear
+                    {"factor": 2}                                              | "factor"; default
+                    {"type": "mrope", "mrope_section": [16, 24, 24]}           | "mrope_section"
+                    {"full_attention": {"rope_theta": 1e4}, "factor": 2}       | factor=2; beside
+                    {"type": "yarn", "factor": 2, "mscale": 0.5}               | mscale 0.5; mscale_all_dim 0.0
+                    {"type": "dynamic", "factor": 2, "original_max_position_embeddings": 512} | 512; 2048
+                    {"type": "linear"}                                         | factor; missing
+                    {"type": "linear", "factor": "two"}                        | 'factor'; two
+                    {"type": "linear", "factor": 0.5}                          | 0.5
+                    {"type": ["linear"]}                                       | 'type'
+                    {"type": "su", "short_factor": [1, null], "long_factor": [1, null]} | 'short_factor'; null
+                    {"type": "su", "short_factor": [1, 2], "long_factor": [1, 2]} | 2 LongRoPE factors; 128
+                    """)
+    void ropeSectionsAreRejected(String section, String parts) {
+        assertRejected(() -> scaled(json(section)), parts.split("; ", -1));
     }
 
-    @Test
-    void unknownRopeTypesAndKeysAreRefusedByName() {
-        assertRejected(Map.of("rope_type", "spiral", "factor", 2), "rope_type", "\"spiral\"", "yarn");
-        assertRejected(Map.of("type", "spiral"), "type", "\"spiral\"");
-        assertRejected(Map.of("rope_type", "yarn", "type", "linear", "factor", 2), "\"yarn\"", "\"linear\"");
-        assertRejected(
-                Map.of("type", "yarn", "factor", 2, "extrapolation_factor", 1), "\"extrapolation_factor\"", "yarn");
-        assertRejected(Map.of("type", "linear", "factor", 2, "beta_fast", 32), "\"beta_fast\"", "linear");
-        assertRejected(Map.of("factor", 2), "\"factor\"", "default");
-        assertRejected(Map.of("type", "mrope", "mrope_section", List.of(16, 24, 24)), "\"mrope_section\"");
-        Map<String, Object> parts = Map.of("full_attention", Map.of("rope_theta", 1e4), "factor", 2);
-        assertRejected(parts, "factor=2", "beside");
+    private static Map<String, Object> json(String text) throws IOException {
+        return Json.read(text.getBytes(StandardCharsets.UTF_8));
     }
 
     @Test
@@ -363,68 +337,6 @@ class HuggingFaceRopeTest {
                 .hasToString(scaled(other).rotary().build().toString());
     }
 
-    @Test
-    void keysThatDisagreeAreRefused() throws Exception {
-        assertRejected(Map.of("type", "yarn", "factor", 2, "mscale", 0.5), "mscale 0.5", "mscale_all_dim 0.0");
-        assertRejected(Map.of("type", "dynamic", "factor", 2, "original_max_position_embeddings", 512), "512", "2048");
-        Map<String, Object> both = llama(
-                "rope_scaling",
-                Map.of("type", "linear", "factor", 2),
-                "rope_parameters",
-                Map.of("type", "linear", "factor", 4));
-        assertRejected(() -> HuggingFaceRope.of(both), "factor=2", "factor=4");
-    }
-
-    @Test
-    void missingAndWrongValuesAreRefusedByName() {
-        assertRejected(Map.of("type", "linear"), "factor", "missing");
-        assertRejected(Map.of("type", "linear", "factor", "two"), "'factor'", "two");
-        assertRejected(Map.of("type", "linear", "factor", 0.5), "0.5");
-        assertRejected(Map.of("type", List.of("linear")), "'type'");
-        List<Object> factors = Arrays.asList(1, null);
-        assertRejected(Map.of("type", "su", "short_factor", factors, "long_factor", factors), "'short_factor'", "null");
-        List<Integer> few = List.of(1, 2);
-        assertRejected(Map.of("type", "su", "short_factor", few, "long_factor", few), "2 LongRoPE factors", "128");
-        assertRejected(() -> HuggingFaceRope.of(llama("max_position_embeddings", null)), "max_position_embeddings");
-        assertRejected(() -> HuggingFaceRope.of(llama("hidden_size", 1.5)), "'hidden_size'", "1.5");
-    }
-
-    @ParameterizedTest
-    @CsvSource({
-        "Llama-2-7b-hf, num_attention_heads, 0",
-        "Llama-2-7b-hf, num_attention_heads, -1",
-        "Llama-2-7b-hf, head_dim, 2097152"
-    })
-    void countsOutsideOfTheirRangeAreRefused(String model, String key, Integer value) throws Exception {
-        Map<String, Object> config = config(model, key, value);
-        String name = key.equals("head_dim") ? "head size" : key;
-        assertRejected(() -> HuggingFaceRope.of(config), name + " " + value);
-    }
-
-    @Test
-    void mapsInPlaceOfListsAreRefused() {
-        Map<String, Object> section = Map.of("full_attention", Map.of("type", "su", "short_factor", Map.of()));
-        assertRejected(
-                () -> HuggingFaceRope.of(llama("model_type", "qwen2", "rope_scaling", section))
-                        .rotary("full_attention"),
-                "'short_factor'",
-                "a list");
-    }
-
-    @Test
-    void sectionsOfAxesOfOtherPairsAreRefused() throws Exception {
-        Map<String, ?> section = Map.of("type", "mrope", "mrope_section", Collections.nCopies(16, 1 << 20));
-        Map<String, Object> config = config("Qwen2-VL-7B-Instruct", "rope_scaling", section);
-        assertRejected(() -> HuggingFaceRope.of(config), "mrope_section [1048576, ", "64 pairs");
-    }
-
-    @ParameterizedTest
-    @CsvSource({"falcon-7b, alibi", "roformer_chinese_base, rotary_value"})
-    void encodingsThatAreNotRotaryAreRefusedByName(String model, String key) throws Exception {
-        Map<String, Object> config = config(model, key, true);
-        assertRejected(() -> HuggingFaceRope.of(config), key + " true", "false");
-    }
-
     /** A mistake of a fine-tune: Llama's code does not read these keys. */
     @Test
     void keysThatTheCodeOfAModelDoesNotReadChangeNothing() throws Exception {
@@ -435,7 +347,7 @@ class HuggingFaceRopeTest {
 
     /** JsonTest has more texts that are not JSON. */
     @Test
-    void damagedAndHugeFilesAreRefused() throws Exception {
+    void damagedAndHugeFilesAreRejected() throws Exception {
         String huge = "{" + " ".repeat(5 << 20) + "}";
         for (String text :
                 List.of("", "{\"hidden_size\": 1, \"hidden_size\": 2}", "{\"rope_theta\": 1e99999999999}", huge)) {
@@ -448,7 +360,7 @@ class HuggingFaceRopeTest {
     }
 
     @Test
-    void pathsWithoutAFileAreRefused() {
+    void pathsWithoutAFileAreRejected() {
         assertRejected(() -> HuggingFaceRope.read(folder), folder.toString());
         assertThatExceptionOfType(IOException.class)
                 .isThrownBy(() -> HuggingFaceRope.read(folder.resolve("none.json")))

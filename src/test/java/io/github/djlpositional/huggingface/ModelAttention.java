@@ -5,29 +5,44 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.math.QueryScale;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Settings;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
+import java.util.stream.Stream;
 
 /**
- * The attentions of the layers of published models, around the rotary encodings that {@link HuggingFaceRope} reads.
- * {@code attention-types.jsonc} has what their configurations leave to the code of the model type.
+ * The attentions of the layers of published models, around the rotary encodings that {@link HuggingFaceRope} reads. For
+ * each model type, {@code attention-types.jsonc} adds facts of its attention to the facts of {@code model-types.jsonc}.
  */
 final class ModelAttention {
 
-    static final Map<String, ModelType> TYPES = ModelType.types(ModelType.read("attention-types.jsonc"));
+    static final Map<String, ModelType> TYPES =
+            ModelType.types(merged(ModelType.read("model-types.jsonc"), ModelType.read("attention-types.jsonc")));
 
     private final HuggingFaceRope rope;
     private final ModelType type;
-    private final Set<Object> facts;
-    private final ModelType rotaryType;
 
     ModelAttention(HuggingFaceRope rope) {
         this.rope = rope;
         type = TYPES.get(rope.config.get("model_type").toString());
-        facts = type.facts();
-        rotaryType = ModelType.of(rope.config.get("model_type"));
+    }
+
+    /** The entries of two maps, of which maps and lists with the same key are joined. */
+    private static Map<String, Object> merged(Map<?, ?> one, Map<?, ?> other) {
+        Map<String, Object> both = new LinkedHashMap<>();
+        one.forEach((key, value) -> both.put(key.toString(), value));
+        other.forEach((key, value) -> {
+            Object joined = value;
+            if (one.get(key) instanceof Map<?, ?> first) {
+                joined = merged(first, (Map<?, ?>) value);
+            } else if (one.get(key) instanceof List<?> first) {
+                joined = Stream.concat(first.stream(), ((List<?>) value).stream())
+                        .toList();
+            }
+            both.put(key.toString(), joined);
+        });
+        return both;
     }
 
     /** The attention of a layer, counted from 0, for the maximum length of its configuration. */
@@ -48,7 +63,7 @@ final class ModelAttention {
                         + " MultiHeadAttentionBlock; read its rotary encoding only");
         type.column("required")
                 .forEach((key, value) -> Check.that(
-                        rope.config.get(key) == null || rope.config.get(key).equals(value),
+                        rope.config.get(key) == null || HuggingFaceRope.isSame(rope.config.get(key), value),
                         () -> key + " " + rope.config.get(key) + " of " + rope + ": expected " + value
                                 + "; read others"));
         Check.between("layer", layer, 0, whole("num_hidden_layers") - 1L);
@@ -152,34 +167,29 @@ final class ModelAttention {
         return isTrue(rotated.get(layer));
     }
 
-    /** The type whose line has a fact: of the attention, or of the rotary encoding. */
-    private ModelType typeOf(String fact) {
-        return facts.contains(fact) ? type : rotaryType;
-    }
-
     private Object value(String fact) {
-        return typeOf(fact).value(fact, rope.config);
+        return type.value(fact, rope.config);
     }
 
     /** Whether the type has a fact, which the value null in a configuration does not take away. */
     private boolean has(String fact) {
-        return typeOf(fact).value(fact, Map.of()) != null;
+        return type.value(fact, Map.of()) != null;
     }
 
     private <T> T get(String fact, Class<T> wanted) {
         Object value = value(fact);
-        String name = typeOf(fact).keyOf(fact);
+        String name = type.keyOf(fact);
         return value == null ? null : Settings.value(ModelAttention.class, Map.of(name, value), name, wanted);
     }
 
     private int whole(String fact) {
-        int value = Check.given(typeOf(fact).keyOf(fact), get(fact, Integer.class));
-        Check.positive(typeOf(fact).keyOf(fact), value);
+        int value = Check.given(type.keyOf(fact), get(fact, Integer.class));
+        Check.positive(type.keyOf(fact), value);
         return value;
     }
 
     private double number(String fact) {
-        return Check.given(typeOf(fact).keyOf(fact), get(fact, Double.class));
+        return Check.given(type.keyOf(fact), get(fact, Double.class));
     }
 
     private static boolean isTrue(Object value) {

@@ -1,25 +1,24 @@
 package io.github.djlpositional.huggingface;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.util.JsonUtils;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
-import io.github.djlpositional.guide.Tables;
 import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -29,13 +28,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Compares the table of models in docs/models.md with docs/models.csv, and this with the library: a model of which a
- * layer is given with what {@link HuggingFaceRope} reads from its published configuration, the others with the block
- * that their encoding is.
+ * Compares docs/models.csv with the library: a model of which a layer is named with what {@link HuggingFaceRope} reads
+ * from its published configuration, the others with the block that their encoding is.
  */
 class ModelTableTest {
 
-    private static final String PAGE = "docs/models.md";
     private static final String OPTIONS = "scaling or options";
     private static final String UNKNOWN = "-";
 
@@ -45,46 +42,38 @@ class ModelTableTest {
             "xTransformers",
             SinusoidalEncoding::xTransformers);
 
-    private static List<Map<String, String>> rows() throws IOException {
-        return Tables.csv("docs/models.csv");
-    }
-
-    static Stream<Map<String, String>> configured() throws IOException {
-        return rows().stream().filter(row -> !row.get("layer").isEmpty());
+    static List<Map<String, String>> configured() throws IOException {
+        return ModelTable.configured();
     }
 
     static Stream<Map<String, String>> others() throws IOException {
-        return rows().stream().filter(row -> row.get("layer").isEmpty());
+        return ModelTable.models().stream().filter(row -> row.get("layer").isEmpty());
     }
 
     @Test
-    void thePageHasTheRowsOfTheFile() throws IOException {
-        List<Map<String, String>> rows = rows();
-        assertThat(Tables.rows(PAGE, rows.get(0).keySet().toArray(String[]::new)))
-                .isEqualTo(rows);
+    void everyConfigurationHasARow() throws IOException {
+        assertThat(configured().stream().map(row -> row.get("model")).collect(Collectors.toSet()))
+                .isEqualTo(ModelTable.published());
     }
 
+    /** With the classes of transformers or a published configuration, or it is the same as a type that is. */
     @Test
-    void thePageListsTheModelTypes() throws IOException {
-        List<String> listed = Tables.rows(PAGE, "`model_type`", "layout").stream()
-                .flatMap(row -> Stream.of(row.get("`model_type`").split(", ", -1)))
-                .map(type -> type.replace("`", ""))
-                .toList();
-        assertThat(listed).containsExactlyInAnyOrderElementsOf(ModelType.names());
-        long compared = Files.readAllLines(Path.of("src/test/resources/configurations/model_types.txt")).stream()
-                .filter(line -> line.startsWith("type "))
-                .count();
-        assertThat(Files.readString(Path.of(PAGE)).replace('\n', ' '))
-                .contains("known for the " + listed.size() + " model types", compared + " of them are also compared");
+    void everyModelTypeIsCompared() throws IOException {
+        assertThat(ModelAttention.TYPES.keySet()).isEqualTo(ModelType.names());
+        Set<String> compared = ModelTable.compared();
+        configured().forEach(row -> compared.add(row.get("model_type")));
+        assertThat(ModelAttention.TYPES).allSatisfy((name, type) -> {
+            assertThat(compared.contains(name) || ModelTable.isOnlyLike(type)).isTrue();
+        });
     }
 
     @ParameterizedTest
     @MethodSource("configured")
     void aConfigurationIsReadAsTheTableSays(Map<String, String> row) throws Exception {
-        Path file = Path.of("src/test/resources/configurations", row.get("model") + ".json");
-        HuggingFaceRope config = HuggingFaceRope.read(file);
+        HuggingFaceRope config = HuggingFaceRope.read(ModelTable.CONFIGURATIONS.resolve(row.get("model") + ".json"));
         int layer = Integer.parseInt(row.get("layer"));
         Map<String, String> actual = new LinkedHashMap<>(row);
+        actual.put("model_type", config.config.get("model_type").toString());
         RotaryEmbeddingBlock rotary;
         if (row.get("window").equals(UNKNOWN)) {
             rotary = config.rotary(new ModelAttention(config).layerType(layer), 1)
@@ -107,10 +96,18 @@ class ModelTableTest {
             putAll(actual, rotary.getArguments());
         }
         assertThat(actual).isEqualTo(row);
+        String scale = row.get("scale");
+        assertThat(config.getScale())
+                .isCloseTo(
+                        scale.isEmpty()
+                                ? 1 / Math.sqrt(Integer.parseInt(row.get("head size")))
+                                : Double.parseDouble(scale),
+                        within(1e-12));
     }
 
     private static void putAll(Map<String, String> row, Map<String, Object> rotary) {
         Object limit = rotary.getOrDefault("autoExtend", rotary.get("maxSequenceLength"));
+        assertThat(rotary.get("maxSequenceLength")).isEqualTo(Math.min((int) limit, 4096));
         row.put("head size", text(rotary.get("headSize")));
         row.put("rotated", text(rotary.get("rotarySize")));
         row.put("layout", rotary.get("layout").equals(PairLayout.CONCATENATED.name()) ? "C" : "I");

@@ -142,11 +142,8 @@ class ModelTypesTest {
     }
 
     /** Whether a change that transformers refuses is a null in place of a default that this library reads. */
-    private static boolean isUnreadableNull(String type, String change) {
-        return isUnreadableNull(ModelType.of(type), change) || isUnreadableNull(ModelAttention.TYPES.get(type), change);
-    }
-
-    private static boolean isUnreadableNull(ModelType type, String change) {
+    private static boolean isUnreadableNull(String name, String change) {
+        ModelType type = ModelAttention.TYPES.get(name);
         String key = change.startsWith("null ") ? change.substring("null ".length()) : null;
         return key != null
                 && !READ_IN_SOME_LAYERS.contains(key)

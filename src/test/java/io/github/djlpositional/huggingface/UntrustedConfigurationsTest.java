@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.djlpositional.RandomCases;
 import io.github.djlpositional.ResourceGuard;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -59,13 +57,8 @@ class UntrustedConfigurationsTest {
     private static final Map<String, Map<?, ?>> PUBLISHED = new TreeMap<>();
 
     static Iterable<String> published() throws Exception {
-        Path folder = Path.of(
-                UntrustedConfigurationsTest.class.getResource("/configurations").toURI());
-        try (Stream<Path> files =
-                Files.list(folder).filter(file -> file.toString().endsWith(".json"))) {
-            for (Path file : files.toList()) {
-                PUBLISHED.put(file.getFileName().toString(), HuggingFaceRope.values(file));
-            }
+        for (String name : ModelTable.published()) {
+            PUBLISHED.put(name, HuggingFaceRope.values(ModelTable.CONFIGURATIONS.resolve(name + ".json")));
         }
         return PUBLISHED.keySet();
     }

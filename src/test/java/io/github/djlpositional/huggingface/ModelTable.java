@@ -1,0 +1,126 @@
+package io.github.djlpositional.huggingface;
+
+import io.github.djlpositional.guide.Tables;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * The tables of docs/models.md. A row for each model type follows from its facts and from what it is compared with; the
+ * rows of docs/models.csv are the models that {@link ModelTableTest} tests.
+ */
+public final class ModelTable {
+
+    static final Path CONFIGURATIONS = Path.of("src/test/resources/configurations");
+
+    private ModelTable() {}
+
+    /** Returns the models with their numbers. */
+    public static List<Map<String, String>> models() throws IOException {
+        return Tables.csv("docs/models.csv");
+    }
+
+    /** Returns the models that have a configuration: those of which a layer is named. */
+    static List<Map<String, String>> configured() throws IOException {
+        return models().stream().filter(row -> !row.get("layer").isEmpty()).toList();
+    }
+
+    /** Returns the model types that {@link HuggingFaceRope} reads. */
+    public static List<Map<String, String>> types() throws IOException {
+        Set<String> compared = compared();
+        List<Map<String, String>> rows = new ArrayList<>();
+        for (String name : ModelType.names()) {
+            ModelType type = ModelAttention.TYPES.get(name);
+            Map<String, String> row = new LinkedHashMap<>();
+            row.put("`model_type`", "`" + name + "`");
+            row.put("layout", Boolean.TRUE.equals(type.value("rope_interleave", Map.of())) ? "I" : "C");
+            row.put("of the attention", meaning(type));
+            row.put("only", only(ModelType.of(name)));
+            String same = isOnlyLike(type) ? "as `" + type.line().get("like") + "`" : "";
+            row.put("transformers", compared.contains(name) ? "yes" : same);
+            row.put(
+                    "published configurations",
+                    configured().stream()
+                            .filter(model -> model.get("model_type").equals(name))
+                            .map(model -> model.get("model"))
+                            .distinct()
+                            .collect(Collectors.joining(", ")));
+            rows.add(row);
+        }
+        return rows;
+    }
+
+    /** Returns the types that are compared with the classes of transformers. */
+    static Set<String> compared() throws IOException {
+        return Files.readAllLines(CONFIGURATIONS.resolve("model_types.txt")).stream()
+                .filter(line -> line.startsWith("type "))
+                .map(line -> line.split(" ", -1)[1])
+                .collect(Collectors.toSet());
+    }
+
+    /** Returns how many there are of something. */
+    public static long count(String what) throws IOException {
+        return switch (what) {
+            case "model types" -> ModelType.names().size();
+            case "types compared with transformers" -> compared().size();
+            case "published configurations" -> published().size();
+            case "rotations from papers" ->
+                Tables.csv(CONFIGURATIONS + "/expected.csv").stream()
+                        .map(row -> row.get("model"))
+                        .distinct()
+                        .count();
+            default -> throw new IllegalArgumentException(what);
+        };
+    }
+
+    /** Returns the names of the models whose configurations are test files. */
+    static Set<String> published() throws IOException {
+        try (Stream<Path> files = Files.list(CONFIGURATIONS)) {
+            return files.map(file -> file.getFileName().toString())
+                    .filter(name -> name.endsWith(".json"))
+                    .map(name -> name.replace(".json", ""))
+                    .collect(Collectors.toSet());
+        }
+    }
+
+    /** The values of keys that are not rejected. */
+    private static String only(ModelType type) {
+        return type.column("required").entrySet().stream()
+                .map(entry -> "`" + entry.getKey() + "` " + entry.getValue())
+                .collect(Collectors.joining(", "));
+    }
+
+    /** Whether a type has all facts of another type. */
+    static boolean isOnlyLike(ModelType type) {
+        return type.line().keySet().equals(Set.of("like"));
+    }
+
+    private static String meaning(ModelType type) {
+        return type.column("meanings").entrySet().stream()
+                .filter(entry -> isUsed(type, entry.getKey().toString()))
+                .map(entry -> entry.getValue()
+                        .toString()
+                        .formatted(type.value(entry.getKey().toString(), Map.of())))
+                .distinct()
+                .collect(Collectors.joining("; "));
+    }
+
+    /** Whether the value of a fact differs from the value of most types, or a configuration may have another value. */
+    private static boolean isUsed(ModelType type, String fact) {
+        ModelType every = type;
+        while (every.like() != null) {
+            every = every.like();
+        }
+        Object usual = every.value(fact, Map.of());
+        boolean isOptional = (usual == null || usual.equals(false)) && type.reads(fact) && !every.reads(fact);
+        return isOptional || !Objects.equals(type.value(fact, Map.of()), usual);
+    }
+}
