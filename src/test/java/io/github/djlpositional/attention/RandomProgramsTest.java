@@ -111,20 +111,25 @@ class RandomProgramsTest {
         }
     }
 
+    /** Stands for an attention without a window. */
+    private static final int ALL = 100;
+
     /** One attention for each choice, since creating one takes longer than a forward. */
     private final Map<List<Object>, MultiHeadAttentionBlock> blocks = new HashMap<>();
 
     private MultiHeadAttentionBlock attention(
             NDManager manager, SplittableRandom random, EncodingType type, boolean isCausal) {
+        return attention(manager, random, type, isCausal, ALL);
+    }
+
+    private MultiHeadAttentionBlock attention(
+            NDManager manager, SplittableRandom random, EncodingType type, boolean isCausal, int window) {
         boolean isFused = random.nextBoolean();
-        return blocks.computeIfAbsent(List.of(type, isCausal, isFused), key -> {
-            MultiHeadAttentionBlock block = filled(
-                    manager,
-                    type.attention(HEADS)
-                            .optCausal(isCausal)
-                            .optFusedKernel(isFused)
-                            .build(),
-                    DataType.FLOAT64);
+        return blocks.computeIfAbsent(List.of(type, isCausal, isFused, window), key -> {
+            MultiHeadAttentionBlock.Builder builder =
+                    type.attention(HEADS).optCausal(isCausal).optFusedKernel(isFused);
+            MultiHeadAttentionBlock block =
+                    filled(manager, (window == ALL ? builder : builder.optWindow(window)).build(), DataType.FLOAT64);
             block.freezeParameters(true);
             return block;
         });
@@ -139,6 +144,11 @@ class RandomProgramsTest {
                         .toArray(int[][]::new);
     }
 
+    private static boolean isVisible(MultiHeadAttentionBlock block, int query, int key) {
+        Integer window = block.options().window();
+        return !block.options().causal() || (key <= query && (window == null || query - key < window));
+    }
+
     private static double[] expected(
             EncodingType type,
             MultiHeadAttentionBlock block,
@@ -147,7 +157,6 @@ class RandomProgramsTest {
             NDArray keys,
             int[][] positions,
             Added mask) {
-        boolean isCausal = block.options().causal();
         double[][] rows = new double[(int) queries.getShape().get(0)][];
         for (int row = 0; row < rows.length; row++) {
             int b = row;
@@ -156,7 +165,7 @@ class RandomProgramsTest {
                     .with((head, query, key) -> mask == null ? 0 : mask.at(b, head, query, key));
             naive = positions == null ? naive : naive.at(positions[row]);
             rows[row] = naive.forward(
-                    first, queries.get(part), keys.get(part), keys.get(part), (i, j) -> !isCausal || j <= first + i);
+                    first, queries.get(part), keys.get(part), keys.get(part), (i, j) -> isVisible(block, first + i, j));
         }
         return Arrays.stream(rows).flatMapToDouble(Arrays::stream).toArray();
     }
@@ -203,7 +212,8 @@ class RandomProgramsTest {
     /**
      * Causal attentions with masks at some steps: one of the step's keys is appended to those of before, one of all
      * keys replaces them, and one with an axis of queries counts for its step. Between steps, the cache is forked,
-     * rewound, or continued with other rows of the batch.
+     * rewound, or continued with other rows of the batch. Some attentions have a window, of which the cache drops
+     * earlier tokens.
      */
     @EngineTest(onCpu = true)
     void stepsOfEveryMask(NDManager manager) {
@@ -213,7 +223,8 @@ class RandomProgramsTest {
                 EncodingType type = one(random, ENCODINGS);
                 int batch = random.nextInt(1, 4);
                 int length = random.nextInt(1, 7);
-                MultiHeadAttentionBlock block = attention(manager, random, type, true);
+                int window = random.nextBoolean() ? ALL : random.nextInt(1, 4);
+                MultiHeadAttentionBlock block = attention(manager, random, type, true, window);
                 // tokens that repeat each other
                 NDArray token = numbers(own, 5, DataType.FLOAT64, 3, SIZE);
                 NDArray x = token.get(own.create(
@@ -252,17 +263,20 @@ class RandomProgramsTest {
                             .head();
                     double[] whole = stepOf(type, block, from, part, x.get(":, :" + to), soFar, added);
                     requireClose(y, whole, 1e-11);
-                    from = to;
                     switch (random.nextInt(5)) {
-                        case 0 -> cache = cache.fork();
+                        case 0 -> {
+                            cache = cache.fork();
+                            from = to;
+                        }
                         case 1 -> {
-                            from = random.nextInt(0, to + 1);
+                            from = random.nextInt(window == ALL ? 0 : from, to + 1);
                             cache.rewind(from);
                             for (double[] row : column) {
                                 Arrays.fill(row, from, length, 0);
                             }
                         }
                         case 2 -> {
+                            from = to;
                             int[] rows = random.ints(batch, 0, batch).toArray();
                             NDArray indices = own.create(rows);
                             cache.select(indices);
@@ -278,7 +292,7 @@ class RandomProgramsTest {
                                             .mapToObj(row -> ofTokens[row])
                                             .toArray(int[][]::new);
                         }
-                        default -> {}
+                        default -> from = to;
                     }
                 }
             }
@@ -307,7 +321,7 @@ class RandomProgramsTest {
             double[] whole = new NaiveAttention(type, block)
                     .with((head, query, key) -> query < from ? 0 : mask.at(b, head, query - from, key))
                     .at(positions[row])
-                    .forward(0, all, all, all, (i, j) -> j <= i);
+                    .forward(0, all, all, all, (i, j) -> isVisible(block, i, j));
             rows[row] = Arrays.copyOfRange(whole, from * SIZE, whole.length);
         }
         return Arrays.stream(rows).flatMapToDouble(Arrays::stream).toArray();

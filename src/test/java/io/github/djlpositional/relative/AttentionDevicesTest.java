@@ -153,8 +153,8 @@ class AttentionDevicesTest {
                     random.nextBoolean(),
                     random.nextBoolean(),
                     random.nextBoolean() && inputs != Inputs.STEP && inputs != Inputs.STEP_OF_ONE_TOKEN,
-                    // a term of the scores reads given positions to find their end
-                    random.nextBoolean() && !(encoding.encoding(HEADS) instanceof ScoreTermBlock));
+                    // the sinusoids of distances between positions are computed in Java
+                    random.nextBoolean() && !(encoding.encoding(HEADS) instanceof TransformerXlPositionBlock));
         }
 
         Block block() {
