@@ -29,6 +29,7 @@ import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.NaiveAttention;
 import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.attention.Rotation;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.options.TypeProvider;
@@ -285,6 +286,20 @@ public class OwnEncodingTest {
         requireClose(whole(manager, block, x), expected, 1e-12);
     }
 
+    @EngineTest
+    void aRotationAndABiasAreTogether(NDManager manager, boolean isFused) {
+        AlibiBiasBlock alibi = AlibiBiasBlock.builder().setHeadCount(HEADS).build();
+        RelativeEncoding rotary = EncodingType.ROTARY.block();
+        MultiHeadAttentionBlock block =
+                filled(manager, builder(rotary, alibi).optFusedKernel(isFused).build(), DataType.FLOAT64);
+        block.freezeParameters(true);
+        NDArray x = numbers(manager, 3, DataType.FLOAT64, 2, 7, SIZE);
+        double[] expected = new NaiveAttention(EncodingType.ROTARY, block)
+                .with((head, i, j) -> alibi.getSlopes().bias(head, i - j))
+                .forward(0, x, x, x, (i, j) -> j <= i);
+        requireClose(whole(manager, block, x), expected, 1e-12);
+    }
+
     /** Names of parameters are the same with and without an encoding. */
     @EngineTest
     void isTheLastChild(NDManager manager, Kind kind) {
@@ -309,53 +324,60 @@ public class OwnEncodingTest {
         NDArray x = numbers(manager, 6, DataType.FLOAT64, 1, 5, SIZE);
         NDArray wrong = manager.zeros(new Shape(1, 3, 3, 3), DataType.FLOAT64);
         Map<String, RelativeEncoding> encodings = Map.of(
+                "rotation",
+                new Wrong() {
+                    @Override
+                    public Rotation rotation() {
+                        return new Rotation(0, 2, PairLayout.INTERLEAVED, (call, array, areKeys) -> wrong.duplicate());
+                    }
+                },
                 "encodeQueries",
-                        new Wrong() {
-                            @Override
-                            public NDArray encodeQueries(AttentionCall call, NDArray queries) {
-                                return wrong.duplicate();
-                            }
-                        },
+                new Wrong() {
+                    @Override
+                    public NDArray encodeQueries(AttentionCall call, NDArray queries) {
+                        return wrong.duplicate();
+                    }
+                },
                 "encodeKeys",
-                        new Wrong() {
-                            @Override
-                            public NDArray encodeKeys(AttentionCall call, NDArray keys) {
-                                return wrong.duplicate();
-                            }
-                        },
+                new Wrong() {
+                    @Override
+                    public NDArray encodeKeys(AttentionCall call, NDArray keys) {
+                        return wrong.duplicate();
+                    }
+                },
                 "distanceBias",
-                        new Wrong() {
-                            @Override
-                            public NDArray distanceBias(AttentionCall call, Distances distances) {
-                                return wrong.duplicate();
-                            }
-                        },
+                new Wrong() {
+                    @Override
+                    public NDArray distanceBias(AttentionCall call, Distances distances) {
+                        return wrong.duplicate();
+                    }
+                },
                 "coordinates",
-                        new Wrong() {
-                            @Override
-                            public NDArray distanceBias(AttentionCall call, Distances distances) {
-                                throw new IllegalStateException();
-                            }
+                new Wrong() {
+                    @Override
+                    public NDArray distanceBias(AttentionCall call, Distances distances) {
+                        throw new IllegalStateException();
+                    }
 
-                            @Override
-                            public NDArray coordinates(AttentionCall call, NDArray positions, boolean areKeys) {
-                                return wrong.duplicate();
-                            }
-                        },
+                    @Override
+                    public NDArray coordinates(AttentionCall call, NDArray positions, boolean areKeys) {
+                        return wrong.duplicate();
+                    }
+                },
                 "scoreTerm",
-                        new Wrong() {
-                            @Override
-                            public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
-                                return wrong.duplicate();
-                            }
-                        },
+                new Wrong() {
+                    @Override
+                    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
+                        return wrong.duplicate();
+                    }
+                },
                 "valueTerm",
-                        new Wrong() {
-                            @Override
-                            public NDArray valueTerm(AttentionCall call, NDArray probabilities) {
-                                return wrong.duplicate();
-                            }
-                        });
+                new Wrong() {
+                    @Override
+                    public NDArray valueTerm(AttentionCall call, NDArray probabilities) {
+                        return wrong.duplicate();
+                    }
+                });
         encodings.forEach((method, encoding) -> refused(
                 () -> Forward.infer(manager, attention(manager, false, encoding), x),
                 method + " of Wrong returned",

@@ -1,7 +1,6 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.training.ParameterStore;
@@ -70,18 +69,18 @@ public final class AttentionCall {
     private final Positions queries;
     private final Positions keys;
 
-    /** What the parts of a forward share; null for a forward in one part. */
+    /** Null for a forward in one part. */
     private final Parts parts;
 
-    /** The cache of a step of one token; null in other forwards. */
-    private final CachedTokens steps;
+    /** What the parts, or the steps of one token of a cache, share; null for nothing. */
+    private final Shared shared;
 
-    private AttentionCall(Forward forward, Positions queries, Positions keys, Parts parts, CachedTokens steps) {
+    private AttentionCall(Forward forward, Positions queries, Positions keys, Parts parts, Shared shared) {
         this.forward = forward;
         this.queries = queries;
         this.keys = keys;
         this.parts = parts;
-        this.steps = steps;
+        this.shared = shared;
     }
 
     AttentionCall(
@@ -101,53 +100,66 @@ public final class AttentionCall {
                 null);
     }
 
-    /** Arrays that the parts of a forward share, and all of its keys. */
-    private static final class Parts {
-        private final Temporaries temporaries;
-        private final NDArray keys;
-        private final int firstKey;
+    /** Arrays that the parts of a forward, or the steps of a cache, share. It closes them. */
+    static final class Shared implements AutoCloseable {
 
-        /** The largest distance of a query and a key. */
-        private final int largest;
-
-        private final Map<Object, NDArray> shared = new HashMap<>();
-
-        Parts(Temporaries temporaries, NDArray keys, AttentionCall call) {
-            this.temporaries = temporaries;
-            this.keys = keys;
-            firstKey = call.keys.first();
-            largest = Math.max(call.queries.first() + call.queries.length(), firstKey + call.keys.length()) - 1;
-        }
-
-        NDArray get(Object key, Supplier<NDArray> computed) {
-            NDArray found = shared.get(key);
-            if (found == null) {
-                found = computed.get();
-                NDScope.unregister(found);
-                shared.put(key, temporaries.add(found));
+        /**
+         * An array, by distance or not.
+         *
+         * @param first the distance of its first number
+         * @param last the distance of its last number
+         */
+        private record Held(NDArray array, int first, int last) {
+            boolean covers(int least, int most) {
+                return first <= least && most <= last;
             }
-            return found;
+        }
+
+        private final UnaryOperator<NDArray> owner;
+        private final Map<Object, Held> arrays = new HashMap<>();
+
+        /** Creates an empty object, with what makes it the owner of an array that was just created. */
+        Shared(UnaryOperator<NDArray> owner) {
+            this.owner = owner;
+        }
+
+        private Held get(Object key, int first, int last, Function<Held, Held> computed) {
+            Held before = arrays.get(key);
+            if (before != null && before.covers(first, last)) {
+                return before;
+            }
+            Held wider = computed.apply(before);
+            Held owned = new Held(owner.apply(wider.array), wider.first, wider.last);
+            arrays.put(key, owned);
+            if (before != null) {
+                before.array.close();
+            }
+            return owned;
+        }
+
+        @Override
+        public void close() {
+            arrays.values().forEach(held -> held.array.close());
         }
     }
 
-    /**
-     * The same call, whose parts share arrays.
-     *
-     * @param temporaries closes them
-     * @param allKeys the keys of the forward, (B, K, F, H)
-     */
-    AttentionCall inParts(Temporaries temporaries, NDArray allKeys) {
-        return new AttentionCall(forward, queries, keys, new Parts(temporaries, allKeys, this), steps);
+    /** All keys of a forward that is processed in parts, and where they begin. */
+    private record Parts(NDArray keys, int firstKey, int largestDistance) {}
+
+    /** The same call, whose parts share arrays, and all of its keys, (B, K, F, H). */
+    AttentionCall inParts(Shared ofParts, NDArray allKeys) {
+        int last = Math.max(queries.first() + queries.length(), keys.first() + keys.length()) - 1;
+        return new AttentionCall(forward, queries, keys, new Parts(allKeys, keys.first(), last), ofParts);
     }
 
-    /** The same call as a step of one token, with a cache of arrays. */
-    AttentionCall ofStep(CachedTokens cached) {
-        return new AttentionCall(forward, queries, keys, null, cached);
+    /** The same call as a step of one token, which shares arrays with others. */
+    AttentionCall ofStep(Shared ofSteps) {
+        return new AttentionCall(forward, queries, keys, null, ofSteps);
     }
 
     /** The part of this call with some of its queries and keys. */
     AttentionCall part(Positions partOfQueries, Positions partOfKeys) {
-        return new AttentionCall(forward, partOfQueries, partOfKeys, parts, steps);
+        return new AttentionCall(forward, partOfQueries, partOfKeys, parts, shared);
     }
 
     /** The queries with their positions. */
@@ -241,10 +253,9 @@ public final class AttentionCall {
      * @param computed creates the array, which the attention closes
      */
     public NDArray once(Object key, Supplier<NDArray> computed) {
-        if (steps != null) {
-            return steps.cached(key, 0, 0, none -> computed.get());
-        }
-        return parts == null ? computed.get() : parts.get(key, computed);
+        return shared == null
+                ? computed.get()
+                : shared.get(key, 0, 0, none -> new Shared.Held(computed.get(), 0, 0)).array;
     }
 
     /**
@@ -253,31 +264,33 @@ public final class AttentionCall {
      *
      * @param key an object that stands for the array, such as a parameter; no other encoding uses it
      * @param axis the axis of the distances
-     * @param needed distances of this call, without explicit positions
+     * @param needed consecutive distances
      * @param computed creates the array for consecutive distances; the attention closes it
      */
     public NDArray byDistance(Object key, int axis, Distances needed, Function<Distances, NDArray> computed) {
-        if (steps != null && !hasPositions()) {
-            int count = keys.length();
-            NDArray rows = ofSteps(key, axis, needed, computed);
-            return slice(
-                    rows, needed.like(), axis, Math.toIntExact(rows.getShape().get(axis)) - count, count);
-        }
-        if (parts == null) {
+        if (shared == null) {
             return computed.apply(needed);
         }
-        int largest = parts.largest;
-        NDArray rows =
-                parts.get(key, () -> computed.apply(Distances.consecutive(needed.like(), -largest, 2 * largest + 1)));
-        return slice(rows, needed.like(), axis, needed.first() + largest, needed.size());
+        Shared.Held held = held(key, needed, computed);
+        return slice(held.array, needed.like(), axis, needed.first() - held.first, needed.size());
     }
 
-    /**
-     * The array of {@link #byDistance} for the steps of a cache, the nearest distance last; it belongs to the cache.
-     */
-    NDArray ofSteps(Object key, int axis, Distances needed, Function<Distances, NDArray> computed) {
-        return steps.cached(
-                key, axis, keys.length(), n -> computed.apply(Distances.consecutive(needed.like(), 1 - n, n)));
+    /** The array of {@link #byDistance} that a step shares: for further distances than those that are needed. */
+    NDArray wholeByDistance(Object key, Distances needed, Function<Distances, NDArray> computed) {
+        return held(key, needed, computed).array;
+    }
+
+    /** In steps, the distances to earlier keys double. */
+    private Shared.Held held(Object key, Distances needed, Function<Distances, NDArray> computed) {
+        int last = needed.first() + needed.size() - 1;
+        return shared.get(key, needed.first(), last, before -> {
+            int first = parts != null ? -parts.largestDistance : Math.max(-Positions.UNLIMITED, 2 * needed.first() - 1);
+            int end = parts != null ? parts.largestDistance : last;
+            int least = Math.min(Math.min(first, needed.first()), before == null ? 0 : before.first);
+            int most = Math.max(Math.max(end, last), before == null ? last : before.last);
+            return new Shared.Held(
+                    computed.apply(Distances.consecutive(needed.like(), least, most - least + 1)), least, most);
+        });
     }
 
     /**
@@ -292,7 +305,7 @@ public final class AttentionCall {
         if (parts == null) {
             return computed.apply(keysOfCall);
         }
-        NDArray all = parts.get(name, () -> computed.apply(parts.keys));
+        NDArray all = once(name, () -> computed.apply(parts.keys));
         return slice(all, keysOfCall, axis, keys.first() - parts.firstKey, keys.length());
     }
 

@@ -3,6 +3,7 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
@@ -76,6 +77,7 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private NDArray computed(KeyValueCache cache) {
+        selfHeads = projectedTogether();
         NDArray queries = queryHeads(); // (B, N, T, H)
         KeysAndValues all = keysAndValues(queries, cache);
         Kernel.Operands operands = operands(queries, all);
@@ -101,6 +103,7 @@ final class AttentionForward implements AutoCloseable {
 
     /** The probabilities, (B, N, T, F), of a forward without parameters: a new array. */
     NDArray probabilities() {
+        selfHeads = projectedTogether();
         NDArray queries = queryHeads();
         Kernel.Operands operands = operands(queries, keysAndValues(queries, null));
         return new Kernel.Plain(temporaries, operands).probabilities(temporaries);
@@ -152,7 +155,7 @@ final class AttentionForward implements AutoCloseable {
     /** The keys and values of the steps before and of this one, for which the cache makes room. */
     private KeysAndValues withStepsBefore(NDArray queries, KeyValueCache cache) {
         int count = (int) queries.getShape().get(2);
-        CachedTokens steps = cache.tokensOf(attention, params, count);
+        CachedTokens steps = cache.beginStep(attention, params, count);
         int length = steps.length();
         requireOrder(length, count);
         boolean isNewMask = AttentionMask.isOfKeys(inputs.mask());
@@ -172,7 +175,7 @@ final class AttentionForward implements AutoCloseable {
     private Kernel.Operands operands(NDArray queries, KeysAndValues all) {
         AttentionCall call = call(all.queries(), all.tokens());
         boolean isStep = all.steps() != null && all.queries().length() == 1;
-        call = isStep ? call.ofStep(all.steps()) : call;
+        call = isStep ? call.ofStep(all.steps().shared()) : call;
         NDArray encoded = encodings.encode(temporaries, call, queries, false);
         // a cache holds a mask of keys
         boolean isHeld = all.mask() != null && AttentionMask.isOfKeys(inputs.mask());
@@ -191,7 +194,11 @@ final class AttentionForward implements AutoCloseable {
         if (most >= length) {
             return attended(chosen, call, 0, length);
         }
-        AttentionCall whole = call.inParts(temporaries, operands.all().keys());
+        AttentionCall.Shared shared = new AttentionCall.Shared(created -> {
+            NDScope.unregister(created);
+            return temporaries.add(created);
+        });
+        AttentionCall whole = call.inParts(shared, operands.all().keys());
         NDList parts = new NDList();
         NDArray together = null;
         for (int from = 0; from < length; from += most) {
@@ -305,7 +312,6 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private NDArray queryHeads() {
-        selfHeads = selfHeads();
         return selfHeads != null
                 ? selfHeads.get(0)
                 : heads(
@@ -335,7 +341,7 @@ final class AttentionForward implements AutoCloseable {
      * The heads of queries, keys and values by one call of PyTorch, which a step of one token needs; null for another
      * engine, in training, with norms of queries or keys, or for several arrays.
      */
-    private NDList selfHeads() {
+    private NDList projectedTogether() {
         NDArray x = inputs.queries();
         // on a CPU, the call takes longer than the operations, unless a step is one more call
         boolean pays = !HostData.isHost(x.getDevice()) || !encodings.hasTerms() || encodings.hasBiasesOnly();

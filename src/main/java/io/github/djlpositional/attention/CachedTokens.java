@@ -13,9 +13,6 @@ import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TokenColumn;
 import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.options.Check;
-import java.util.HashMap;
-import java.util.Map;
-import java.util.function.IntFunction;
 
 /**
  * What a {@link KeyValueCache} holds of the tokens of one self-attention: columns of keys, values and masks, and
@@ -48,8 +45,7 @@ final class CachedTokens implements AutoCloseable {
 
     private int endBefore;
 
-    /** Arrays that depend on parameters and distances only, by what stands for them. */
-    private final Map<Object, NDArray> byKey = new HashMap<>();
+    private final AttentionCall.Shared shared;
 
     CachedTokens(NDManager manager, MultiHeadAttentionBlock attention, int capacity) {
         this(
@@ -74,6 +70,11 @@ final class CachedTokens implements AutoCloseable {
         this.keys = keys;
         this.values = values;
         this.mask = mask;
+        shared = new AttentionCall.Shared(created -> {
+            try (created) {
+                return TokenColumn.owned(manager, created.stopGradient());
+            }
+        });
     }
 
     /**
@@ -237,27 +238,9 @@ final class CachedTokens implements AutoCloseable {
                 scale);
     }
 
-    /**
-     * An array that depends on parameters and distances only: from an earlier step, or else computed for twice as many
-     * distances. It belongs to this object. Null if null was computed.
-     *
-     * @param axis the axis of the distances, the nearest last
-     * @param count the number of distances that are needed; 0 if the array does not depend on distances
-     */
-    NDArray cached(Object key, int axis, int count, IntFunction<NDArray> computed) {
-        NDArray before = byKey.get(key);
-        if (before != null && before.getShape().get(axis) >= count) {
-            return before;
-        }
-        try (NDArray longer = computed.apply(Math.min(2 * count, Positions.UNLIMITED))) {
-            if (longer != null) {
-                byKey.put(key, TokenColumn.owned(manager, longer.stopGradient()));
-                if (before != null) {
-                    before.close();
-                }
-            }
-        }
-        return byKey.get(key);
+    /** What depends on parameters and distances only. */
+    AttentionCall.Shared shared() {
+        return shared;
     }
 
     /** The keys of the tokens that are held, (B, N, n, H): a new array. */
@@ -331,6 +314,6 @@ final class CachedTokens implements AutoCloseable {
         values.close();
         mask.close();
         closePositions();
-        byKey.values().forEach(NDArray::close);
+        shared.close();
     }
 }

@@ -3,7 +3,6 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.internal.Arithmetic;
@@ -41,6 +40,7 @@ final class Encodings {
     private final List<RelativeEncoding> ofCoordinates;
     private final List<RelativeEncoding> ofScores;
     private final List<RelativeEncoding> ofValues;
+    private final List<RelativeEncoding> withTerms;
 
     Encodings(List<RelativeEncoding> all) {
         this.all = List.copyOf(all);
@@ -54,6 +54,10 @@ final class Encodings {
                 .toList();
         ofScores = thatImplement("scoreTerm");
         ofValues = thatImplement("valueTerm");
+        withTerms = Stream.of(ofDistances, ofScores, ofValues)
+                .flatMap(List::stream)
+                .distinct()
+                .toList();
     }
 
     private List<RelativeEncoding> thatImplement(String method) {
@@ -72,7 +76,7 @@ final class Encodings {
 
     /** Whether anything is added to the scores or to the result. */
     boolean hasTerms() {
-        return !(biases.isEmpty() && ofCoordinates.isEmpty() && ofScores.isEmpty() && ofValues.isEmpty());
+        return !withTerms.isEmpty();
     }
 
     /** Whether biases of distances between positions are added, and nothing else. */
@@ -86,21 +90,15 @@ final class Encodings {
 
     /** Whether no gradient is recorded for the parameters of encodings with terms. */
     boolean areConstant(AttentionCall call) {
-        return !hasTerms()
-                || all.stream().allMatch(encoding -> {
-                    List<Parameter> parameters = encoding.getParameters().values();
-                    return parameters.isEmpty()
-                            || (!call.training()
-                                    && parameters.stream()
-                                            .noneMatch(parameter -> parameter.isInitialized()
-                                                    && parameter.getArray().hasGradient()));
-                });
+        return withTerms.stream()
+                .flatMap(encoding -> encoding.getParameters().values().stream())
+                .noneMatch(parameter -> call.training()
+                        || (parameter.isInitialized() && parameter.getArray().hasGradient()));
     }
 
     /** How many numbers terms take for each query and key; without terms, an attention need not be in parts. */
     long sizePerQueryAndKey(AttentionCall call) {
-        Stream<RelativeEncoding> withTerms = hasTerms() ? all.stream() : Stream.empty();
-        return withTerms
+        return withTerms.stream()
                 .mapToLong(encoding -> encoding.sizePerQueryAndKey(call))
                 .max()
                 .orElse(0);
@@ -111,7 +109,7 @@ final class Encodings {
         NDArray x = input;
         for (int i = 0; i < rotations.length; i++) {
             RelativeEncoding encoding = all.get(i);
-            NDArray rotated = rotations[i] == null ? x : own.add(rotations[i].of(call, x, areKeys));
+            NDArray rotated = rotations[i] == null ? x : own.add(rotations[i].of(encoding, call, x, areKeys));
             NDArray encoded = areKeys ? encoding.encodeKeys(call, rotated) : encoding.encodeQueries(call, rotated);
             String method = areKeys ? "encodeKeys" : "encodeQueries";
             require(encoding, method, encoded, encoded.getShape().equals(input.getShape()), input.getShape());
@@ -120,8 +118,7 @@ final class Encodings {
         return x;
     }
 
-    private static void require(
-            RelativeEncoding encoding, String method, NDArray result, boolean fits, Object expected) {
+    static void require(RelativeEncoding encoding, String method, NDArray result, boolean fits, Object expected) {
         Check.that(
                 fits,
                 () -> method + " of " + Settings.classOf(encoding) + " returned " + result.getShape() + ": expected "
@@ -218,13 +215,14 @@ final class Encodings {
     NDArray lineOfStep(AttentionCall call, NDArray like) {
         return biases.isEmpty()
                 ? null
-                : call.ofSteps(this, 1, call.distances(like), each -> ofDistances(biases, call, each));
+                : call.wholeByDistance(this, call.distances(like), each -> ofDistances(biases, call, each));
     }
 
     private NDArray biasTerm(Temporaries own, AttentionCall call, NDArray queries) {
         if (call.hasPositions()) {
             return ofPairs(
                     own,
+                    biases,
                     biases,
                     call,
                     queries,
@@ -259,7 +257,7 @@ final class Encodings {
                     positions.getShape());
             coordinates[side] = found;
         }
-        return ofPairs(own, List.of(encoding), call, queries, coordinates[0], coordinates[1]);
+        return ofPairs(own, encoding, List.of(encoding), call, queries, coordinates[0], coordinates[1]);
     }
 
     /**
@@ -268,6 +266,7 @@ final class Encodings {
      */
     private static NDArray ofPairs(
             Temporaries own,
+            Object key,
             List<RelativeEncoding> encodings,
             AttentionCall call,
             NDArray like,
@@ -275,11 +274,14 @@ final class Encodings {
             NDArray ofKeys) {
         NDArray pairs = own.addResult(() -> ofKeys.expandDims(1).sub(ofQueries.expandDims(2)));
         int[] range = range(ofQueries, ofKeys);
-        Distances distances = range == null
-                ? Distances.of(like, pairs)
-                : Distances.consecutive(like, range[0], range[1] - range[0] + 1);
-        NDArray biases = ofDistances(encodings, call, distances);
-        own.add(biases);
+        NDArray biases = own.add(
+                range == null
+                        ? ofDistances(encodings, call, Distances.of(like, pairs))
+                        : call.byDistance(
+                                key,
+                                1,
+                                Distances.consecutive(like, range[0], range[1] - range[0] + 1),
+                                each -> ofDistances(encodings, call, each)));
         return own.addResult(() -> {
             Shape shape = pairs.getShape();
             if (range == null) {

@@ -285,8 +285,8 @@ public final class KeyValueCache implements AutoCloseable {
         }
     }
 
-    /** The cache among the parameters of a forward; null for none. */
-    static KeyValueCache in(PairList<String, Object> params, boolean training) {
+    /** Takes the cache from the parameters of a forward, which has reached an attention; null for none. */
+    static KeyValueCache take(PairList<String, Object> params, boolean training) {
         Object found = params == null ? null : params.get(KEY);
         Check.that(
                 found == null || found instanceof KeyValueCache,
@@ -305,8 +305,8 @@ public final class KeyValueCache implements AutoCloseable {
         return cache;
     }
 
-    /** The tokens of a self-attention, to which a step adds some. */
-    CachedTokens tokensOf(MultiHeadAttentionBlock attention, PairList<String, Object> params, int count) {
+    /** Begins the step of a self-attention that adds some tokens: drops those of a step that failed. */
+    CachedTokens beginStep(MultiHeadAttentionBlock attention, PairList<String, Object> params, int count) {
         int length = lengths.getOrDefault(attention, 0);
         int start = Positions.start(params, Positions.UNLIMITED);
         Check.that(

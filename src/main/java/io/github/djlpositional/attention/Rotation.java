@@ -8,7 +8,6 @@ import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.math.PairLayout;
-import io.github.djlpositional.options.Check;
 
 /**
  * A rotation of pairs of dimensions of queries and keys, by angles that depend on their positions.
@@ -36,19 +35,17 @@ public record Rotation(int start, int size, PairLayout layout, Angles angles) {
         NDArray rows(AttentionCall call, NDArray x, boolean areKeys);
     }
 
-    /** Rotates queries or keys: a new array. */
-    NDArray of(AttentionCall call, NDArray x, boolean areKeys) {
+    /** Rotates queries or keys for an encoding: a new array. */
+    NDArray of(RelativeEncoding encoding, AttentionCall call, NDArray x, boolean areKeys) {
         return Temporaries.result(() -> {
             NDArray rows = angles.rows(call, x, areKeys);
             Shape shape = x.getShape();
             Shape of = rows.getShape();
-            Check.that(
-                    (of.dimension() == 4 || of.dimension() == 3)
-                            && Encodings.broadcasts(of, Shape.update(shape, 3, size))
-                            && of.get(of.dimension() - 2) == shape.get(2)
-                            && of.getLastDimension() == size,
-                    () -> "the angles of a rotation returned " + of + " for " + shape + ": expected (1 or B, 1 or N, "
-                            + shape.get(2) + ", " + size + "); return a cosine and a sine for each pair");
+            boolean fits = of.dimension() >= 3
+                    && Encodings.broadcasts(of, Shape.update(shape, 3, size))
+                    && of.get(of.dimension() - 2) == shape.get(2)
+                    && of.getLastDimension() == size;
+            Encodings.require(encoding, "rotation", rows, fits, "(1 or B, 1 or N, " + shape.get(2) + ", " + size + ")");
             return apply(x, rows, call.training());
         });
     }

@@ -37,7 +37,8 @@ abstract class DistanceBiasBlock extends ScoreTermBlock {
      */
     static NDArray rows(ConstantTable table, int limit, Distances distances, DataType type) {
         NDArray like = distances.like();
-        if (distances.areConsecutive()) {
+        int first = distances.first();
+        if (distances.areConsecutive() && first > -table.limit() && first + distances.size() <= table.limit()) {
             return table.slice(distances.first(), distances.size(), like, type).squeeze(0);
         }
         NDArray all = table.slice(-limit, 2 * limit + 1, like, type).squeeze(0);

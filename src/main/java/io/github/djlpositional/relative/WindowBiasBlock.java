@@ -30,8 +30,8 @@ import java.util.Map;
  *
  * <p>The tokens are the cells, row by row; with a class token, as in BEiT (Bao et al., 2021), it comes before them.
  * With the forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS}, tokens are any of
- * these, for example those that a masked autoencoder keeps; without positions, they are the window's first ones. A
- * position outside the window is rejected.
+ * these, for example those that a masked autoencoder sees; without positions, they are the window's first ones. A
+ * position outside the window is rejected; on a GPU, where positions are not read, it has the biases of another.
  *
  * <p>The bias of a query in row y and column x for a key in row y' and column x' is row (y - y' + h - 1) · (2w - 1) + x
  * - x' + w - 1 of the parameter {@code biases}, ((2h - 1) · (2w - 1), N). With a class token, the parameter has three

@@ -17,6 +17,6 @@ public final class TestCalls {
 
     /** Rotates queries or keys as an attention does. */
     public static NDArray rotated(RelativeEncoding encoding, AttentionCall call, NDArray x, boolean areKeys) {
-        return encoding.rotation().of(call, x, areKeys);
+        return encoding.rotation().of(encoding, call, x, areKeys);
     }
 }
