@@ -289,8 +289,11 @@ final class Encodings {
                         .swapAxes(0, 1);
             }
             NDArray rows = Arithmetic.add(pairs, -range[0]);
-            return Indices.lookUp(rows, biases.transpose(1, 0), like.getManager())
-                    .transpose(0, 3, 1, 2);
+            // contiguous rows are looked up faster
+            NDArray table = biases.transpose(1, 0)
+                    .reshape(-1)
+                    .reshape(-1, biases.getShape().get(0));
+            return Indices.lookUp(rows, table, like.getManager()).transpose(0, 3, 1, 2);
         });
     }
 

@@ -112,9 +112,7 @@ public final class AlibiBiasBlock extends DistanceBiasBlock {
     private NDArray fixed(Distances distances) {
         NDArray like = distances.like();
         if (distances.areConsecutive()) {
-            return biases.slice(distances.first(), distances.size(), like, like.getDataType())
-                    .squeeze(0)
-                    .transpose(1, 0);
+            return biases(biases, distances);
         }
         NDArray products = factors.array(like, DataType.FLOAT64)
                 .mul(distances.toArray(DataType.FLOAT64).abs().expandDims(0));

@@ -30,6 +30,8 @@ final class BiasNetwork {
     /** The number of units of the first hidden layer. */
     private final int hiddenSize;
 
+    private final int outputs;
+
     private final List<Layer> layers = new ArrayList<>();
 
     /** The scale and the offset of each hidden layer's normalization; empty for none. */
@@ -52,6 +54,7 @@ final class BiasNetwork {
         this.block = block;
         this.activation = activation;
         hiddenSize = sizes[1];
+        outputs = sizes[sizes.length - 1];
         for (int i = 1; i < sizes.length; i++) {
             boolean isLast = i == sizes.length - 1;
             layers.add(block.addLayer("weight" + i, isLast && !lastBias ? null : "bias" + i, sizes[i - 1], sizes[i]));
@@ -68,7 +71,7 @@ final class BiasNetwork {
      * @param inputs n columns of inputs, (inputs, n), FLOAT32 for a block of FLOAT16
      */
     NDArray biases(AttentionCall call, NDArray inputs) {
-        if (activation == RELU && norms.isEmpty() && layers.size() == 2 && isLarge(inputs) && !call.training()) {
+        if (isPerceptron() && isLarge(inputs) && !call.training()) {
             NDArray[] arrays = layers.stream()
                     .flatMap(layer -> Stream.of(layer.weight(), layer.bias()))
                     .map(parameter -> parameter == null ? null : block.value(parameter, call, inputs))
@@ -95,7 +98,12 @@ final class BiasNetwork {
     long sizeOfPair(AttentionCall call) {
         NDArray positions = call.queries().positions();
         long sequences = positions == null ? 1 : positions.getShape().get(0);
-        return (call.training() ? 2L : 1) * hiddenSize * sequences;
+        return sequences * (call.training() ? 2L * hiddenSize : isPerceptron() ? outputs : hiddenSize);
+    }
+
+    /** Whether the hidden units of a large input are computed in parts. */
+    private boolean isPerceptron() {
+        return activation == RELU && norms.isEmpty() && layers.size() == 2;
     }
 
     /** Whether a CPU computes more than a million hidden units, which do not stay in its caches. */

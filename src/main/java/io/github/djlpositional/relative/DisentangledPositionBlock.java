@@ -211,12 +211,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
     private NDArray buckets(AttentionCall call, NDArray queries) {
         int limit = Math.min(
                 lastDistance, Math.max(call.queries().end(), call.keys().end()));
-        NDArray pairs = call.distancesOfPairs(queries);
-        NDArray within = pairs.maximum(Arithmetic.number(pairs, -limit)).minimum(Arithmetic.number(pairs, limit));
-        NDArray rows = bucketNumbers
-                .slice(-limit, 2 * limit + 1, queries, DataType.FLOAT32)
-                .squeeze(0);
-        NDArray found = Indices.lookUp(Arithmetic.add(within, limit), rows, queries.getManager());
+        NDArray found = rows(bucketNumbers, limit, call.distancesOfPairs(queries), DataType.FLOAT32);
         return Arithmetic.toType(found.squeeze(3), DataType.INT32);
     }
 

@@ -30,6 +30,14 @@ abstract class DistanceBiasBlock extends ScoreTermBlock {
         return Temporaries.result(() -> biases(call, distances));
     }
 
+    /** The biases of heads in a table by distance, (N, size). */
+    static NDArray biases(ConstantTable table, Distances distances) {
+        NDArray like = distances.like();
+        return table.slice(distances.first(), distances.size(), like, like.getDataType())
+                .squeeze(0)
+                .transpose(1, 0);
+    }
+
     /**
      * The rows of a table by distance, (size, W).
      *
@@ -38,13 +46,11 @@ abstract class DistanceBiasBlock extends ScoreTermBlock {
     static NDArray rows(ConstantTable table, int limit, Distances distances, DataType type) {
         NDArray like = distances.like();
         int first = distances.first();
-        if (distances.areConsecutive() && first > -table.limit() && first + distances.size() <= table.limit()) {
-            return table.slice(distances.first(), distances.size(), like, type).squeeze(0);
-        }
-        NDArray all = table.slice(-limit, 2 * limit + 1, like, type).squeeze(0);
-        NDArray each = distances.toArray(DataType.INT32);
-        NDArray within = each.maximum(Arithmetic.number(each, -limit)).minimum(Arithmetic.number(each, limit));
-        return Indices.lookUp(Arithmetic.add(within, limit), all, like.getManager());
+        boolean isPart =
+                distances.areConsecutive() && first > -table.limit() && first + distances.size() <= table.limit();
+        return isPart
+                ? table.slice(first, distances.size(), like, type).squeeze(0)
+                : rows(table, limit, distances.toArray(DataType.INT32), type);
     }
 
     /** The learned biases of the rows that a table has for distances, (N, size). */

@@ -95,9 +95,7 @@ public final class SandwichBiasBlock extends DistanceBiasBlock {
     NDArray biases(AttentionCall call, Distances distances) {
         NDArray like = distances.like();
         if (distances.areConsecutive()) {
-            return biases.slice(distances.first(), distances.size(), like, like.getDataType())
-                    .squeeze(0)
-                    .transpose(1, 0);
+            return biases(biases, distances);
         }
         NDArray angles =
                 distances.toArray(DataType.FLOAT64).expandDims(1).mul(frequencies.array(like, DataType.FLOAT64));

@@ -219,6 +219,14 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
         return Indices.lookUp(indices, table, manager).transpose(0, 3, 1, 2);
     }
 
+    /** The rows of a table for distances, INT32: their shape + (W). From a distance on, all rows are the same. */
+    static NDArray rows(ConstantTable table, int limit, NDArray distances, DataType type) {
+        NDArray all = table.slice(-limit, 2 * limit + 1, distances, type).squeeze(0);
+        NDArray within =
+                distances.maximum(Arithmetic.number(distances, -limit)).minimum(Arithmetic.number(distances, limit));
+        return Indices.lookUp(Arithmetic.add(within, limit), all, distances.getManager());
+    }
+
     /** Returns an array multiplied by the scale of the scores. */
     static NDArray scaled(AttentionCall call, NDArray array) {
         return call.scale() == 1 ? array : Arithmetic.multiply(array, call.scale());

@@ -5,8 +5,8 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.KeyValueCache;
-import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.RelativeShift;
@@ -130,22 +130,30 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     }
 
     private NDArray termOfIndices(AttentionCall call, NDArray queries) {
-        // W R, (1, N, columns, H): a row for each distance, as keys have
-        NDArray projected = call.byDistance(projection, 2, call.distances(queries), distances -> {
-            NDArray rows = sinusoids(distances.first(), distances.size(), queries)
-                    .matMul(value(projection, call, queries).transpose(1, 0))
-                    .reshape(1, distances.size(), options.headCount, options.headSize())
-                    .transpose(0, 2, 1, 3);
-            // contiguous for the products of many steps or parts
-            return Arithmetic.copy(rows);
-        });
-        NDArray byRow = biasedQueries(call, queries);
-        NDArray columns = projected.transpose(0, 1, 3, 2);
+        NDArray biased = biasedQueries(call, queries);
+        Distances needed = call.distances(queries);
         if (call.queries().count() > 1) {
-            return RelativeShift.toKeys(byRow.matMul(columns), call.keys().count());
+            NDArray columns = call.byDistance(projection, 3, needed, each -> projected(call, each, queries));
+            return RelativeShift.toKeys(biased.matMul(columns), call.keys().count());
         }
-        // the sequences of a batch are rows of one product, since W R is the same for all
-        return byRow.transpose(2, 1, 0, 3).matMul(columns).transpose(2, 1, 0, 3);
+        // a row for each distance, as keys have, is read faster; and the sequences of a batch are rows of one product
+        NDArray rows = call.byDistance(
+                positionBias,
+                2,
+                needed,
+                each -> projected(call, each, queries)
+                        .transpose(0, 1, 3, 2)
+                        .reshape(-1)
+                        .reshape(1, options.headCount, each.size(), options.headSize()));
+        return biased.transpose(2, 1, 0, 3).matMul(rows.transpose(0, 1, 3, 2)).transpose(2, 1, 0, 3);
+    }
+
+    /** W R of distances, (1, N, H, size). */
+    private NDArray projected(AttentionCall call, Distances distances, NDArray queries) {
+        NDArray projected = value(projection, call, queries)
+                .matMul(sinusoids(distances.first(), distances.size(), queries).transpose(1, 0));
+        projected.attach(queries.getManager());
+        return projected.reshape(1, options.headCount, options.headSize(), -1);
     }
 
     private NDArray termOfPositions(AttentionCall call, NDArray queries) {
