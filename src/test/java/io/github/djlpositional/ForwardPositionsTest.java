@@ -10,7 +10,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.util.PairList;
 import java.util.List;
@@ -72,28 +71,5 @@ class ForwardPositionsTest {
                         "leave one out");
             }
         }
-    }
-
-    @EngineTest
-    void saysWhereABooleanMaskBelongs(NDManager manager) {
-        NDArray mask = manager.create(new boolean[][] {{true, true, true}, {true, false, false}});
-        NDArray x = manager.ones(new Shape(2, 3, 4));
-        Block embedding = initialized(manager, embedding().build(), 2, 3);
-        Block without = initialized(manager, embedding().optNoPositions().build(), 2, 3);
-        refused(() -> Forward.infer(manager, positions().build(), x, mask), "positions", "boolean", "give the mask to");
-        refused(
-                () -> Forward.infer(manager, embedding, ids(manager), mask),
-                "positions",
-                "boolean",
-                "give the mask to");
-        refused(() -> Forward.infer(manager, without, ids(manager), mask), "without positions", "masks", "attention");
-    }
-
-    @EngineTest
-    void areRefusedTogetherWithAStart(NDManager manager) {
-        PairList<String, Object> both = params(manager.create(new int[] {0, 1, 2}));
-        both.add(PositionalEncodingBlock.START_POSITION, 3);
-        NDArray x = manager.ones(new Shape(2, 3, 4));
-        refused(() -> Forward.infer(manager, positions().build(), both, x), "startPosition=3", "positions");
     }
 }

@@ -264,40 +264,4 @@ class FromArgumentsTest {
             }
         }
     }
-
-    @Test
-    void rejectsUnknownTypesOfBlocksAndKindsOfEncodings() {
-        for (Object type : List.of("DropoutBlock", "java.lang.Runtime", 1)) {
-            rejected(BlockType.EMBEDDING, "positionalEncoding", Map.of("type", type))
-                    .hasMessageContainingAll("'positionalEncoding.type'", type.toString());
-            rejected(BlockType.ATTENTION, "relativeEncoding", Map.of("type", type))
-                    .hasMessageContainingAll("'relativeEncoding.type'", type.toString());
-        }
-        Map<String, ?> cubic = Map.of("type", "cubic");
-        rejected(() -> RotaryScaling.fromArguments(cubic))
-                .hasMessageContainingAll("'type' of RotaryScaling", "cubic", "None", "Linear", "DynamicNtk")
-                .hasMessageContainingAll("Yarn", "Llama3", "LongRope");
-        rejected(() -> Frequencies.fromArguments(cubic)).hasMessageContainingAll("'type' of Origin", "cubic");
-        rejected(() -> GridEncoding.fromArguments(cubic)).hasMessageContainingAll("'type' of GridEncoding", "cubic");
-    }
-
-    @Test
-    void namesTheMapWithinAMapThatIsNotValid() {
-        rejected(BlockType.EMBEDDING, "positionalEncoding", Map.of("type", "PositionalEncodingBlock", "x", 1))
-                .hasMessageContainingAll("PositionalEncodingBlock", "'x'");
-        Map<String, ?> rotary = Map.of("type", "RotaryEmbeddingBlock", "headSize", 4, "x", 1);
-        rejected(BlockType.ATTENTION, "relativeEncoding", rotary)
-                .hasMessageContainingAll("RotaryEmbeddingBlock", "'x'");
-    }
-
-    @Test
-    void rejectsAnEncodingOfEnormousSizeBeforeItIsAllocated() {
-        for (int size : List.of(Integer.MAX_VALUE, 1 << 22)) {
-            rejected(() -> PositionalEncodingBlock.fromArguments(Map.of("embeddingSize", size)))
-                    .hasMessageContainingAll("" + size, "1 to 2097152");
-            rejected(() -> Frequencies.fromArguments(
-                            Map.of("type", "Geometric", "count", size, "base", 10_000, "period", 3)))
-                    .hasMessageContainingAll("" + size, "0 to 1048576");
-        }
-    }
 }

@@ -753,41 +753,6 @@ class KeyValueCacheTest {
         }
     }
 
-    @EngineTest(onCpu = true)
-    void refusesPositionsThatDoNotFit(NDManager manager) {
-        MultiHeadAttentionBlock biased = filled(manager, alibi().build(), DataType.FLOAT64);
-        MultiHeadAttentionBlock plain = filled(
-                manager, EncodingType.NONE.attention(HEADS).optChunkSize(3).build(), DataType.FLOAT64);
-        NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 3, SIZE);
-        for (Shape shape : List.of(
-                new Shape(),
-                new Shape(2),
-                new Shape(2, 2),
-                new Shape(3, 3),
-                new Shape(2, 3, 3),
-                new Shape(1, 2, 2, 3),
-                new Shape(3, 2))) {
-            refused(
-                    () -> infer(manager, biased, with(manager.zeros(shape, DataType.INT32)), x),
-                    "positions of shape " + shape,
-                    "2 sequences of 3 tokens",
-                    "(2, 3)");
-        }
-        NDArray onAxes = manager.zeros(new Shape(3, 2, 3), DataType.INT32);
-        refused(() -> infer(manager, biased, with(onAxes), x), "(3, 2, 3)", "several axes", "(B, T)");
-        refused(() -> infer(manager, plain, with(onAxes), x), "(3, 2, 3)", "chunks of 3", "(B, T)");
-        NDArray reals = manager.create(new float[] {0, 0.5f, 1});
-        refused(() -> infer(manager, biased, with(reals), x), "(1, 3)", "real numbers");
-        NDArray infinite = manager.create(new float[] {0, 0.5f, Float.POSITIVE_INFINITY});
-        refused(() -> infer(manager, plain, with(infinite), x), "position Infinity at index 2", "finite");
-        NDArray negative = manager.create(new int[] {0, -1, 2});
-        refused(() -> infer(manager, plain, with(negative), x), "position -1 at index 1", "count positions from 0");
-        NDArray far = manager.create(new long[] {0, 1, 1L << 29});
-        refused(() -> infer(manager, plain, with(far), x), "position 536870912 at index 2", "0 to 536870911");
-        PairList<String, Object> array = Forward.params(PositionalEncodingBlock.POSITIONS, new int[] {0, 1, 2});
-        refused(() -> infer(manager, plain, array, x), "positions is a int[]", "NDArray");
-    }
-
     /** A cache that kept the graph of its keys would grow with each step. */
     @EngineTest(engine = "PyTorch")
     void keysInACacheHaveNoGradient(NDManager manager, boolean isFused) {

@@ -1,6 +1,5 @@
 package io.github.djlpositional.transformer;
 
-import static io.github.djlpositional.attention.TestNumbers.refused;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -16,7 +15,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
-import ai.djl.nn.UninitializedParameterException;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.BlockBytes;
@@ -32,7 +30,6 @@ import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import java.util.Locale;
 import java.util.Map;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -317,85 +314,5 @@ class TransformerLayerBlockTest {
         builder.setAttention(attention(false, true)).optEpsilon(0.25);
         assertThat(((HasArguments) builder.build().getFeedForwardNorm()).getArguments())
                 .containsEntry("epsilon", 0.25);
-    }
-
-    @Test
-    void refusesSettings() {
-        TransformerLayerBlock.Builder none = TransformerLayerBlock.builder().setHiddenSize(16);
-        refused(none::build, "attention");
-        refused(
-                () -> TransformerLayerBlock.builder()
-                        .setAttention(attention(true, true))
-                        .build(),
-                "hiddenSize");
-        refused(() -> layer("llama", true).setHiddenSize(0).build(), "hiddenSize 0");
-        refused(() -> layer("llama", true).optEpsilon(0).build(), "epsilon 0.0");
-        refused(() -> layer("llama", true).optDropoutRate(1).build(), "dropoutRate 1.0");
-        MultiHeadAttentionBlock wider = MultiHeadAttentionBlock.builder()
-                .setEmbeddingSize(12)
-                .setHeadCount(2)
-                .build();
-        refused(() -> layer("llama", true).optCrossAttention(wider).build(), "embeddingSize 12", "8");
-        MultiHeadAttentionBlock same = attention(true, true);
-        refused(
-                () -> TransformerLayerBlock.builder()
-                        .setAttention(same)
-                        .optCrossAttention(same)
-                        .setHiddenSize(16)
-                        .build(),
-                "attention");
-    }
-
-    @EngineTest
-    void namesABlockThatWasNotInitialized(NDManager manager) {
-        NDArray x = manager.ones(new Shape(2, 5, 8));
-        for (Block block : new Block[] {
-            layer("llama", true).build(),
-            RmsNormBlock.builder().setEmbeddingSize(8).build()
-        }) {
-            assertThatExceptionOfType(UninitializedParameterException.class)
-                    .isThrownBy(() -> Forward.infer(manager, block, x))
-                    .withMessageContainingAll(block.getClass().getSimpleName(), "initialize");
-        }
-    }
-
-    @EngineTest
-    void refusesInputsOfOtherNumbersShapesAndDataTypes(NDManager manager) throws Exception {
-        for (String name : new String[] {"decoder_post_norm", "decoder_pre_norm"}) {
-            StoredLayer stored = new StoredLayer(manager, name);
-            TransformerLayerBlock encoder = layer(name, true).build();
-            encoder.initialize(manager, DataType.FLOAT32, new Shape(-1, -1, 8));
-            TransformerLayerBlock decoder = stored.load(manager, decoder(name).build(), DataType.FLOAT32);
-            NDArray x = manager.ones(new Shape(2, 5, 8));
-            NDArray mask = manager.ones(new Shape(2, 5));
-            NDArray memory = manager.ones(new Shape(2, 4, 8));
-            refused(() -> Forward.infer(manager, encoder), "0 inputs", "[x, mask]");
-            refused(() -> Forward.infer(manager, encoder, x, mask, mask), "3 inputs", "[x, mask]");
-            refused(() -> Forward.infer(manager, decoder, x), "1 inputs", "[x, memory]");
-            // a single mask may be one of x or of the memory
-            refused(
-                    () -> Forward.infer(manager, decoder, x, memory, mask),
-                    "3 inputs",
-                    "[x, memory, mask, memoryMask]",
-                    "(B, 0)");
-            refused(() -> Forward.infer(manager, encoder, x.get("0")), "(5, 8)", "expandDims(0)");
-            refused(() -> Forward.infer(manager, encoder, mask.expandDims(2)), "(2, 5, 1)", "(B, T, 8)");
-            refused(
-                    () -> Forward.infer(manager, decoder, x, mask, memory, mask),
-                    "memory of shape (2, 5)",
-                    "(B, S, 8)",
-                    "[x, memory, mask, memoryMask]");
-            refused(() -> Forward.infer(manager, decoder, x, memory.get("1:")), "(1, 4, 8)", "(2, 5, 8)");
-            refused(() -> Forward.infer(manager, encoder, x, memory.get(":, :, 0")), "(2, 4)", "(2, 5)");
-            NDArray ofMemory = manager.ones(new Shape(2, 4));
-            // in the reverse order
-            refused(() -> Forward.infer(manager, decoder, x, memory, ofMemory, mask), "(2, 4)", "(2, 5)");
-            NDArray doubles = x.toType(DataType.FLOAT64, false);
-            refused(() -> Forward.infer(manager, encoder, doubles), "float64", "float32");
-            refused(
-                    () -> Forward.infer(manager, decoder, x, memory.toType(DataType.FLOAT64, false)),
-                    "float64",
-                    "float32");
-        }
     }
 }

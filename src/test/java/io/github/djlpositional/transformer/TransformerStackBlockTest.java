@@ -21,7 +21,6 @@ import ai.djl.nn.Parameter;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.GradientCollector;
-import ai.djl.training.ParameterStore;
 import ai.djl.training.Trainer;
 import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
@@ -534,68 +533,6 @@ class TransformerStackBlockTest {
     }
 
     @Test
-    void refusesSettings() {
-        refused(TransformerStackBlock.builder()::build, "layers");
-        refused(TransformerStackBlock.builder().setLayers(List.of())::build, "layers");
-        refused(() -> encoder().setLayers(0, TransformerStackBlockTest::encoderLayer), "layerCount 0");
-        TransformerLayerBlock layer = encoderLayer().build();
-        refused(
-                TransformerStackBlock.builder()
-                        .setLayers(List.of(layer, encoderLayer().build(), layer))::build,
-                "layer 2",
-                "attention");
-        MultiHeadAttentionBlock attention = attention(false, null);
-        refused(
-                TransformerStackBlock.builder()
-                        .setLayers(
-                                2,
-                                () -> TransformerLayerBlock.builder()
-                                        .setAttention(attention)
-                                        .setHiddenSize(4))::build,
-                "layer 1",
-                "attention");
-        refused(
-                TransformerStackBlock.builder()
-                        .setLayers(List.of(layer, decoderLayer().build()))::build,
-                "layer 1",
-                "cross-attention");
-        MultiHeadAttentionBlock wide = MultiHeadAttentionBlock.builder()
-                .setEmbeddingSize(16)
-                .setHeadCount(2)
-                .build();
-        refused(
-                TransformerStackBlock.builder()
-                        .setLayers(List.of(
-                                layer,
-                                TransformerLayerBlock.builder()
-                                        .setAttention(wide)
-                                        .setHiddenSize(4)
-                                        .build()))::build,
-                "layer 1",
-                "embeddingSize 8");
-        refused(encoder().optInput(input().setEmbeddingSize(4).build())::build, "embeddingSize 4", "8");
-    }
-
-    @Test
-    void refusesDefaultPositionsBesideARelativeEncodingOfAnyLayer() {
-        String[] parts = {"layer 1", "RelativePositionBiasBlock(headCount=2", "optNoPositions()"};
-        for (InputEmbeddingBlock.Builder input : List.of(input(), input().optMaxSequenceLength(20))) {
-            TransformerLayerBlock without = encoderLayer().build();
-            TransformerLayerBlock with = layer(false, bias()).build();
-            refused(
-                    TransformerStackBlock.builder().optInput(input.build()).setLayers(List.of(without, with))::build,
-                    parts);
-        }
-        TransformerStackBlock stack =
-                rotaryDecoder().optInput(inputWithoutPositions()).build();
-        Map<String, Object> arguments = new HashMap<>(stack.getArguments());
-        Map<String, Object> ofInput = new HashMap<>(stack.getInput().getArguments());
-        ofInput.remove("noPositions");
-        arguments.put("input", ofInput);
-        refused(() -> TransformerStackBlock.fromArguments(arguments), "layer 0", "optNoPositions()");
-    }
-
-    @Test
     void acceptsExplicitPositionsBesideARelativeEncoding() {
         PositionalEncodingBlock sinusoids =
                 PositionalEncodingBlock.builder().setEmbeddingSize(SIZE).build();
@@ -613,15 +550,5 @@ class TransformerStackBlockTest {
                 .setLayers(2, () -> layer(true, null).optCrossAttention(attention(false, bias())))
                 .build();
         assertThat(stack.getInput().hasDefaultPositions()).isTrue();
-    }
-
-    @EngineTest
-    void refusesInputs(NDManager manager) {
-        TransformerStackBlock stack = filled(manager, encoder().optInput(input().build()), 2, 5);
-        NDArray ids = manager.create(new int[][] {{3, 1, 4, 1, 5}, {9, 2, 6, 0, 0}});
-        refused(() -> stack.forward(new ParameterStore(manager, false), new NDList(), false), "0 inputs");
-        refused(() -> Forward.infer(manager, stack, ids, ids, ids), "3 inputs");
-        refused(() -> Forward.infer(manager, stack, x(manager)), "token ids of shape (2, 5, 8)");
-        refused(() -> Forward.infer(manager, encoder().build(), ids), "(2, 5)");
     }
 }

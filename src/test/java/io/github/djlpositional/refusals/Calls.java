@@ -1,0 +1,158 @@
+package io.github.djlpositional.refusals;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.nn.LambdaBlock;
+import ai.djl.util.PairList;
+import io.github.djlpositional.BlockBytes;
+import io.github.djlpositional.Forward;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.math.Frequencies;
+import io.github.djlpositional.options.HasArguments;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.Collections;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+
+/** The functions that expressions of case files call. */
+@SuppressWarnings("unused") // by reflection
+final class Calls {
+
+    private final NDManager manager;
+
+    Calls(NDManager manager) {
+        this.manager = manager;
+    }
+
+    NDArray infer(Block block, NDArray... inputs) {
+        return Forward.infer(manager, block, inputs);
+    }
+
+    NDArray infer(PairList<String, Object> params, Block block, NDArray... inputs) {
+        return Forward.infer(manager, block, params, inputs);
+    }
+
+    /** The query, and keys that are the values, in PyTorch's order. */
+    NDArray inferTwice(Block block, NDArray query, NDArray memory) {
+        return infer(block, query, memory, memory);
+    }
+
+    NDArray packed(NDArray positions) {
+        return MultiHeadAttentionBlock.packedMask(positions);
+    }
+
+    /** A forward parameter. */
+    PairList<String, Object> param(String name, Object value) {
+        return Forward.params(name, value);
+    }
+
+    PairList<String, Object> and(PairList<String, Object> params, String name, Object value) {
+        params.add(name, value);
+        return params;
+    }
+
+    PairList<String, Object> from(Object start) {
+        return param(PositionalEncodingBlock.START_POSITION, start);
+    }
+
+    PairList<String, Object> positions(Object positions) {
+        return param(PositionalEncodingBlock.POSITIONS, positions);
+    }
+
+    NDArray encode(PositionalEncodingBlock block, NDArray positions) {
+        return block.encode(positions);
+    }
+
+    /** A block whose initialization is refused remains as it was. */
+    Block initialize(Block block, DataType type, Shape... shapes) {
+        boolean isInitialized = block.isInitialized();
+        Shape[] before = isInitialized ? block.getInputShapes() : new Shape[0];
+        try {
+            block.initialize(manager, type, shapes);
+        } catch (IllegalArgumentException e) {
+            assertThat(block.isInitialized()).isEqualTo(isInitialized);
+            assertThat(isInitialized ? block.getInputShapes() : before).isEqualTo(before);
+            throw e;
+        }
+        return block;
+    }
+
+    Block initialized(Block block, Shape... shapes) {
+        return initialize(block, DataType.FLOAT32, shapes);
+    }
+
+    Object option(HasArguments block, String name) {
+        return block.getArguments().get(name);
+    }
+
+    Supplier<Object> nothing() {
+        return () -> null;
+    }
+
+    Block inferred(Block block, NDArray... inputs) {
+        infer(block, inputs);
+        return block;
+    }
+
+    int[] ints(int... values) {
+        return values;
+    }
+
+    byte[] saved(Block block) throws IOException {
+        return BlockBytes.saved(block);
+    }
+
+    /** A block of the user, which gives zeros of a shape. */
+    Block giving(Shape shape) {
+        return LambdaBlock.singleton(x -> x.getManager().zeros(shape));
+    }
+
+    /** A block of the user, which sums along an axis. */
+    Block summing(int axis) {
+        return LambdaBlock.singleton(x -> x.sum(new int[] {axis}));
+    }
+
+    /** A layer whose cross-attention is its attention. */
+    TransformerLayerBlock crossing(MultiHeadAttentionBlock attention) {
+        return TransformerLayerBlock.builder()
+                .setAttention(attention)
+                .optCrossAttention(attention)
+                .setHiddenSize(8)
+                .build();
+    }
+
+    List<TransformerLayerBlock> layersWith(MultiHeadAttentionBlock attention) {
+        return Stream.generate(() -> TransformerLayerBlock.builder()
+                        .setAttention(attention)
+                        .setHiddenSize(8)
+                        .build())
+                .limit(2)
+                .toList();
+    }
+
+    List<Object> twice(Object value) {
+        return repeated(2, value);
+    }
+
+    ByteBuffer buffer(int bytes) {
+        return ByteBuffer.allocate(bytes);
+    }
+
+    List<Object> repeated(int count, Object value) {
+        return Collections.nCopies(count, value);
+    }
+
+    Frequencies joined(int parts, int pairs) {
+        return Frequencies.joined(Collections.nCopies(parts, Frequencies.geometric(pairs, 10, 1e9))
+                .toArray(Frequencies[]::new));
+    }
+}
