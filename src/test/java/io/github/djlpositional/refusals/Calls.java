@@ -12,6 +12,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.options.HasArguments;
@@ -105,6 +106,10 @@ final class Calls {
 
     int[] ints(int... values) {
         return values;
+    }
+
+    KeyValueCache cache(int capacity) {
+        return new KeyValueCache(manager, capacity);
     }
 
     byte[] saved(Block block) throws IOException {

@@ -4,10 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import ai.djl.ndarray.NDManager;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.ArrayList;
+import io.github.djlpositional.CaseFile;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,11 +20,11 @@ import java.util.Map;
  * cpu: encode(sinusoids, @[0, -1])               | position -1
  * </pre>
  *
- * <p>The columns are an {@link Expression}, the exception (default: IllegalArgumentException), and parts of its
- * message: {@code ^} is its beginning, {@code ~} its end. A row of {@code cpu} depends on the values of an array, which
- * are not read on a GPU; a message of {@code short} does not have three parts; a refusal of {@code open} leaves arrays
- * open: the tables of a first forward, or outputs of a user's block. A line that begins with a space continues the line
- * before.
+ * <p>{@link CaseFile} describes the lines. The columns are an {@link Expression}, the exception (default:
+ * IllegalArgumentException), and parts of its message: {@code ^} is its beginning, {@code ~} its end. A row of
+ * {@code cpu} depends on the values of an array, which are not read on a GPU; a message of {@code short} does not have
+ * three parts; a refusal of {@code open} leaves arrays open: the tables of a first forward, or outputs of a user's
+ * block.
  */
 final class Refusals {
 
@@ -94,38 +91,10 @@ final class Refusals {
     static Map<String, Row> read(String... files) {
         Map<String, Row> rows = new LinkedHashMap<>();
         for (String file : files) {
-            Map<String, String> definitions = new LinkedHashMap<>();
-            for (String line : lines(file)) {
-                if (line.contains(" := ")) {
-                    String[] definition = line.split(" := ", 2);
-                    definitions.put(definition[0], definition[1]);
-                } else if (line.startsWith("for ")) {
-                    int colon = line.indexOf(": ");
-                    for (String value : line.substring(4, colon).split(", ", -1)) {
-                        add(rows, definitions, line.substring(colon + 2).replace("$", value));
-                    }
-                } else {
-                    add(rows, definitions, line);
-                }
-            }
+            CaseFile cases = CaseFile.read("refusals/" + file);
+            cases.rows().forEach(row -> add(rows, cases.definitions(), row));
         }
         return rows;
-    }
-
-    private static List<String> lines(String file) {
-        List<String> lines = new ArrayList<>();
-        try {
-            for (String line : Files.readAllLines(Path.of("src/test/resources/refusals", file))) {
-                if (line.startsWith(" ")) {
-                    lines.set(lines.size() - 1, lines.get(lines.size() - 1) + " " + line.strip());
-                } else if (!line.isBlank() && !line.startsWith("//")) {
-                    lines.add(line);
-                }
-            }
-        } catch (IOException e) {
-            throw new java.io.UncheckedIOException(e);
-        }
-        return lines;
     }
 
     private static void add(Map<String, Row> rows, Map<String, String> definitions, String line) {
