@@ -8,6 +8,8 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * A file of cases in {@code src/test/resources}, one a line: {@code name := text} is a definition, {@code for 1, 2:
@@ -52,5 +54,22 @@ public record CaseFile(Map<String, String> definitions, List<String> rows) {
             throw new UncheckedIOException(e);
         }
         return lines;
+    }
+
+    /** A row in which names of definitions are replaced by the definitions. */
+    public String expanded(String row) {
+        String before;
+        String text = row;
+        do {
+            before = text;
+            // Block{name} stands for the block of arguments with this name; keys of arguments are no names
+            text = Pattern.compile("[{](\\w+)[}]|\\b(\\w+)\\b(?![{:\\w])")
+                    .matcher(before)
+                    .replaceAll(found -> {
+                        String name = found.group(1) == null ? found.group(2) : found.group(1);
+                        return Matcher.quoteReplacement(definitions.getOrDefault(name, found.group()));
+                    });
+        } while (!text.equals(before));
+        return text;
     }
 }

@@ -28,8 +28,6 @@ import io.github.djlpositional.relative.EncodingType;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
 /** The scenarios of {@code scenarios/cache.txt}, and what a line does not express. */
@@ -44,11 +42,7 @@ class KeyValueCacheTest {
     @EngineTest
     void givesTheResultsOfTheWholeSequence(NDManager manager, String scenario) {
         String[] columns = scenario.split(" +[|] ", -1);
-        String model = Pattern.compile("\\w+(?!\\w*[{])")
-                .matcher(columns[0])
-                .replaceAll(name ->
-                        Matcher.quoteReplacement(SCENARIOS.definitions().getOrDefault(name.group(), name.group())));
-        new CacheScenario(manager, model).run(Arrays.copyOfRange(columns, 1, columns.length));
+        new CacheScenario(manager, SCENARIOS.expanded(columns[0])).run(Arrays.copyOfRange(columns, 1, columns.length));
     }
 
     private static MultiHeadAttentionBlock attention(NDManager manager, DataType type) {

@@ -11,10 +11,12 @@ import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
+import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.EngineTest.Selection;
@@ -39,10 +41,16 @@ class StructureTest {
         return numbers(manager, 1, DataType.FLOAT64, batch, length, SIZE);
     }
 
+    /** The first output. */
+    private static NDArray forward(NDManager manager, Block block, PairList<String, Object> params, NDList inputs) {
+        return block.forward(new ParameterStore(manager, false), inputs, false, params)
+                .head();
+    }
+
     @EngineTest(Selection.EACH)
     void aForwardParameterIsGivenOnce(NDManager manager, TestBlocks kind) {
         Block block = kind.initialized(manager);
-        NDArray input = kind.numbers(manager);
+        NDList input = kind.numbers(manager);
         for (String name : List.of(
                 PositionalEncodingBlock.START_POSITION,
                 PositionalEncodingBlock.POSITIONS,
@@ -50,11 +58,11 @@ class StructureTest {
                 "gridSizes")) {
             PairList<String, Object> twice = Forward.params(name, 0);
             twice.add(name, 0);
-            refused(() -> infer(manager, block, twice, input), name, "twice", "new list");
+            refused(() -> forward(manager, block, twice, input), name, "twice", "new list");
         }
         PairList<String, Object> own = Forward.params("temperature", 0);
         own.add("temperature", 1);
-        assertThat(infer(manager, block, own, input)).isEqualTo(infer(manager, block, input));
+        assertThat(forward(manager, block, own, input)).isEqualTo(kind.infer(manager, block, input));
     }
 
     @EngineTest
@@ -77,16 +85,17 @@ class StructureTest {
     @EngineTest(Selection.EACH)
     void theStartPositionIsAnIntegerOrALong(NDManager manager, TestBlocks kind) {
         Block block = kind.initialized(manager);
-        NDArray input = kind.numbers(manager);
+        NDList input = kind.numbers(manager);
         for (Object start : new Object[] {1.5, 1f, "3", (short) 1, new int[0], manager.create(1)}) {
             refused(
-                    () -> Forward.inferFrom(manager, start, block, input),
+                    () -> forward(manager, block, Forward.params("startPosition", start), input),
                     "startPosition",
                     start.getClass().getSimpleName(),
                     "an Integer or a Long");
         }
         for (Object start : new Object[] {0, 0L}) {
-            assertThat(Forward.inferFrom(manager, start, block, input)).isEqualTo(infer(manager, block, input));
+            assertThat(forward(manager, block, Forward.params("startPosition", start), input))
+                    .isEqualTo(kind.infer(manager, block, input));
         }
     }
 
