@@ -124,28 +124,6 @@ class GridPositionalEncodingBlockTest {
         assertThat(manager.getManagedArrays()).hasSize(8);
     }
 
-    @EngineTest
-    void returnsAnEmptyOutputForAnEmptyGrid(NDManager manager) {
-        NDArray empty = manager.create(new Shape(2, 0, 5, 8));
-        assertThat(Forward.infer(manager, block(IMAGE, false), empty).getShape())
-                .isEqualTo(empty.getShape());
-        assertThat(Forward.infer(manager, withoutInput(), empty).getShape()).isEqualTo(new Shape(1, 0, 5, 8));
-        NDArray noImages = manager.create(new Shape(0, 3, 5, 8));
-        assertThat(Forward.infer(manager, block(IMAGE, false), noImages).getShape())
-                .isEqualTo(noImages.getShape());
-        assertThat(Forward.infer(manager, withoutInput(), noImages).toFloatArray())
-                .isEqualTo(table(3, 5));
-    }
-
-    @EngineTest
-    void gradientOfTheInputEqualsThatOfTheOutput(NDManager manager) {
-        NDArray x = manager.zeros(new Shape(1, 2, 3, 8));
-        NDArray weights = manager.arange(48f).reshape(1, 2, 3, 8);
-        x.setRequiresGradient(true);
-        SmallBlocks.train(manager, block(IMAGE, false), weights, x);
-        assertThat(x.getGradient()).isEqualTo(weights);
-    }
-
     private static final GridEncoding DETR = GridEncoding.detr(4, 1);
 
     /** The first image fills the grid, the second 2 x 2 of its 2 x 3 cells. */

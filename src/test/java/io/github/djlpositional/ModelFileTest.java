@@ -24,10 +24,7 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
-import io.github.djlpositional.transformer.TransformerLayerBlock;
-import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
@@ -141,70 +138,8 @@ class ModelFileTest {
                         + "\"noPositions\":false,\"scaleEmbedding\":false,\"paddingIndex\":1}");
     }
 
-    @EngineTest
-    void anotherSettingIsRejectedWithBothValues(NDManager manager) throws Exception {
-        byte[] file = saved(manager, positions().build());
-        rejected(manager, positions().optAddToInput(false).build(), file, "addToInput true, expected false");
-        rejected(manager, positions().setEmbeddingSize(6).build(), file, "embeddingSize 4, expected 6");
-        rejected(manager, positions().optSequenceAxis(0).build(), file, "sequenceAxis -2, expected 0");
-        rejected(manager, positions().optLearnedScale(1).build(), file, "no learned scale, expected 1.0");
-        SinusoidalEncoding other = SinusoidalEncoding.vaswani(4, 500);
-        rejected(manager, positions().optEncoding(other).build(), file, "encoding {", "500.0");
-        byte[] tokens = saved(manager, embedding().build());
-        rejected(manager, embedding().setVocabularySize(8).build(), tokens, "vocabularySize 7, expected 8");
-        rejected(manager, embedding().optScaleEmbedding(true).build(), tokens, "scaleEmbedding false, expected true");
-        rejected(manager, embedding().optPaddingIndex(0).build(), tokens, "no padding index, expected 0");
-        byte[] table = saved(manager, learned().build());
-        rejected(manager, learned().optMaxSequenceLength(7).build(), table, "maxSequenceLength 6, expected 7");
-    }
-
     private static MultiHeadAttentionBlock.Builder attention() {
         return MultiHeadAttentionBlock.builder().setEmbeddingSize(4).setHeadCount(2);
-    }
-
-    private static Block attentionWithAlibi() {
-        return attention()
-                .optRelativeEncoding(AlibiBiasBlock.builder().setHeadCount(2).build())
-                .build();
-    }
-
-    @EngineTest
-    void aPartThatIsMissingIsNamedInWords(NDManager manager) throws Exception {
-        byte[] without = saved(manager, attention().build());
-        rejected(manager, attentionWithAlibi(), without, "no relative encoding, expected AlibiBiasBlock");
-        byte[] with = saved(manager, attentionWithAlibi());
-        rejected(manager, attention().build(), with, "relativeEncoding AlibiBiasBlock, expected no relative encoding");
-    }
-
-    private static Block stack(int layers) {
-        return TransformerStackBlock.builder()
-                .setLayers(
-                        layers,
-                        () -> TransformerLayerBlock.builder()
-                                .setAttention(attention().build())
-                                .setHiddenSize(4))
-                .build();
-    }
-
-    @EngineTest
-    void anotherNumberOfLayersIsCounted(NDManager manager) throws Exception {
-        byte[] two = saved(manager, stack(2));
-        rejected(manager, stack(3), two, "2 layers, expected 3");
-        rejected(manager, stack(2), saved(manager, stack(1)), "1 layer, expected 2");
-    }
-
-    @EngineTest
-    void aListOfNumbersIsShown(NDManager manager) throws Exception {
-        byte[] file = saved(manager, gridOf(2, 3));
-        rejected(manager, gridOf(3, 2), file, "[2, 3]", "[3, 2]");
-        rejected(manager, gridOf(6), file, "[2, 3]", "[6]");
-    }
-
-    private static Block gridOf(int... sizes) {
-        return LearnedPositionalEncodingBlock.builder()
-                .setEmbeddingSize(4)
-                .optGrid(0, sizes)
-                .build();
     }
 
     /** A norm of a program, without a class of its own. */
@@ -232,21 +167,6 @@ class ModelFileTest {
         return rotary().setHeadSize(128)
                 .optFrequencies(Frequencies.of(frequencies))
                 .build();
-    }
-
-    @EngineTest
-    void anotherPositionalEncodingIsRejected(NDManager manager) throws Exception {
-        InputEmbeddingBlock.Builder none = embedding().optNoPositions();
-        byte[] sinusoidal = saved(manager, embedding().build());
-        rejected(manager, none.build(), sinusoidal, "noPositions false, expected true");
-        rejected(manager, embedding().build(), saved(manager, none.build()), "noPositions true, expected false");
-        // the settings of the encoding within the block are compared too
-        Block timeMajor = positions().optDropoutRate(0.1f).optSequenceAxis(0).build();
-        rejected(
-                manager,
-                embedding().optPositionalEncoding(timeMajor).build(),
-                sinusoidal,
-                "sequenceAxis -2, expected 0");
     }
 
     @EngineTest

@@ -2,12 +2,14 @@ package io.github.djlpositional.refusals;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.LambdaBlock;
+import ai.djl.nn.Parameter;
 import ai.djl.util.PairList;
 import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.Forward;
@@ -110,6 +112,19 @@ final class Calls {
 
     KeyValueCache cache(int capacity) {
         return new KeyValueCache(manager, capacity);
+    }
+
+    /** Loads the file of a block into another one; if it is rejected, nothing is loaded. */
+    Block load(Block from, Block to) throws IOException, MalformedModelException {
+        byte[] file = saved(from);
+        try {
+            BlockBytes.load(manager, to, file);
+        } catch (MalformedModelException e) {
+            assertThat(to.isInitialized()).isFalse();
+            assertThat(to.getParameters().values()).noneMatch(Parameter::isInitialized);
+            throw e;
+        }
+        return to;
     }
 
     byte[] saved(Block block) throws IOException {

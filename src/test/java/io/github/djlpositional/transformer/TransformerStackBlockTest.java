@@ -8,7 +8,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import ai.djl.Device;
-import ai.djl.MalformedModelException;
 import ai.djl.Model;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
@@ -25,7 +24,6 @@ import ai.djl.training.Trainer;
 import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
-import ai.djl.util.JsonUtils;
 import ai.djl.util.PairList;
 import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.EngineTest;
@@ -44,7 +42,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
@@ -265,45 +262,6 @@ class TransformerStackBlockTest {
         requireSame(Forward.infer(manager, stack, ids, memory, isToken(manager), isMemory(manager)), expected);
     }
 
-    @EngineTest
-    void gradientsAreThoseOfTheLayersOneByOne(NDManager manager) {
-        TransformerStackBlock stack =
-                filled(manager, decoder().optInput(input().build()), new Shape(2, 5), new Shape(2, 4, SIZE));
-        NDArray ids = manager.create(new int[][] {{3, 1, 4, 1, 5}, {9, 2, 6, 0, 0}});
-        NDArray memory = memory(manager);
-        NDArray weight = numbers(manager, 9, DataType.FLOAT64, 2, 5, SIZE);
-        Map<Parameter, double[]> gradients = gradients(
-                manager,
-                stack,
-                weight,
-                () -> Forward.train(manager, stack, ids, memory, none(manager), isMemory(manager)));
-        Map<Parameter, double[]> expected = gradients(manager, stack, weight, () -> {
-            NDArray y = Forward.train(manager, stack.getInput(), ids);
-            for (Block layer : stack.getLayers()) {
-                y = Forward.train(manager, layer, y, memory, isToken(manager), isMemory(manager));
-            }
-            return Forward.train(manager, stack.getFinalNorm(), y);
-        });
-        expected.forEach((parameter, gradient) -> {
-            assertThat(gradients.get(parameter)).as(parameter.getName()).isEqualTo(gradient);
-        });
-        assertThat(expected.values())
-                .allSatisfy(gradient -> assertThat(gradient).isNotEmpty());
-    }
-
-    private static Map<Parameter, double[]> gradients(
-            NDManager manager, Block block, NDArray weight, Supplier<NDArray> forward) {
-        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
-            collector.zeroGradients();
-            collector.backward(forward.get().mul(weight).sum());
-        }
-        Map<Parameter, double[]> gradients = new HashMap<>();
-        for (Parameter parameter : block.getParameters().values()) {
-            gradients.put(parameter, parameter.getArray().getGradient().toDoubleArray());
-        }
-        return gradients;
-    }
-
     /** Continues with steps of the given lengths, and compares them with a forward of the whole sequence. */
     private static void requireSteps(
             NDManager manager,
@@ -320,19 +278,6 @@ class TransformerStackBlockTest {
             requireClose(y, whole.get(":, {}:{}", from, from + length).toDoubleArray(), TOLERANCE);
             from += length;
             assertThat(cache.getLength()).isEqualTo(from);
-        }
-    }
-
-    @EngineTest
-    void decodesStepByStep(NDManager manager) {
-        TransformerStackBlock stack =
-                filled(manager, decoder().optInput(input().build()), new Shape(2, 5), new Shape(2, 4, SIZE));
-        NDArray ids = manager.create(new int[][] {{3, 1, 4, 1, 5}, {9, 2, 6, 5, 3}});
-        NDArray memory = memory(manager);
-        NDArray isMemory = isMemory(manager);
-        NDArray none = none(manager);
-        try (KeyValueCache cache = new KeyValueCache(manager)) {
-            requireSteps(manager, stack, cache, ids, step -> new NDArray[] {step, memory, none, isMemory}, 2, 1, 1, 1);
         }
     }
 
@@ -381,42 +326,6 @@ class TransformerStackBlockTest {
             NDArray two = ids.get(":, 3:4").repeat(0, 2);
             refused(() -> Forward.infer(manager, stack, cache.nextStep(), two), "batch size 2");
         }
-    }
-
-    @EngineTest
-    void isSavedLoadedAndCreatedFromArguments(NDManager manager) throws Exception {
-        for (TransformerStackBlock.Builder builder : List.of(
-                rotaryDecoder().optInput(inputWithoutPositions()), encoder().optInput(input().build()))) {
-            TransformerStackBlock stack = filled(manager, builder, 2, 5);
-            stack.freezeParameters(true);
-            byte[] file = BlockBytes.saved(stack);
-            String json = JsonUtils.GSON.toJson(stack.getArguments());
-            TransformerStackBlock loaded =
-                    TransformerStackBlock.fromArguments(JsonUtils.GSON.fromJson(json, Map.class));
-            assertThat(loaded).hasToString(stack.toString());
-            assertThat(loaded.getArguments()).isEqualTo(stack.getArguments());
-            BlockBytes.load(manager, loaded, file);
-            NDArray ids = manager.create(new int[][] {{3, 1, 4, 1, 5}, {9, 2, 6, 0, 0}});
-            requireSame(Forward.infer(manager, loaded, ids), Forward.infer(manager, stack, ids));
-            assertThat(BlockBytes.saved(loaded)).isEqualTo(file);
-        }
-        byte[] file = BlockBytes.saved(filled(manager, rotaryDecoder(), 2, 5, SIZE));
-        Map<String, TransformerStackBlock.Builder> others = Map.of(
-                "finalNorm true, expected false", rotaryDecoder().optFinalNorm(false),
-                "3 layers, expected 2",
-                        TransformerStackBlock.builder().setLayers(2, TransformerStackBlockTest::rotaryLayer),
-                "no input, expected InputEmbeddingBlock", rotaryDecoder().optInput(inputWithoutPositions()),
-                "preNorm true, expected false",
-                        TransformerStackBlock.builder()
-                                .setLayers(LAYERS, () -> rotaryLayer().optPreNorm(false))
-                                .optFinalNorm(true));
-        others.forEach((value, builder) -> {
-            TransformerStackBlock other = builder.build();
-            assertThatExceptionOfType(MalformedModelException.class)
-                    .isThrownBy(() -> BlockBytes.load(manager, other, file))
-                    .withMessageContaining(value);
-            assertThat(other.isInitialized()).isFalse();
-        });
     }
 
     /** T5 has one bias for all layers. */
@@ -501,28 +410,6 @@ class TransformerStackBlockTest {
                                 .isNotEqualTo(values));
             }
         }
-    }
-
-    @EngineTest
-    void leavesNoArrayOpenButItsResult(NDManager manager) {
-        TransformerStackBlock stack =
-                filled(manager, decoder().optInput(input().build()), new Shape(2, 5), new Shape(2, 4, SIZE));
-        try (NDManager own = manager.newSubManager();
-                KeyValueCache cache = new KeyValueCache(manager)) {
-            NDArray[] inputs = {own.create(new int[][] {{3, 1, 4, 1, 5}, {9, 2, 6, 0, 0}}), memory(own)};
-            int before = own.getManagedArrays().size();
-            assertThat(Forward.infer(own, stack, inputs).getManager()).isSameAs(own);
-            assertThat(own.getManagedArrays()).hasSize(before + 1);
-            Forward.infer(own, stack, cache.nextStep(), inputs);
-            assertThat(own.getManagedArrays()).hasSize(before + 2);
-        }
-    }
-
-    @EngineTest
-    void anEmptySequenceGivesAnEmptyOutput(NDManager manager) {
-        TransformerStackBlock stack = filled(manager, rotaryDecoder().optInput(inputWithoutPositions()), 2, 5);
-        NDArray ids = manager.create(new Shape(2, 0), DataType.INT64);
-        assertThat(Forward.infer(manager, stack, ids).getShape()).isEqualTo(new Shape(2, 0, SIZE));
     }
 
     @Test
