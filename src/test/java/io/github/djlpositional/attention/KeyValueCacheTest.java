@@ -92,11 +92,6 @@ class KeyValueCacheTest {
         }
     }
 
-    /** ALiBi in a causal attention, which sees the distances of positions. */
-    private static MultiHeadAttentionBlock.Builder alibi() {
-        return EncodingType.ALIBI.attention(HEADS).optCausal(true);
-    }
-
     private static PairList<String, Object> with(PairList<String, Object> params, NDArray positions) {
         params.add(PositionalEncodingBlock.POSITIONS, positions);
         return params;

@@ -31,12 +31,10 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * The relevant part of published configurations, from {@code src/test/resources/configurations}, which have the names
@@ -219,20 +217,6 @@ class HuggingFaceRopeTest {
         assertFactor(1.25, manager, section, 1025);
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"dynamic", "longrope"})
-    void typesWhoseFrequenciesDependOnTheLengthNeedIt(String type) throws Exception {
-        List<Double> divisors = Collections.nCopies(64, 2.0);
-        Map<String, Object> section = map("rope_type", type, "factor", 2);
-        if (type.equals("longrope")) {
-            section.putAll(Map.of("short_factor", divisors, "long_factor", divisors));
-        }
-        HuggingFaceRope config = scaled(section);
-        assertRejected(config::rotary, type, "rotary(int)");
-        assertRejected(() -> config.rotary("full_attention"), type, "rotary(String, int)");
-        assertRejected(() -> config.rotary(0), "length 0");
-    }
-
     /** transformers 5 writes one section for each type of layers, and moves bases and shares into it. */
     @EngineTest
     void readsWhatTransformers5Writes(NDManager manager) throws Exception {
@@ -278,10 +262,6 @@ class HuggingFaceRopeTest {
         HuggingFaceRope config = read("ModernBERT-base");
         assertThat(config.rotary("full_attention").build().getArguments()).containsEntry("base", 160_000.0);
         assertThat(config.rotary("sliding_attention").build().getArguments()).containsEntry("base", 10_000.0);
-        assertRejected(config::rotary, "modernbert", "full_attention, sliding_attention");
-        assertRejected(() -> config.rotary("linear_attention"), "\"linear_attention\"", "sliding_attention");
-        assertRejected(
-                () -> read("gemma-4-26B-A4B").rotary("chunked_attention"), "chunked_attention", "full_attention");
     }
 
     /** 192^-0.5 · (0.1 · m · ln 40 + 1)² with m of 1 and 0.707: the scores of DeepSeek. */
@@ -308,49 +288,6 @@ class HuggingFaceRopeTest {
         assertThat(listed).isEqualTo(ModelType.names());
     }
 
-    private static void assertRejected(Map<String, ?> section, String... values) {
-        Weights.assertRejected(() -> scaled(section), values);
-    }
-
-    private static void assertRejected(ThrowingCallable call, String... values) {
-        Weights.assertRejected(call, values);
-    }
-
-    @Test
-    void unknownModelTypesAreRefusedByName() throws Exception {
-        assertRejected(() -> HuggingFaceRope.of(llama("model_type", "mamba")), "\"mamba\"", "llama", "qwen3");
-        assertRejected(() -> HuggingFaceRope.of(Map.of()), "model_type is missing", "llama");
-        Map<String, Object> text = Map.of("model_type", "mamba");
-        assertRejected(() -> HuggingFaceRope.of(Map.of("model_type", "llama4", "text_config", text)), "\"mamba\"");
-        // nothing says what this model does with the positions of its text
-        assertRejected(() -> HuggingFaceRope.of(Map.of("model_type", "other", "text_config", llama())), "\"other\"");
-    }
-
-    @Test
-    void textIsRefusedWhereANumberOrASwitchBelongs() throws Exception {
-        assertRejected(() -> HuggingFaceRope.of(llama("hidden_size", "big")), "hidden_size", "big", "whole number");
-        assertRejected(() -> HuggingFaceRope.of(llama("rope_theta", "high")), "rope_theta", "high", "a number");
-        assertRejected(
-                () -> HuggingFaceRope.of(config("DeepSeek-V3", "rope_interleave", "yes")),
-                "rope_interleave",
-                "yes",
-                "true or false");
-    }
-
-    @Test
-    void unknownRopeTypesAndKeysAreRefusedByName() {
-        assertRejected(Map.of("rope_type", "spiral", "factor", 2), "rope_type", "\"spiral\"", "yarn");
-        assertRejected(Map.of("type", "spiral"), "type", "\"spiral\"");
-        assertRejected(Map.of("rope_type", "yarn", "type", "linear", "factor", 2), "\"yarn\"", "\"linear\"");
-        assertRejected(
-                Map.of("type", "yarn", "factor", 2, "extrapolation_factor", 1), "\"extrapolation_factor\"", "yarn");
-        assertRejected(Map.of("type", "linear", "factor", 2, "beta_fast", 32), "\"beta_fast\"", "linear");
-        assertRejected(Map.of("factor", 2), "\"factor\"", "default");
-        assertRejected(Map.of("type", "mrope", "mrope_section", List.of(16, 24, 24)), "\"mrope_section\"");
-        Map<String, Object> parts = Map.of("full_attention", Map.of("rope_theta", 1e4), "factor", 2);
-        assertRejected(parts, "factor=2", "beside");
-    }
-
     @Test
     void namesOfTheSameTypeAndKeysWithoutMeaningAreAccepted() throws Exception {
         assertSameRotation(
@@ -361,68 +298,6 @@ class HuggingFaceRopeTest {
     private static void assertSameRotation(Map<String, ?> section, Map<String, ?> other) throws Exception {
         assertThat(scaled(section).rotary().build())
                 .hasToString(scaled(other).rotary().build().toString());
-    }
-
-    @Test
-    void keysThatDisagreeAreRefused() throws Exception {
-        assertRejected(Map.of("type", "yarn", "factor", 2, "mscale", 0.5), "mscale 0.5", "mscale_all_dim 0.0");
-        assertRejected(Map.of("type", "dynamic", "factor", 2, "original_max_position_embeddings", 512), "512", "2048");
-        Map<String, Object> both = llama(
-                "rope_scaling",
-                Map.of("type", "linear", "factor", 2),
-                "rope_parameters",
-                Map.of("type", "linear", "factor", 4));
-        assertRejected(() -> HuggingFaceRope.of(both), "factor=2", "factor=4");
-    }
-
-    @Test
-    void missingAndWrongValuesAreRefusedByName() {
-        assertRejected(Map.of("type", "linear"), "factor", "missing");
-        assertRejected(Map.of("type", "linear", "factor", "two"), "'factor'", "two");
-        assertRejected(Map.of("type", "linear", "factor", 0.5), "0.5");
-        assertRejected(Map.of("type", List.of("linear")), "'type'");
-        List<Object> factors = Arrays.asList(1, null);
-        assertRejected(Map.of("type", "su", "short_factor", factors, "long_factor", factors), "'short_factor'", "null");
-        List<Integer> few = List.of(1, 2);
-        assertRejected(Map.of("type", "su", "short_factor", few, "long_factor", few), "2 LongRoPE factors", "128");
-        assertRejected(() -> HuggingFaceRope.of(llama("max_position_embeddings", null)), "max_position_embeddings");
-        assertRejected(() -> HuggingFaceRope.of(llama("hidden_size", 1.5)), "'hidden_size'", "1.5");
-    }
-
-    @ParameterizedTest
-    @CsvSource({
-        "Llama-2-7b-hf, num_attention_heads, 0",
-        "Llama-2-7b-hf, num_attention_heads, -1",
-        "Llama-2-7b-hf, head_dim, 2097152"
-    })
-    void countsOutsideOfTheirRangeAreRefused(String model, String key, Integer value) throws Exception {
-        Map<String, Object> config = config(model, key, value);
-        String name = key.equals("head_dim") ? "head size" : key;
-        assertRejected(() -> HuggingFaceRope.of(config), name + " " + value);
-    }
-
-    @Test
-    void mapsInPlaceOfListsAreRefused() {
-        Map<String, Object> section = Map.of("full_attention", Map.of("type", "su", "short_factor", Map.of()));
-        assertRejected(
-                () -> HuggingFaceRope.of(llama("model_type", "qwen2", "rope_scaling", section))
-                        .rotary("full_attention"),
-                "'short_factor'",
-                "a list");
-    }
-
-    @Test
-    void sectionsOfAxesOfOtherPairsAreRefused() throws Exception {
-        Map<String, ?> section = Map.of("type", "mrope", "mrope_section", Collections.nCopies(16, 1 << 20));
-        Map<String, Object> config = config("Qwen2-VL-7B-Instruct", "rope_scaling", section);
-        assertRejected(() -> HuggingFaceRope.of(config), "mrope_section [1048576, ", "64 pairs");
-    }
-
-    @ParameterizedTest
-    @CsvSource({"falcon-7b, alibi", "roformer_chinese_base, rotary_value"})
-    void encodingsThatAreNotRotaryAreRefusedByName(String model, String key) throws Exception {
-        Map<String, Object> config = config(model, key, true);
-        assertRejected(() -> HuggingFaceRope.of(config), key + " true", "false");
     }
 
     /** A mistake of a fine-tune: Llama's code does not read these keys. */
@@ -449,7 +324,7 @@ class HuggingFaceRopeTest {
 
     @Test
     void pathsWithoutAFileAreRefused() {
-        assertRejected(() -> HuggingFaceRope.read(folder), folder.toString());
+        Weights.assertRejected(() -> HuggingFaceRope.read(folder), folder.toString());
         assertThatExceptionOfType(IOException.class)
                 .isThrownBy(() -> HuggingFaceRope.read(folder.resolve("none.json")))
                 .isInstanceOf(NoSuchFileException.class);

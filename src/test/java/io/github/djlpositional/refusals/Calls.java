@@ -10,19 +10,28 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.Parameter;
+import ai.djl.util.JsonUtils;
 import ai.djl.util.PairList;
 import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.huggingface.HuggingFaceRope;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.options.HasArguments;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.weights.WeightFile;
+import io.github.djlpositional.weights.WeightLoader;
+import io.github.djlpositional.weights.Weights;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
@@ -174,5 +183,64 @@ final class Calls {
     Frequencies joined(int parts, int pairs) {
         return Frequencies.joined(Collections.nCopies(parts, Frequencies.geometric(pairs, 10, 1e9))
                 .toArray(Frequencies[]::new));
+    }
+
+    /** The configuration of a model with other values. */
+    HuggingFaceRope rope(String model, Map<String, ?> values) throws IOException {
+        String json = Files.readString(Path.of("src/test/resources/configurations", model + ".json"));
+        Map<String, Object> config = new HashMap<>();
+        ((Map<?, ?>) JsonUtils.GSON.fromJson(json, Map.class)).forEach((key, value) -> config.put((String) key, value));
+        config.putAll(values);
+        return HuggingFaceRope.of(config);
+    }
+
+    /** Llama 2 with a section of scaled positions. */
+    HuggingFaceRope scaled(Map<String, ?> section) throws IOException {
+        return rope("Llama-2-7b-hf", Map.of("max_position_embeddings", 2048, "rope_scaling", section));
+    }
+
+    HuggingFaceRope longRope() throws IOException {
+        List<Double> divisors = Collections.nCopies(64, 2.0);
+        return scaled(Map.of("rope_type", "longrope", "factor", 2, "short_factor", divisors, "long_factor", divisors));
+    }
+
+    Map<String, Object> with(Map<String, Object> map, String key, Object value) {
+        Map<String, Object> copy = new HashMap<>(map);
+        copy.put(key, value);
+        return copy;
+    }
+
+    WeightLoader weights(String file) throws Exception {
+        return Weights.loader(file);
+    }
+
+    WeightLoader strict(String file) throws Exception {
+        return WeightLoader.of(Weights.open(file));
+    }
+
+    /** A strict loader of a file of layers. */
+    WeightLoader layers(String file) throws Exception {
+        return WeightLoader.of(WeightFile.open(Path.of("src/test/resources/layers", file + ".safetensors")))
+                .allowUnused("input", "memory*", "padding", "output*", "gradient*", "decoder.layers.*");
+    }
+
+    Parameter parameter(Shape shape) {
+        return Weights.parameter(manager, shape.getShape());
+    }
+
+    Parameter parameter(DataType type, Shape shape) {
+        return Weights.parameter(manager, type, shape.getShape());
+    }
+
+    Parameter closed(Parameter parameter) {
+        parameter.getArray().close();
+        return parameter;
+    }
+
+    Parameter uninitialized() {
+        return Parameter.builder()
+                .setName("table")
+                .setType(Parameter.Type.OTHER)
+                .build();
     }
 }

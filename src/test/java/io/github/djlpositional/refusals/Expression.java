@@ -40,6 +40,7 @@ final class Expression {
             LIBRARY + "math.",
             LIBRARY + "relative.",
             LIBRARY + "transformer.",
+            LIBRARY + "weights.",
             "ai.djl.nn.",
             "ai.djl.nn.core.",
             "java.lang.",

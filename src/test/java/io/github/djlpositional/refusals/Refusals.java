@@ -54,7 +54,7 @@ final class Refusals {
             assertThat(thrown.getClass().getSimpleName())
                     .as(text + "\n" + thrown)
                     .isEqualTo(exception);
-            String message = thrown.getMessage();
+            String message = String.valueOf(thrown.getMessage());
             // the cause, what is expected, and what to do
             boolean hasThreeParts = Pattern.compile(": expected .*; |( exceeds the maximum |, expected ).*: ")
                     .matcher(message)

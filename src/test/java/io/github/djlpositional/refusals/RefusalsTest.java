@@ -27,9 +27,9 @@ class RefusalsTest {
     /** Builders, arguments and numbers. */
     private static final Map<String, Refusals.Row> ARGUMENTS = Refusals.read("math.txt", "arguments.txt");
 
-    /** Initializations, forwards, and model files of other blocks. */
+    /** Initializations, forwards, and files that do not fit. */
     private static final Map<String, Refusals.Row> FORWARDS =
-            Refusals.read("forwards.txt", "attention.txt", "model-files.txt");
+            Refusals.read("forwards.txt", "attention.txt", "model-files.txt", "files.txt");
 
     /** Calls at the limits, and what they give. */
     private static final Map<String, Refusals.Row> ACCEPTED = Refusals.read("accepted.txt");

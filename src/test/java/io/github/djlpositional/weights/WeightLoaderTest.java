@@ -4,7 +4,6 @@ import static io.github.djlpositional.weights.Weights.assertRejected;
 import static io.github.djlpositional.weights.Weights.assertUnchanged;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.MalformedModelException;
@@ -32,7 +31,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.stream.IntStream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Blocks with tables from other libraries' files have the outputs that torch computed, or the tables are rejected. */
@@ -232,34 +230,7 @@ class WeightLoaderTest {
         return Weights.loader("gpt2.safetensors");
     }
 
-    @EngineTest
-    void anUnknownName(NDManager manager) throws Exception {
-        WeightLoader loader = Weights.loader("bert.safetensors");
-        String name = "embeddings.position_embeddings.weight";
-        assertRejected(
-                () -> loader.table(name, Weights.parameter(manager, 8, 6)),
-                "\"" + name + "\"",
-                // the most similar name comes first
-                "such as [\"bert." + name + "\", ");
-    }
-
-    @EngineTest
-    void anotherShape(NDManager manager) throws Exception {
-        for (long[] shape : new long[][] {{8, 7}, {7, 6}, {6, 8}, {48}, {1, 8, 6}}) {
-            WeightLoader loader = gpt2().table("wpe.weight", Weights.parameter(manager, shape));
-            assertRejected(
-                    loader::load,
-                    "\"wpe.weight\"",
-                    "gpt2.safetensors",
-                    "(8, 6)",
-                    new Shape(shape).toString(),
-                    "\"table\"");
-        }
-        WeightLoader scalar = Weights.loader("types.safetensors").table("scalar", Weights.parameter(manager));
-        assertRejected(scalar::load, "\"scalar\"", "()");
-    }
-
-    /** The model names the block of a parameter, and so does the block of a module. */
+    /** The model names the block of a parameter. */
     @EngineTest
     void messagesNameTensorParameterAndBlock(NDManager manager) throws Exception {
         InputEmbeddingBlock input = initialized(manager);
@@ -273,30 +244,6 @@ class WeightLoaderTest {
                 "parameter \"" + learned.getTable().getName() + "\" of LearnedPositionalEncodingBlock \"" + path + "\"",
                 "tensor \"wte.weight\"",
                 "gpt2.safetensors");
-        Linear linear = Linear.builder().setUnits(5).build();
-        linear.initialize(manager, DataType.FLOAT32, new Shape(2, 4));
-        assertRejected(
-                Weights.loader("linear.safetensors").module("", linear)::load,
-                "parameter \"weight\" of Linear ",
-                "tensor \"weight\"",
-                "(3, 4)",
-                "(5, 4)");
-        assertRejected(
-                () -> Weights.loader("linear.safetensors").module("x.", linear),
-                "parameter \"weight\" of Linear",
-                "\"x.weight\"");
-    }
-
-    @EngineTest
-    void rowsThatDoNotExistNameTheParameter(NDManager manager) throws Exception {
-        Parameter parameter = Weights.parameter(manager, 9, 6);
-        assertRejected(
-                () -> gpt2().rows("wpe.weight", 0, 9, parameter), "rows [0, 9)", "\"wpe.weight\"", "\"table\"", "8)");
-        assertRejected(
-                () -> Weights.loader("linear.safetensors").columnsAsRows("bias", 0, 1, parameter),
-                "\"bias\"",
-                "\"table\"",
-                "matrix");
     }
 
     @EngineTest
@@ -309,22 +256,6 @@ class WeightLoaderTest {
                 "tensor \"t\" of large.safetensors",
                 "1073741828 bytes",
                 "1073741824");
-    }
-
-    @EngineTest
-    void parametersWithoutAnArrayOrOfIntegers(NDManager manager) throws Exception {
-        Parameter uninitialized = Parameter.builder()
-                .setName("table")
-                .setType(Parameter.Type.OTHER)
-                .build();
-        Parameter freed = Weights.parameter(manager, 8, 6);
-        freed.getArray().close();
-        Parameter integers = Weights.parameter(manager, DataType.INT32, 8, 6);
-        for (Parameter parameter : new Parameter[] {uninitialized, freed, integers}) {
-            WeightLoader loader = gpt2().table("wpe.weight", parameter);
-            String type = parameter == integers ? "int32" : "no array";
-            assertRejected(loader::load, "parameter \"table\"", "tensor \"wpe.weight\"", "gpt2.safetensors", type);
-        }
     }
 
     @EngineTest
@@ -360,22 +291,6 @@ class WeightLoaderTest {
         }
         assertThat(manager.getManagedArrays()).hasSize(open);
         assertUnchanged(parameter);
-    }
-
-    @Test
-    void nothingToLoad() throws Exception {
-        WeightLoader loader = gpt2();
-        assertRejected(loader::load, "gpt2.safetensors");
-        assertThatNullPointerException().isThrownBy(() -> WeightLoader.of(null));
-        assertThatNullPointerException()
-                .isThrownBy(() -> loader.table("wpe.weight", null))
-                .withMessageContainingAll("parameter", "\"wpe.weight\"", "null");
-        assertThatNullPointerException()
-                .isThrownBy(() -> loader.module("", null))
-                .withMessageContaining("block is null");
-        assertThatNullPointerException()
-                .isThrownBy(() -> loader.load((Block) null))
-                .withMessageContaining("null");
     }
 
     /** The last of three tensors does not fit: the first two are not written. */
