@@ -36,7 +36,8 @@ import java.util.stream.Collectors;
  * <ul>
  *   <li>{@code 3}, a step of three tokens; {@code 1 x5}, five steps
  *   <li>{@code 2 at 4,5/7,9}, with positions, of all sequences or of each
- *   <li>{@code 1 mask 1/0}, with a mask of the step or of all tokens; {@code 3 once 011/011}, with one of queries
+ *   <li>{@code 1 mask 1/0}, with a mask of the step or of all tokens; {@code 3 once 011/011} and {@code 3 once causal},
+ *       with one of queries
  *   <li>{@code 1 memory 1110/1000}, with a mask of the output of the encoder, which {@code cross} attentions see
  *   <li>{@code 1 start 3}, with forward parameters of the user's own; {@code 1 train}, in training
  *   <li>{@code 1 of 0}, in the first attention only; {@code fail 1}, with a mask that the last attention refuses
@@ -190,9 +191,7 @@ final class CacheScenario {
                     isShared && seed % 2 == 0 ? positions.reshape(count) : positions);
         }
         NDArray mask = values.containsKey("mask") ? typed(matrix(values.get("mask"), "")) : null;
-        NDArray once =
-                values.containsKey("once") ? matrix(values.get("once"), "").neq(0) : null;
-        once = once == null ? null : once.reshape(batch, 1, 1, once.getShape().get(1));
+        NDArray once = values.containsKey("once") ? ofQueries(values.get("once"), s.length(), count) : null;
         NDArray ofMemory = values.containsKey("memory") ? typed(matrix(values.get("memory"), "")) : null;
         s.hasFailed |= fails;
         if (fails) {
@@ -214,7 +213,8 @@ final class CacheScenario {
         if (s.positions != null) {
             whole.add(PositionalEncodingBlock.POSITIONS, s.positions);
         }
-        NDArray expected = forward(model, whole, s.tokens, once == null ? s.mask : once, s.memoryMask, null, false);
+        NDArray ofWhole = once == null ? s.mask : ofQueries(values.get("once"), 0, s.length());
+        NDArray expected = forward(model, whole, s.tokens, ofWhole, s.memoryMask, null, false);
         requireClose(y, doubles(expected.get(":, {}:", s.length() - count)), 1e-12);
     }
 
@@ -244,6 +244,22 @@ final class CacheScenario {
         NDArray reals = manager.create(
                 Arrays.stream(rows).flatMapToDouble(Arrays::stream).toArray(), new Shape(rows.length, rows[0].length));
         return text.contains(".") ? reals : reals.toType(seed % 3 == 0 ? DataType.INT32 : DataType.INT64, false);
+    }
+
+    /** A mask with an axis of queries, in one of its forms: of the keys that queries see, or of the earlier keys. */
+    private NDArray ofQueries(String text, int from, int count) {
+        if (text.equals("causal")) {
+            NDArray keys = manager.arange((float) from + count).expandDims(0);
+            NDArray queries = manager.arange((float) from, from + count).expandDims(1);
+            return keys.lte(queries).expandDims(0).repeat(0, batch);
+        }
+        NDArray visible = matrix(text, "").toType(DataType.FLOAT64, false);
+        NDArray ofScores = visible.reshape(batch, 1, 1, visible.getShape().get(1));
+        return switch (seed % 3) {
+            case 0 -> ofScores.neq(0);
+            case 1 -> ofScores.log();
+            default -> ofScores.reshape(batch, 1, -1).repeat(1, count);
+        };
     }
 
     /** A mask in one of the data types that masks may have. */

@@ -28,6 +28,7 @@ import io.github.djlpositional.relative.EncodingType;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
 /** The scenarios of {@code scenarios/cache.txt}, and what a line does not express. */
@@ -36,7 +37,11 @@ class KeyValueCacheTest {
     private static final CaseFile SCENARIOS = CaseFile.read("scenarios/cache.txt");
 
     static List<String> names() {
-        return SCENARIOS.rows();
+        return SCENARIOS.rows().stream()
+                .flatMap(row -> row.startsWith("TYPE")
+                        ? Arrays.stream(EncodingType.values()).map(type -> row.replace("TYPE", type.name()))
+                        : Stream.of(row))
+                .toList();
     }
 
     @EngineTest

@@ -25,9 +25,6 @@ import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.TestBlocks;
 import io.github.djlpositional.relative.EncodingType;
-import io.github.djlpositional.transformer.TransformerLayerBlock;
-import io.github.djlpositional.transformer.TransformerStackBlock;
-import java.util.Arrays;
 import java.util.List;
 
 /** Mistakes that the structure of a call shows, and the correct programs beside them. */
@@ -100,27 +97,6 @@ class StructureTest {
     }
 
     @EngineTest
-    void severalTokensFollowOnlyInOrder(NDManager manager, EncodingType type) {
-        MultiHeadAttentionBlock block = attention(manager, type, false);
-        NDArray x = x(manager, 2, 5);
-        NDArray tokens = manager.ones(new Shape(2, 5));
-        NDArray ofKeys = manager.ones(new Shape(2, 1, 1, 5)).neq(0);
-        try (KeyValueCache cache = new KeyValueCache(manager)) {
-            infer(manager, block, cache.nextStep(), x.get(":, :3"));
-            NDArray next = x.get(":, 3:");
-            for (NDArray[] inputs : new NDArray[][] {{next}, {next, tokens}, {next, ofKeys}}) {
-                refused(
-                        () -> infer(manager, block, cache.nextStep(), inputs),
-                        "2 tokens at position 3",
-                        "not causal",
-                        "optCausal(true)",
-                        "(B, 2, 5)");
-            }
-            assertThat(cache.getLength()).isEqualTo(3);
-        }
-    }
-
-    @EngineTest
     void stepsAreAllOfOneKind(NDManager manager) {
         MultiHeadAttentionBlock block = attention(manager, EncodingType.NONE, true);
         NDArray x = x(manager, 1, 5);
@@ -152,84 +128,6 @@ class StructureTest {
                 requireClose(y.get(":, :2"), doubles(whole.get(":, {}:{}", step[0], step[0] + 2)), 1e-12);
             }
             refused(() -> infer(manager, block, cache.nextStep(), x.get(":, 4:")), "2 tokens at position 5");
-        }
-    }
-
-    /** The prompt sees itself in both directions, and each later token what is before it. */
-    @EngineTest
-    void aPrefixLanguageModelTakesStepsOfOneToken(NDManager manager, EncodingType type) {
-        MultiHeadAttentionBlock block = attention(manager, type, false);
-        NDArray x = x(manager, 1, 5);
-        double[] whole = new NaiveAttention(type, block).forward(0, x, x, x, (i, j) -> j <= Math.max(i, 2));
-        try (KeyValueCache cache = new KeyValueCache(manager)) {
-            for (int[] step : new int[][] {{0, 3}, {3, 4}, {4, 5}}) {
-                NDArray y = infer(manager, block, cache.nextStep(), x.get(":, {}:{}", step[0], step[1]));
-                double[] expected = Arrays.copyOfRange(whole, step[0] * SIZE, step[1] * SIZE);
-                requireClose(y, expected, 1e-12);
-            }
-        }
-    }
-
-    @EngineTest
-    void causalityMayBeAMask(NDManager manager, EncodingType type) {
-        MultiHeadAttentionBlock block = attention(manager, type, false);
-        MultiHeadAttentionBlock causal = attention(manager, type, true);
-        NDArray x = x(manager, 1, 5);
-        NDArray earlier =
-                manager.arange(5f).expandDims(0).lte(manager.arange(5f).expandDims(1));
-        try (KeyValueCache cache = new KeyValueCache(manager);
-                KeyValueCache ofCausal = new KeyValueCache(manager)) {
-            for (int[] step : new int[][] {{0, 2}, {2, 4}, {4, 5}}) {
-                NDArray tokens = x.get(":, {}:{}", step[0], step[1]);
-                NDArray mask =
-                        earlier.get("{}:{}, :{}", step[0], step[1], step[1]).expandDims(0);
-                NDArray expected = infer(manager, causal, ofCausal.nextStep(), tokens);
-                requireClose(infer(manager, block, cache.nextStep(), tokens, mask), doubles(expected), 1e-12);
-            }
-        }
-    }
-
-    @EngineTest
-    void stepsOverAnEncodersOutputNeedNoOrder(NDManager manager, EncodingType type) {
-        MultiHeadAttentionBlock self = attention(manager, type, true);
-        MultiHeadAttentionBlock cross = attention(manager, EncodingType.NONE, false);
-        NDArray memory = numbers(manager, 7, DataType.FLOAT64, 1, 4, SIZE);
-        NDArray x = x(manager, 1, 5);
-        NDArray whole = infer(manager, cross, memory, infer(manager, self, x), memory);
-        try (KeyValueCache cache = new KeyValueCache(manager)) {
-            for (int[] step : new int[][] {{0, 2}, {2, 5}}) {
-                PairList<String, Object> params = cache.nextStep();
-                NDArray y = infer(manager, self, params, x.get(":, {}:{}", step[0], step[1]));
-                NDArray z = infer(manager, cross, params, memory, y, memory);
-                requireClose(z, doubles(whole.get(":, {}:{}", step[0], step[1])), 1e-12);
-            }
-        }
-    }
-
-    /** A step that leaves the stack early is dropped, and taken again through all layers. */
-    @EngineTest
-    void aStepMayLeaveAStackEarly(NDManager manager) {
-        TransformerStackBlock stack = TransformerStackBlock.builder()
-                .setLayers(
-                        2,
-                        () -> TransformerLayerBlock.builder()
-                                .setAttention(EncodingType.ROTARY
-                                        .attention(HEADS)
-                                        .optCausal(true)
-                                        .build())
-                                .setHiddenSize(8))
-                .build();
-        filled(manager, stack, DataType.FLOAT64);
-        NDArray x = x(manager, 1, 4);
-        NDArray whole = infer(manager, stack, x);
-        try (KeyValueCache cache = new KeyValueCache(manager)) {
-            infer(manager, stack, cache.nextStep(), x.get(":, :2"));
-            infer(manager, stack.getLayers().get(0), cache.nextStep(), x.get(":, 2:3"));
-            assertThat(cache.getLength()).isEqualTo(2);
-            for (int at = 2; at < 4; at++) {
-                NDArray y = infer(manager, stack, cache.nextStep(), x.get(":, {}:{}", at, at + 1));
-                requireClose(y, doubles(whole.get(":, {}:{}", at, at + 1)), 1e-12);
-            }
         }
     }
 
