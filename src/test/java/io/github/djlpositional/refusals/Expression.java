@@ -29,7 +29,7 @@ import java.util.stream.Stream;
  *   <li>{@code infer(block, @2x3x4)}, a method of {@link Calls}; {@code block}, a definition of the file
  * </ul>
  */
-final class Expression {
+public final class Expression {
 
     private static final String LIBRARY = "io.github.djlpositional.";
 
@@ -58,7 +58,7 @@ final class Expression {
     private int at;
     private int arraysBeforeCall = -1;
 
-    Expression(String text, Map<String, String> definitions, NDManager manager) {
+    public Expression(String text, Map<String, String> definitions, NDManager manager) {
         this.text = text;
         this.definitions = definitions;
         this.manager = manager;
@@ -70,7 +70,7 @@ final class Expression {
      * @throws Exception of the outermost call
      * @throws AssertionError if an argument of that call or the expression itself is wrong
      */
-    Object value() throws Exception {
+    public Object value() throws Exception {
         Object value = next();
         require(at == text.length(), "the end");
         return value;
