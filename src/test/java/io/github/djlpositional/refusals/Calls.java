@@ -26,6 +26,7 @@ import io.github.djlpositional.weights.WeightLoader;
 import io.github.djlpositional.weights.Weights;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
@@ -125,7 +126,10 @@ final class Calls {
 
     /** Loads the file of a block into another one; if it is rejected, nothing is loaded. */
     Block load(Block from, Block to) throws IOException, MalformedModelException {
-        byte[] file = saved(from);
+        return load(saved(from), to);
+    }
+
+    Block load(byte[] file, Block to) throws IOException, MalformedModelException {
         try {
             BlockBytes.load(manager, to, file);
         } catch (MalformedModelException e) {
@@ -134,6 +138,61 @@ final class Calls {
             throw e;
         }
         return to;
+    }
+
+    byte[] noBytes() {
+        return new byte[0];
+    }
+
+    byte[] withByte(byte[] file, int index, int value) {
+        file[index] = (byte) value;
+        return file;
+    }
+
+    /** An index from the end is negative. */
+    byte[] withInt(byte[] file, int index, int value) {
+        ByteBuffer.wrap(file).putInt(index < 0 ? file.length + index : index, value);
+        return file;
+    }
+
+    byte[] withLong(byte[] file, int index, long value) {
+        ByteBuffer.wrap(file).putLong(index < 0 ? file.length + index : index, value);
+        return file;
+    }
+
+    byte[] withText(byte[] file, String text, String other) {
+        String bytes = new String(file, StandardCharsets.ISO_8859_1);
+        assertThat(bytes).contains(text);
+        return bytes.replace(text, other).getBytes(StandardCharsets.ISO_8859_1);
+    }
+
+    /** Another number of rows of the first parameter, which follows its type. */
+    byte[] withRows(byte[] file, long rows) {
+        int type = new String(file, StandardCharsets.ISO_8859_1).indexOf("FLOAT32");
+        return withLong(file, type + "FLOAT32".length() + Integer.BYTES, rows);
+    }
+
+    /** A version, the length of the options as JSON, the options, and the rest. */
+    byte[] withOptions(byte[] file, String text, String other) {
+        String options = new String(file, 5, ByteBuffer.wrap(file).getInt(1), StandardCharsets.UTF_8);
+        assertThat(options).contains(text);
+        return onlyOptions(file, options.replace(text, other));
+    }
+
+    byte[] onlyOptions(byte[] file, String options) {
+        byte[] json = options.getBytes(StandardCharsets.UTF_8);
+        int end = 5 + ByteBuffer.wrap(file).getInt(1);
+        return ByteBuffer.allocate(5 + json.length + file.length - end)
+                .put(file[0])
+                .putInt(json.length)
+                .put(json)
+                .put(file, end, file.length - end)
+                .array();
+    }
+
+    /** Nested brackets, which are closed unless there are many. */
+    String deep(String start, String bracket, int depth) {
+        return depth > 100 ? bracket.repeat(depth) : start + bracket.repeat(depth) + "]".repeat(depth) + "}";
     }
 
     byte[] saved(Block block) throws IOException {

@@ -112,10 +112,12 @@ public final class Expression {
     }
 
     private Object primary() throws Exception {
-        if (takes("'")) {
-            String quoted = take("[^']");
-            require(takes("'"), "'");
-            return quoted;
+        for (String quote : List.of("'", "`")) {
+            if (takes(quote)) {
+                String quoted = take("[^" + quote + "]");
+                require(takes(quote), quote);
+                return quoted;
+            }
         }
         if (takes("[")) {
             return list("]");
