@@ -1,5 +1,6 @@
 package io.github.djlpositional.transformer;
 
+import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
@@ -14,129 +15,56 @@ import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
+import ai.djl.util.JsonUtils;
+import io.github.djlpositional.CaseFile;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
-import io.github.djlpositional.LayerNormBlock;
-import io.github.djlpositional.RmsNormBlock;
-import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.StoredLayer;
-import io.github.djlpositional.options.HasArguments;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
-import java.util.Locale;
+import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import java.util.stream.Stream;
 
 /** Compares with layers of torch; D = 8, two heads, B = 2, T = 5, and S = 4. */
 class TransformerLayerBlockTest {
 
     private static final Map<DataType, Double> TOLERANCES = Map.of(DataType.FLOAT64, 1e-10, DataType.FLOAT32, 1e-5);
 
-    private static MultiHeadAttentionBlock attention(boolean causal, boolean bias) {
-        return MultiHeadAttentionBlock.builder()
-                .setEmbeddingSize(8)
-                .setHeadCount(2)
-                .optCausal(causal)
-                .optBias(bias)
-                .build();
+    private static final CaseFile CASES = CaseFile.read("cases/layers.txt");
+
+    static List<String> names() {
+        return CASES.rows();
     }
 
-    /** The layer that a file has the weights of, without cross-attention. */
-    private static TransformerLayerBlock.Builder layer(String name, boolean causal) {
-        TransformerLayerBlock.Builder builder = TransformerLayerBlock.builder().setHiddenSize(16);
-        return switch (name) {
-            case "encoder_post_norm", "decoder_post_norm" -> builder.setAttention(attention(causal, true));
-            case "encoder_pre_norm", "decoder_pre_norm" ->
-                builder.setAttention(attention(causal, true))
-                        .optNonlinearity(Nonlinearity.GELU)
-                        .optPreNorm(true);
-            case "decoder_gelu_tanh" ->
-                builder.setAttention(attention(causal, true)).optNonlinearity(Nonlinearity.GELU_TANH);
-            case "decoder_silu" -> builder.setAttention(attention(causal, true)).optNonlinearity(Nonlinearity.SILU);
-            case "llama", "geglu", "geglu_tanh" ->
-                builder.setAttention(attention(causal, false))
-                        .optNonlinearity(
-                                name.equals("llama")
-                                        ? Nonlinearity.SWIGLU
-                                        : Nonlinearity.valueOf(name.toUpperCase(Locale.ROOT)))
-                        .optNorm(Norm.RMS)
-                        .optEpsilon(1e-5) // as in Llama 2, which the file was computed with
-                        .optPreNorm(true)
-                        .optBias(false);
-            default -> throw new IllegalArgumentException(name);
-        };
+    private static TransformerLayerBlock layer(String name) {
+        return TransformerLayerBlock.fromArguments(JsonUtils.GSON.fromJson(CASES.expanded(name), Map.class));
     }
 
-    private static TransformerLayerBlock.Builder decoder(String name) {
-        return layer(name, true).optCrossAttention(attention(false, true));
-    }
-
-    private static TransformerLayerBlock causal(String name) {
-        return (name.startsWith("decoder") ? decoder(name) : layer(name, true)).build();
-    }
-
-    private static NDArray[] inputs(StoredLayer stored, String name, DataType type) {
-        NDArray x = stored.get("input", type);
-        return name.startsWith("decoder") ? new NDArray[] {x, stored.get("memory", type)} : new NDArray[] {x};
+    /** The arrays of a file, of the type of the layer if they are inputs, or masks. */
+    private static NDArray[] inputs(NDManager manager, StoredLayer stored, String names, DataType type) {
+        return Stream.of(names.split(" ", -1))
+                .map(name -> switch (name) {
+                    case "x" -> stored.get("input", type);
+                    case "memory" -> stored.get("memory", type);
+                    case "isToken" -> stored.get("padding").logicalNot();
+                    case "isMemory" -> stored.get("memory_padding").logicalNot();
+                    case "isAll" -> stored.get("memory_padding").onesLike();
+                    case "none" -> manager.create(new Shape(2, 0));
+                    default -> throw new IllegalArgumentException(name);
+                })
+                .toArray(NDArray[]::new);
     }
 
     @EngineTest
-    void equalsTorchsEncoderLayer(NDManager manager) throws Exception {
-        for (String name : new String[] {"encoder_post_norm", "encoder_pre_norm"}) {
-            StoredLayer stored = new StoredLayer(manager, name);
-            NDArray isToken = stored.get("padding").logicalNot();
-            for (DataType type : TOLERANCES.keySet()) {
-                NDArray x = stored.get("input", type);
-                for (boolean causal : new boolean[] {false, true}) {
-                    Block block = stored.load(manager, layer(name, causal).build(), type);
-                    String output = causal ? "output_causal" : "output";
-                    requireEqual(Forward.infer(manager, block, x), stored, output);
-                    requireEqual(Forward.infer(manager, block, x, isToken), stored, output + "_padded");
-                }
-            }
-        }
-    }
-
-    private static void requireEqual(NDArray actual, StoredLayer stored, String name) {
-        double[] expected = stored.get(name).toDoubleArray();
-        requireClose(actual, expected, TOLERANCES.get(actual.getDataType()));
-    }
-
-    @EngineTest
-    void equalsTorchsDecoderLayer(NDManager manager) throws Exception {
-        for (String name :
-                new String[] {"decoder_post_norm", "decoder_pre_norm", "decoder_gelu_tanh", "decoder_silu"}) {
-            StoredLayer stored = new StoredLayer(manager, name);
-            NDArray isToken = stored.get("padding").logicalNot();
-            NDArray isMemory = stored.get("memory_padding").logicalNot();
-            for (DataType type : TOLERANCES.keySet()) {
-                Block block = stored.load(manager, decoder(name).build(), type);
-                NDArray x = stored.get("input", type);
-                NDArray memory = stored.get("memory", type);
-                requireEqual(Forward.infer(manager, block, x, memory), stored, "output");
-                NDArray none = manager.create(new Shape(2, 0));
-                requireEqual(Forward.infer(manager, block, x, memory, none, isMemory), stored, "output_memory_padded");
-                requireEqual(Forward.infer(manager, block, x, memory, isToken, isMemory), stored, "output_padded");
-                NDArray isAll = isMemory.onesLike();
-                requireClose(
-                        Forward.infer(manager, block, x, memory, isToken, none),
-                        Forward.infer(manager, block, x, memory, isToken, isAll)
-                                .toType(DataType.FLOAT64, true)
-                                .toDoubleArray(),
-                        TOLERANCES.get(type));
-            }
-        }
-    }
-
-    @EngineTest
-    void equalsTheLayerOfLlamaAndThoseWithOtherGates(NDManager manager) throws Exception {
-        for (String name : new String[] {"llama", "geglu", "geglu_tanh"}) {
-            StoredLayer stored = new StoredLayer(manager, name);
-            for (DataType type : TOLERANCES.keySet()) {
-                Block block = stored.load(manager, layer(name, true).build(), type);
-                requireEqual(Forward.infer(manager, block, stored.get("input", type)), stored, "output");
-            }
+    void equalsTorch(NDManager manager, String row) throws Exception {
+        String[] columns = row.split(" +[|] ", -1);
+        StoredLayer stored = new StoredLayer(manager, columns[0]);
+        for (DataType type : TOLERANCES.keySet()) {
+            Block block = stored.load(manager, layer(columns[1]), type);
+            NDArray y = Forward.infer(manager, block, inputs(manager, stored, columns[2], type));
+            NDArray expected = columns[3].startsWith("= ")
+                    ? Forward.infer(manager, block, inputs(manager, stored, columns[3].substring(2), type))
+                    : stored.get(columns[3]);
+            requireClose(y, doubles(expected), TOLERANCES.get(type));
         }
     }
 
@@ -146,8 +74,9 @@ class TransformerLayerBlockTest {
             "decoder_post_norm", "decoder_pre_norm", "decoder_gelu_tanh", "decoder_silu", "llama", "geglu", "geglu_tanh"
         }) {
             StoredLayer stored = new StoredLayer(manager, name);
-            TransformerLayerBlock block = stored.load(manager, causal(name), DataType.FLOAT64);
-            NDList inputs = new NDList(inputs(stored, name, DataType.FLOAT64));
+            TransformerLayerBlock block = stored.load(manager, layer(name), DataType.FLOAT64);
+            NDList inputs = new NDList(
+                    inputs(manager, stored, name.startsWith("decoder") ? "x memory" : "x", DataType.FLOAT64));
             inputs.forEach(input -> input.setRequiresGradient(true));
             try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
                 NDArray y = block.forward(new ParameterStore(manager, false), inputs, true)
@@ -170,12 +99,8 @@ class TransformerLayerBlockTest {
 
     @EngineTest
     void dropsHiddenValuesAndTheResultOfEachPartInTrainingOnly(NDManager manager) {
-        TransformerLayerBlock block = TransformerLayerBlock.builder()
-                .setAttention(attention(false, true))
-                .setHiddenSize(8)
-                .optPreNorm(true)
-                .optDropoutRate(0.5f)
-                .build();
+        TransformerLayerBlock block =
+                layer("{attention: bidirectional, hiddenSize: 8, preNorm: true, dropoutRate: 0.5}");
         block.initialize(manager, DataType.FLOAT32, new Shape(100, 5, 8));
         // the attention's result is 1, and so is that of the feed-forward network
         fill(block.getAttention().getResultProjection(), manager.zeros(new Shape(8, 8)), manager.ones(new Shape(8)));
@@ -200,21 +125,5 @@ class TransformerLayerBlockTest {
     private static void fill(Block linear, NDArray weight, NDArray bias) {
         weight.copyTo(linear.getDirectParameters().get("weight").getArray());
         bias.copyTo(linear.getDirectParameters().get("bias").getArray());
-    }
-
-    @ParameterizedTest
-    @CsvSource({"LAYER, 1e-5", "RMS, 1e-6"})
-    void hasTheEpsilonOfItsNormUnlessAnotherIsSet(Norm norm, double epsilon) {
-        TransformerLayerBlock.Builder builder =
-                layer("encoder_post_norm", false).optNorm(norm);
-        TransformerLayerBlock block = builder.build();
-        HasArguments alone = norm == Norm.RMS
-                ? RmsNormBlock.builder().setEmbeddingSize(8).build()
-                : LayerNormBlock.builder().setEmbeddingSize(8).build();
-        assertThat(block.getArguments()).containsEntry("epsilon", epsilon);
-        assertThat(((HasArguments) block.getAttentionNorm()).getArguments()).isEqualTo(alone.getArguments());
-        builder.setAttention(attention(false, true)).optEpsilon(0.25);
-        assertThat(((HasArguments) builder.build().getFeedForwardNorm()).getArguments())
-                .containsEntry("epsilon", 0.25);
     }
 }
