@@ -15,7 +15,6 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.Parameter;
-import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.NormalInitializer;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
@@ -91,16 +90,6 @@ class InputEmbeddingBlockTest {
     }
 
     @EngineTest
-    void passesPositionsToTheEncoding(NDManager manager) {
-        InputEmbeddingBlock block = initialized23(manager, embedding());
-        NDArray last = ids(manager).get(":, 2:3");
-        NDArray expected = Forward.infer(manager, block, ids(manager)).get(":, 2:3");
-        assertThat(Forward.inferFrom(manager, 2, block, last)).isEqualTo(expected);
-        assertThat(Forward.infer(manager, block, last, manager.create(new int[] {2})))
-                .isEqualTo(expected);
-    }
-
-    @EngineTest
     void usesAGivenTokenEmbeddingAndNeverWritesToItsOutput(NDManager manager, boolean scale) {
         NDArray held = manager.ones(new Shape(2, 3, 4));
         Block token = LambdaBlock.singleton(ids -> held);
@@ -124,16 +113,6 @@ class InputEmbeddingBlockTest {
         assertThat(shared.getEncodings()).isSameAs(table);
     }
 
-    @EngineTest
-    void sharesItsTableWithATiedOutputLayer(NDManager manager) {
-        InputEmbeddingBlock block = initialized23(manager, embedding());
-        NDArray hidden = Forward.infer(manager, block, ids(manager));
-        ParameterStore store = new ParameterStore(manager, false);
-        NDArray table = store.getValue(block.getTokenTable(), hidden.getDevice(), false);
-        assertThat(hidden.matMul(table.transpose()).getShape()).isEqualTo(new Shape(2, 3, 7));
-        assertThat(table).isSameAs(block.getTokenTable().getArray());
-    }
-
     /** Expects the gradients of the sum of a forward's output: how often each id occurs, times a factor. */
     private static void assertGradients(NDManager manager, InputEmbeddingBlock block, int... expected) {
         SmallBlocks.train(manager, block, manager.ones(new Shape(2, 3, 4)), ids(manager));
@@ -142,13 +121,6 @@ class InputEmbeddingBlockTest {
         for (int i = 0; i < values.length; i++) {
             assertThat(values[i]).isEqualTo(expected[i / 4]);
         }
-    }
-
-    @EngineTest
-    void gradientsReachTheRowsInUse(NDManager manager) {
-        assertGradients(manager, initialized23(manager, embedding()), 2, 1, 0, 2, 0, 0, 1);
-        // times the root of 4
-        assertGradients(manager, initialized23(manager, embedding().optScaleEmbedding(true)), 4, 2, 0, 4, 0, 0, 2);
     }
 
     @EngineTest

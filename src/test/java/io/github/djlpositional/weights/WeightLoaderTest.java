@@ -68,7 +68,7 @@ class WeightLoaderTest {
 
     private void load(String file, InputEmbeddingBlock input, String tokens, String positions, int skippedRows)
             throws Exception {
-        Weights.loader(file)
+        Weights.loader(file + ".safetensors")
                 .table(tokens, input.getTokenTable())
                 .rows(positions, skippedRows, skippedRows + 8, learned.getTable())
                 .load();
@@ -76,7 +76,7 @@ class WeightLoaderTest {
 
     private void loadBert(InputEmbeddingBlock input) throws Exception {
         String prefix = "bert.embeddings.";
-        load("bert.safetensors", input, prefix + "word_embeddings.weight", prefix + "position_embeddings.weight", 0);
+        load("bert", input, prefix + "word_embeddings.weight", prefix + "position_embeddings.weight", 0);
     }
 
     private static void assertOutput(String name, double error, NDArray output) throws Exception {
@@ -89,28 +89,22 @@ class WeightLoaderTest {
         assertOutput(name, SUM, Forward.infer(manager, input, manager.create(IDS)));
     }
 
+    static List<String> names() {
+        return List.of(
+                "bert | bert.embeddings.word_embeddings.weight | bert.embeddings.position_embeddings.weight | 0",
+                "gpt2 | wte.weight | wpe.weight | 0",
+                // OPT has two rows before position 0
+                "opt | model.decoder.embed_tokens.weight | model.decoder.embed_positions.weight | 2");
+    }
+
     @EngineTest
-    void bert(NDManager manager) throws Exception {
+    void tablesOfPublishedModels(NDManager manager, String row) throws Exception {
+        String[] columns = row.split(" [|] ", -1);
         InputEmbeddingBlock input = initialized(manager);
         int before = manager.getManagedArrays().size();
-        loadBert(input);
+        load(columns[0], input, columns[1], columns[2], Integer.parseInt(columns[3]));
         assertThat(manager.getManagedArrays()).hasSize(before);
-        assertOutput("bert", manager, input);
-    }
-
-    @EngineTest
-    void gpt2(NDManager manager) throws Exception {
-        InputEmbeddingBlock input = initialized(manager);
-        load("gpt2.safetensors", input, "wte.weight", "wpe.weight", 0);
-        assertOutput("gpt2", manager, input);
-    }
-
-    @EngineTest
-    void optWithTwoRowsBeforePosition0(NDManager manager) throws Exception {
-        InputEmbeddingBlock input = initialized(manager);
-        String prefix = "model.decoder.embed_";
-        load("opt.safetensors", input, prefix + "tokens.weight", prefix + "positions.weight", 2);
-        assertOutput("opt", manager, input);
+        assertOutput(columns[0], manager, input);
     }
 
     @EngineTest
@@ -119,7 +113,7 @@ class WeightLoaderTest {
                 builder(learned).optPaddingIndex(1).optPositionsFromPadding(0).build();
         input.initialize(manager, DataType.FLOAT32, new Shape(2, 5));
         String prefix = "roberta.embeddings.";
-        load("roberta.safetensors", input, prefix + "word_embeddings.weight", prefix + "position_embeddings.weight", 2);
+        load("roberta", input, prefix + "word_embeddings.weight", prefix + "position_embeddings.weight", 2);
         NDArray ids = manager.create(IDS);
         assertOutput("roberta", SUM, Forward.infer(manager, input, ids).get(ids.neq(1)));
     }
