@@ -51,7 +51,8 @@ record BlockCase(String name, List<Shape> inputs, boolean hasSteps, String text)
     @Override
     public Block block() {
         int brace = text.indexOf('{');
-        Map<Object, Object> arguments = new HashMap<>(JsonUtils.GSON.fromJson(text.substring(brace), Map.class));
+        Map<Object, Object> arguments = new HashMap<>();
+        arguments.putAll((Map<?, ?>) JsonUtils.GSON.fromJson(text.substring(brace), Map.class));
         arguments.put("type", text.substring(0, brace));
         return (Block) OptionTypes.create(name, Block.class, arguments);
     }

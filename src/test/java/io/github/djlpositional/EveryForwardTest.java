@@ -84,9 +84,8 @@ class EveryForwardTest {
 
     /** An encoding of queries and keys needs both, and a grid all of its channels and cells. */
     private static boolean needsAll(TestBlocks kind, int axis) {
-        return axis > 0
-                && (kind.block() instanceof RelativeEncoding
-                        || axis == 1 && kind.toString().matches("GRID|GRID_OF_TOKENS"));
+        boolean isGrid = kind.toString().matches("GRID|GRID_OF_TOKENS");
+        return (kind.block() instanceof RelativeEncoding && axis > 0) || (isGrid && axis == 1);
     }
 
     @EngineTest

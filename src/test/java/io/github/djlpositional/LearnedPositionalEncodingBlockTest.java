@@ -24,10 +24,6 @@ class LearnedPositionalEncodingBlockTest {
 
     private static final Shape X = new Shape(2, 3, 4);
 
-    private static LearnedPositionalEncodingBlock block(NDManager manager) {
-        return initialized(manager, learned().build(), 2, 3, 4);
-    }
-
     private static float[] table(LearnedPositionalEncodingBlock block) {
         return block.getTable().getArray().toFloatArray();
     }

@@ -52,7 +52,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * they reject.
  *
  * <p>The folder {@code model-files} has a file of each of {@link TestBlocks}, so that names, defaults and values of all
- * settings are protected. The file of a new constant is written with {@code mvn test -Dtest=ModelFileTest#write
+ * settings are protected. The file of a new case is written with {@code mvn test -Dtest=ModelFileTest#write
  * -Dmodel-files.write=v1}; existing files are not changed. A new version of the format gets a new folder, {@code v2},
  * and a test that it still reads {@code v1}.
  */

@@ -282,7 +282,7 @@ final class CacheScenario {
         NDArray y = x;
         for (Attention each : attentions) {
             NDList inputs = each.isCross ? new NDList(current.memory, y, current.memory) : new NDList(y);
-            boolean isLast = each == attentions.get(attentions.size() - 1);
+            boolean isLast = each.equals(attentions.get(attentions.size() - 1));
             NDArray given = isLast && maskOfLast != null ? maskOfLast : each.isCross ? memoryMask : mask;
             if (given != null) {
                 inputs.add(given);

@@ -102,10 +102,6 @@ class KeyValueCacheTest {
         return params;
     }
 
-    private static PairList<String, Object> with(NDArray positions) {
-        return with(new PairList<>(), positions);
-    }
-
     private static NDArray chosen(NDArray array, int... rows) {
         NDList parts = new NDList();
         for (int row : rows) {
