@@ -56,6 +56,16 @@ public record CaseFile(Map<String, String> definitions, List<String> rows) {
         return lines;
     }
 
+    /** The second columns of the rows, by the first. */
+    public Map<String, List<String>> byFirstColumn() {
+        Map<String, List<String>> columns = new LinkedHashMap<>();
+        for (String row : rows) {
+            String[] both = row.split(" [|] ", 2);
+            columns.computeIfAbsent(both[0], kind -> new ArrayList<>()).add(both[1]);
+        }
+        return columns;
+    }
+
     /** A row in which names of definitions are replaced by the definitions. */
     public String expanded(String row) {
         String before;

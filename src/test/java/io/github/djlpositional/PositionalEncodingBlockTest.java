@@ -13,7 +13,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import java.util.List;
 
 class PositionalEncodingBlockTest {
 
@@ -68,7 +67,7 @@ class PositionalEncodingBlockTest {
                     values[count / 2] = bad;
                     NDArray positions = manager.create(values).toType(type, false);
                     String given = "position " + bad + " at index " + count / 2 + " of (" + count + ")";
-                    refused(manager, block, List.of(x, positions), given, "0 to 119");
+                    refused(() -> Forward.infer(manager, block, x, positions), given, "0 to 119");
                 }
             }
         }
@@ -149,9 +148,6 @@ class PositionalEncodingBlockTest {
         // 2 · 10 is beyond the limit
         assertThat(block.getMaxSequenceLength()).isEqualTo(15);
         assertRows(Forward.inferFrom(manager, 14, block, x), 14, 1);
-        refused(() -> Forward.inferFrom(manager, 15, block, x), "position 15", 15);
-        refused(manager, block, List.of(manager.zeros(new Shape(1, 16, 4))), "sequence length 16", 15);
-        refused(manager, block, List.of(x, manager.create(new long[] {15})), "position 15", "0 to 14");
         // real positions are not looked up
         assertRows(Forward.infer(manager, block, x, manager.create(new float[] {15})), 15, 1);
         refused(() -> block.encode(manager.create(15)), "position 15", "0 to 14");
