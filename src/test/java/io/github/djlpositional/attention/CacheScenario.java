@@ -178,9 +178,9 @@ final class CacheScenario {
 
     private void step(boolean fails, int count, String options, boolean isTraining) {
         Sequence s = current;
-        Matcher given = Pattern.compile("([a-z]+) ([^ ]+)").matcher(options);
+        Matcher option = Pattern.compile("([a-z]+) ([^ ]+)").matcher(options);
         Map<String, String> values =
-                given.results().collect(Collectors.toMap(each -> each.group(1), each -> each.group(2)));
+                option.results().collect(Collectors.toMap(each -> each.group(1), each -> each.group(2)));
         PairList<String, Object> params = parameters(values.get("start"));
         NDArray x = numbers(manager, seed++, DataType.FLOAT64, batch, count, SIZE);
         NDArray positions = values.containsKey("at") ? matrix(values.get("at"), ",") : null;
@@ -283,9 +283,9 @@ final class CacheScenario {
         for (Attention each : attentions) {
             NDList inputs = each.isCross ? new NDList(current.memory, y, current.memory) : new NDList(y);
             boolean isLast = each.equals(attentions.get(attentions.size() - 1));
-            NDArray given = isLast && maskOfLast != null ? maskOfLast : each.isCross ? memoryMask : mask;
-            if (given != null) {
-                inputs.add(given);
+            NDArray added = isLast && maskOfLast != null ? maskOfLast : each.isCross ? memoryMask : mask;
+            if (added != null) {
+                inputs.add(added);
             }
             y = each.block
                     .forward(new ParameterStore(manager, false), inputs, isTraining, params)

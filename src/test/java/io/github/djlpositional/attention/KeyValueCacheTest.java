@@ -38,7 +38,7 @@ class KeyValueCacheTest {
 
     static List<String> names() {
         return SCENARIOS.rows().stream()
-                .flatMap(row -> row.startsWith("TYPE")
+                .flatMap(row -> row.contains("TYPE{")
                         ? Arrays.stream(EncodingType.values()).map(type -> row.replace("TYPE", type.name()))
                         : Stream.of(row))
                 .toList();

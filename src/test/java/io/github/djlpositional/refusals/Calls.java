@@ -264,9 +264,9 @@ final class Calls {
     }
 
     Map<String, Object> with(Map<String, Object> map, String key, Object value) {
-        Map<String, Object> copy = new HashMap<>(map);
-        copy.put(key, value);
-        return copy;
+        Map<String, Object> longer = new HashMap<>(map);
+        longer.put(key, value);
+        return longer;
     }
 
     WeightLoader weights(String file) throws Exception {
