@@ -158,7 +158,7 @@ public class DevicesTest {
         try (NDManager manager = engine.newBaseManager(device)) {
             Block block = kind.block();
             block.setInitializer(weights(), parameter -> true);
-            block.initialize(manager, DataType.FLOAT32, kind.input());
+            block.initialize(manager, DataType.FLOAT32, kind.shapes());
             return kind.values(manager, block);
         }
     }
@@ -222,13 +222,14 @@ public class DevicesTest {
         try (NDManager manager = engine.newBaseManager(Device.gpu(0))) {
             Block block = kind.initialized(manager);
             ParameterStore store = new ParameterStore(manager, false);
-            NDList input = new NDList(kind.numbers(manager));
+            NDList input = kind.numbers(manager);
             for (boolean training : new boolean[] {false, true}) {
                 // the first creates the tables
                 block.forward(store, input, training).close();
                 engine.takeWaits();
                 NDArray output = block.forward(store, input, training).head();
-                assertThat(engine.takeWaits()).isZero();
+                // the mask of a grid is read: the coordinates of a cell depend on the visible cells
+                assertThat(engine.takeWaits() > 0).isEqualTo(kind.toString().equals("GRID_WITH_A_MASK"));
                 assertThat(output.getDevice()).isEqualTo(Device.gpu(0));
             }
         }

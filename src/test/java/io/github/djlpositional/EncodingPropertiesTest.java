@@ -3,7 +3,6 @@ package io.github.djlpositional;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
@@ -224,21 +223,5 @@ class EncodingPropertiesTest {
         return tested.type == DataType.FLOAT32 && random.nextBoolean()
                 ? tested.learned(manager)
                 : tested.builder().build();
-    }
-
-    @EngineTest
-    void gradientOfTheInputEqualsThatOfTheOutput(Engine engine, NDManager base) {
-        // MXNet has no gradients in float16
-        List<DataType> types =
-                "MXNet".equals(engine.getEngineName()) ? List.of(DataType.FLOAT32, DataType.FLOAT64) : TYPES;
-        holds(60, base, (manager, random) -> {
-            Case tested = Case.of(random, types);
-            Block block = anyBlock(manager, tested, random);
-            NDArray x = tested.input(manager);
-            NDArray upstream = tested.input(manager).mul(3);
-            x.setRequiresGradient(true);
-            SmallBlocks.train(manager, block, upstream, x);
-            assertThat(doubles(x.getGradient())).as("%s", tested).containsExactly(doubles(upstream));
-        });
     }
 }

@@ -5,12 +5,10 @@ import static io.github.djlpositional.SmallBlocks.ids;
 import static io.github.djlpositional.SmallBlocks.initialized;
 import static io.github.djlpositional.SmallBlocks.learned;
 import static io.github.djlpositional.SmallBlocks.positions;
-import static io.github.djlpositional.SmallBlocks.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.util.PairList;
 import java.util.List;
@@ -43,10 +41,6 @@ class ForwardPositionsTest {
                 NDArray y = Forward.infer(manager, block, params(positions), x);
                 assertThat(y).isEqualTo(Forward.infer(manager, block, x, positions));
                 assertThat(y).isNotEqualTo(Forward.infer(manager, block, x));
-                refused(
-                        () -> Forward.infer(manager, block, params(positions), x, positions),
-                        "positions of shape " + positions.getShape(),
-                        "leave one out");
             }
         }
         NDArray reals = manager.create(new float[] {0, 0.5f, 2.25f});
@@ -66,34 +60,7 @@ class ForwardPositionsTest {
                 NDArray y = Forward.infer(manager, block, params(positions), ids);
                 assertThat(y).isEqualTo(Forward.infer(manager, block, ids, positions));
                 assertThat(y).isNotEqualTo(Forward.infer(manager, block, ids));
-                refused(
-                        () -> Forward.infer(manager, block, params(positions), ids, positions),
-                        "positions of shape " + positions.getShape(),
-                        "leave one out");
             }
         }
-    }
-
-    @EngineTest
-    void saysWhereABooleanMaskBelongs(NDManager manager) {
-        NDArray mask = manager.create(new boolean[][] {{true, true, true}, {true, false, false}});
-        NDArray x = manager.ones(new Shape(2, 3, 4));
-        Block embedding = initialized(manager, embedding().build(), 2, 3);
-        Block without = initialized(manager, embedding().optNoPositions().build(), 2, 3);
-        refused(() -> Forward.infer(manager, positions().build(), x, mask), "positions", "boolean", "give the mask to");
-        refused(
-                () -> Forward.infer(manager, embedding, ids(manager), mask),
-                "positions",
-                "boolean",
-                "give the mask to");
-        refused(() -> Forward.infer(manager, without, ids(manager), mask), "without positions", "masks", "attention");
-    }
-
-    @EngineTest
-    void areRefusedTogetherWithAStart(NDManager manager) {
-        PairList<String, Object> both = params(manager.create(new int[] {0, 1, 2}));
-        both.add(PositionalEncodingBlock.START_POSITION, 3);
-        NDArray x = manager.ones(new Shape(2, 3, 4));
-        refused(() -> Forward.infer(manager, positions().build(), both, x), "startPosition=3", "positions");
     }
 }

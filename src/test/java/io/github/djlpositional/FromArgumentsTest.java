@@ -22,6 +22,7 @@ import io.github.djlpositional.math.QueryScale;
 import io.github.djlpositional.math.RotaryAxes;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.math.ValuesTest;
 import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.options.BlockBuilder.WithoutOption;
 import io.github.djlpositional.options.HasArguments;
@@ -66,43 +67,11 @@ class FromArgumentsTest {
     }
 
     static List<HasArguments> encodings() {
-        return List.of(
-                Frequencies.geometric(3, 10_000, 3),
-                Frequencies.geometric(4, 1e-3, 0.1).scaledBy(3).scaledBy(0.1),
-                Frequencies.timescales(5, 1, 1e4),
-                Frequencies.of(1, 0.1, -3e-7, 0, 1 / 3.0, 2, 3, 4, 5, 6),
-                RotaryScaling.dynamicNtk(2, 16, 40).frequencies(8, 10_000),
-                RotaryScaling.none(),
-                RotaryScaling.linear(1.1),
-                RotaryScaling.dynamicNtk(2, 16, 40),
-                RotaryScaling.yarn(4, 2048),
-                RotaryScaling.yarn(4, 2048, 16, 0.3, false, 1.5),
-                RotaryScaling.llama3(8, 1, 4, 8192),
-                RotaryScaling.longRope(new double[] {1, 1.1}, new double[] {2, 1e10 / 3}, 4096, 131_072, 8192),
-                SinusoidalEncoding.vaswani(7),
-                SinusoidalEncoding.fairseq(9),
-                SinusoidalEncoding.diffusion(8),
-                SinusoidalEncoding.bert4keras(6, 1 / 3.0),
-                GridEncoding.tensor2tensor(3, 20, 1, 1000),
-                GridEncoding.multidim(2, 10),
-                GridEncoding.visionTransformer(16),
-                GridEncoding.simpleVit(16),
-                FourierFeatures.gaussian(3, 4, 16.5, -7, false),
-                FourierFeatures.of(true, new double[] {1, 0.1}, new double[] {-1 / 3.0, 2}),
-                FourierFeatures.powersOfTwo(3, 10, false, true),
-                FourierFeatures.sinusoids(SinusoidalEncoding.diffusion(8)),
-                FourierFeatures.time2Vec(5, 1),
-                GridEncoding.detr(8, 0.5),
-                GridEncoding.builder()
-                        .setAxes(3)
-                        .add(2, SinusoidalEncoding.vaswani(6), 1, 3)
-                        .add(0, SinusoidalEncoding.fairseq(5))
-                        .optChannels(11)
-                        .optScale(1 / 3.0)
-                        .optOffset(-2)
-                        .optNormalized(0)
-                        .optCenterCrop(9)
-                        .build());
+        return ValuesTest.values().stream()
+                // an attention creates its query scale
+                .filter(value -> value instanceof HasArguments && !(value instanceof QueryScale))
+                .map(HasArguments.class::cast)
+                .toList();
     }
 
     private static void assertComesBack(Class<?> type, HasArguments configured) throws Exception {
@@ -167,9 +136,11 @@ class FromArgumentsTest {
             Map.entry(int[].class, new int[] {3}),
             Map.entry(List.class, List.of()),
             Map.entry(Supplier.class, (Supplier<?>) List::of),
-            Map.entry(Block.class, BlockType.POSITIONS.block()),
-            Map.entry(InputEmbeddingBlock.class, BlockType.EMBEDDING.block()),
-            Map.entry(MultiHeadAttentionBlock.class, BlockType.ATTENTION.block()),
+            Map.entry(Block.class, TestBlocks.valueOf("POSITIONS").block()),
+            Map.entry(InputEmbeddingBlock.class, TestBlocks.valueOf("EMBEDDING").block()),
+            Map.entry(
+                    MultiHeadAttentionBlock.class,
+                    TestBlocks.valueOf("ATTENTION").block()),
             Map.entry(RelativeEncoding[].class, new RelativeEncoding[] {EncodingType.ROTARY.block()}),
             Map.entry(AlibiSlopes.class, AlibiSlopes.of(2)),
             Map.entry(FourierFeatures.class, FourierFeatures.time2Vec(5, 1)),
@@ -262,42 +233,6 @@ class FromArgumentsTest {
                         .isThrownBy(outer::getArguments)
                         .withMessageContaining(own.getClass().getName() + " within InputEmbeddingBlock");
             }
-        }
-    }
-
-    @Test
-    void rejectsUnknownTypesOfBlocksAndKindsOfEncodings() {
-        for (Object type : List.of("DropoutBlock", "java.lang.Runtime", 1)) {
-            rejected(BlockType.EMBEDDING, "positionalEncoding", Map.of("type", type))
-                    .hasMessageContainingAll("'positionalEncoding.type'", type.toString());
-            rejected(BlockType.ATTENTION, "relativeEncoding", Map.of("type", type))
-                    .hasMessageContainingAll("'relativeEncoding.type'", type.toString());
-        }
-        Map<String, ?> cubic = Map.of("type", "cubic");
-        rejected(() -> RotaryScaling.fromArguments(cubic))
-                .hasMessageContainingAll("'type' of RotaryScaling", "cubic", "None", "Linear", "DynamicNtk")
-                .hasMessageContainingAll("Yarn", "Llama3", "LongRope");
-        rejected(() -> Frequencies.fromArguments(cubic)).hasMessageContainingAll("'type' of Origin", "cubic");
-        rejected(() -> GridEncoding.fromArguments(cubic)).hasMessageContainingAll("'type' of GridEncoding", "cubic");
-    }
-
-    @Test
-    void namesTheMapWithinAMapThatIsNotValid() {
-        rejected(BlockType.EMBEDDING, "positionalEncoding", Map.of("type", "PositionalEncodingBlock", "x", 1))
-                .hasMessageContainingAll("PositionalEncodingBlock", "'x'");
-        Map<String, ?> rotary = Map.of("type", "RotaryEmbeddingBlock", "headSize", 4, "x", 1);
-        rejected(BlockType.ATTENTION, "relativeEncoding", rotary)
-                .hasMessageContainingAll("RotaryEmbeddingBlock", "'x'");
-    }
-
-    @Test
-    void rejectsAnEncodingOfEnormousSizeBeforeItIsAllocated() {
-        for (int size : List.of(Integer.MAX_VALUE, 1 << 22)) {
-            rejected(() -> PositionalEncodingBlock.fromArguments(Map.of("embeddingSize", size)))
-                    .hasMessageContainingAll("" + size, "1 to 2097152");
-            rejected(() -> Frequencies.fromArguments(
-                            Map.of("type", "Geometric", "count", size, "base", 10_000, "period", 3)))
-                    .hasMessageContainingAll("" + size, "0 to 1048576");
         }
     }
 }

@@ -74,7 +74,9 @@ class FuzzTest {
             Boolean.class,
             FLAGS,
             MultiHeadAttentionBlock.class,
-            List.of(BlockType.ATTENTION.block(), BlockType.ATTENTION_OF_EVERY_SETTING.block()),
+            List.of(
+                    TestBlocks.valueOf("ATTENTION").block(),
+                    TestBlocks.valueOf("ATTENTION_OF_EVERY_SETTING").block()),
             SinusoidalEncoding.class,
             List.of(SinusoidalEncoding.vaswani(4), SinusoidalEncoding.fairseq(5), SinusoidalEncoding.vaswani(8)),
             QueryScale.class,
@@ -310,9 +312,9 @@ class FuzzTest {
                 ? DataType.FLOAT32
                 : block.getParameters().valueAt(0).getArray().getDataType();
         if (type == DataType.FLOAT32) {
-            NDArray input = kind.numbers(manager);
-            NDList output = block.forward(new ParameterStore(manager, false), new NDList(input), false);
-            assertThat(block.getOutputShapes(new Shape[] {kind.input()}))
+            NDList input = kind.numbers(manager);
+            NDList output = block.forward(new ParameterStore(manager, false), input, false);
+            assertThat(block.getOutputShapes(kind.shapes()))
                     .contains(output.head().getShape());
             output.close();
             input.close();

@@ -2,7 +2,6 @@ package io.github.djlpositional;
 
 import static io.github.djlpositional.SmallBlocks.TYPES;
 import static io.github.djlpositional.SmallBlocks.initialized;
-import static io.github.djlpositional.SmallBlocks.refused;
 import static io.github.djlpositional.SmallBlocks.zeros;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
@@ -125,47 +124,6 @@ class GridPositionalEncodingBlockTest {
         assertThat(manager.getManagedArrays()).hasSize(8);
     }
 
-    @EngineTest
-    void returnsAnEmptyOutputForAnEmptyGrid(NDManager manager) {
-        NDArray empty = manager.create(new Shape(2, 0, 5, 8));
-        assertThat(Forward.infer(manager, block(IMAGE, false), empty).getShape())
-                .isEqualTo(empty.getShape());
-        assertThat(Forward.infer(manager, withoutInput(), empty).getShape()).isEqualTo(new Shape(1, 0, 5, 8));
-        NDArray noImages = manager.create(new Shape(0, 3, 5, 8));
-        assertThat(Forward.infer(manager, block(IMAGE, false), noImages).getShape())
-                .isEqualTo(noImages.getShape());
-        assertThat(Forward.infer(manager, withoutInput(), noImages).toFloatArray())
-                .isEqualTo(table(3, 5));
-    }
-
-    @EngineTest
-    void gradientOfTheInputEqualsThatOfTheOutput(NDManager manager) {
-        NDArray x = manager.zeros(new Shape(1, 2, 3, 8));
-        NDArray weights = manager.arange(48f).reshape(1, 2, 3, 8);
-        x.setRequiresGradient(true);
-        SmallBlocks.train(manager, block(IMAGE, false), weights, x);
-        assertThat(x.getGradient()).isEqualTo(weights);
-    }
-
-    @EngineTest
-    void refusesInputsThatAreNotAGridOfItsChannels(NDManager manager) {
-        GridPositionalEncodingBlock block = block(IMAGE, false);
-        String expected = "expected (…, H, W, C)";
-        refused(manager, block, List.of(manager.zeros(new Shape(5, 8))), "rank 2", expected, "rank 3 or more");
-        refused(manager, block, List.of(manager.zeros(new Shape(8))), "rank 1", expected);
-        NDArray number = manager.zeros(new Shape());
-        refused(manager, block, List.of(number, number), "rank 0", expected);
-        NDArray first = manager.zeros(new Shape(1, 8, 3, 5));
-        refused(manager, block, List.of(first), "5 channels", expected + " with 8", "optChannelsFirst(boolean)");
-        NDArray volume = manager.zeros(new Shape(1, 9, 2, 3, 4));
-        refused(manager, block(VOLUME, true), List.of(volume), "9 channels", "(…, C, D, H, W) with 10");
-        Shape grid = new Shape(1, 3, 5, 8);
-        refused(manager, block, List.of(manager.zeros(grid, DataType.INT32)), "data type int32");
-        refused(() -> block.initialize(manager, DataType.BFLOAT16, grid), "bfloat16");
-        refused(() -> block.initialize(manager, DataType.FLOAT32, new Shape(1, 3, 5, 9)), "9 channels");
-        assertThat(block.isInitialized()).isFalse();
-    }
-
     private static final GridEncoding DETR = GridEncoding.detr(4, 1);
 
     /** The first image fills the grid, the second 2 x 2 of its 2 x 3 cells. */
@@ -276,26 +234,5 @@ class GridPositionalEncodingBlockTest {
         NDArray x = manager.ones(new Shape(2, 15, 8));
         assertThat(Forward.infer(manager, returning, x)).isEqualTo(manager.create(table(3, 5), new Shape(1, 15, 8)));
         assertThat(returning.getOutputShapes(new Shape[] {x.getShape()})).containsExactly(new Shape(1, 15, 8));
-    }
-
-    @EngineTest
-    void refusesMasksAndSequencesThatAreNotThoseOfTheGrid(NDManager manager) {
-        GridPositionalEncodingBlock block = block(DETR, false);
-        NDArray x = manager.zeros(new Shape(2, 2, 3, 4));
-        for (Shape shape : new Shape[] {new Shape(2, 3), new Shape(2, 3, 2), new Shape(1, 2, 3), new Shape(2, 6)}) {
-            refused(manager, block, List.of(x, manager.ones(shape)), "mask of shape " + shape, "expected (2, 2, 3)");
-        }
-        NDArray deeper = manager.zeros(new Shape(1, 2, 2, 3, 4));
-        refused(manager, block, List.of(deeper, manager.ones(new Shape(1, 2, 3))), "input (1, 2, 2, 3, 4)");
-        GridPositionalEncodingBlock.Builder builder =
-                GridPositionalEncodingBlock.builder().setEncoding(IMAGE).optGrid(1, 3, 5);
-        GridPositionalEncodingBlock tokens = builder.build();
-        NDArray sequence = manager.zeros(new Shape(1, 16, 8));
-        refused(manager, tokens, List.of(sequence, manager.ones(new Shape(1, 3, 5))), "2 inputs", "tokens");
-        refused(manager, tokens, manager.zeros(new Shape(1, 15, 8)), "length 15", "[3, 5] after 1", "expected 16");
-        refused(manager, tokens, manager.zeros(new Shape(1, 16, 6)), "(1, 16, 6)", "(…, T, 8)");
-        refused(() -> Forward.infer(manager, tokens, sizes(new Shape(3, 4)), sequence), "length 16", "expected 13");
-        refused(builder.optChannelsFirst(true)::build, "channelsFirst true");
-        refused(builder.optChannelsFirst(false).optGrid(1, 15)::build, "[15]");
     }
 }

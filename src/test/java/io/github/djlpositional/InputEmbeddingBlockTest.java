@@ -15,13 +15,11 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.Parameter;
-import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.NormalInitializer;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Arrays;
-import java.util.List;
 
 class InputEmbeddingBlockTest {
 
@@ -92,29 +90,6 @@ class InputEmbeddingBlockTest {
     }
 
     @EngineTest
-    void passesPositionsToTheEncoding(NDManager manager) {
-        InputEmbeddingBlock block = initialized23(manager, embedding());
-        NDArray last = ids(manager).get(":, 2:3");
-        NDArray expected = Forward.infer(manager, block, ids(manager)).get(":, 2:3");
-        assertThat(Forward.inferFrom(manager, 2, block, last)).isEqualTo(expected);
-        assertThat(Forward.infer(manager, block, last, manager.create(new int[] {2})))
-                .isEqualTo(expected);
-    }
-
-    @EngineTest
-    void returnsAnEmptyOutputForAnEmptySequence(NDManager manager) {
-        InputEmbeddingBlock.Builder builder = embedding().optPaddingIndex(0).optScaleEmbedding(true);
-        for (InputEmbeddingBlock block :
-                List.of(initialized23(manager, builder), initialized23(manager, builder.optPositionsFromPadding(1)))) {
-            for (Shape shape : new Shape[] {new Shape(2, 0), new Shape(0, 3)}) {
-                NDArray y = Forward.infer(manager, block, manager.create(shape, DataType.INT64));
-                assertThat(y.getShape()).isEqualTo(shape.add(4));
-                assertThat(y.getDataType()).isEqualTo(DataType.FLOAT32);
-            }
-        }
-    }
-
-    @EngineTest
     void usesAGivenTokenEmbeddingAndNeverWritesToItsOutput(NDManager manager, boolean scale) {
         NDArray held = manager.ones(new Shape(2, 3, 4));
         Block token = LambdaBlock.singleton(ids -> held);
@@ -138,16 +113,6 @@ class InputEmbeddingBlockTest {
         assertThat(shared.getEncodings()).isSameAs(table);
     }
 
-    @EngineTest
-    void sharesItsTableWithATiedOutputLayer(NDManager manager) {
-        InputEmbeddingBlock block = initialized23(manager, embedding());
-        NDArray hidden = Forward.infer(manager, block, ids(manager));
-        ParameterStore store = new ParameterStore(manager, false);
-        NDArray table = store.getValue(block.getTokenTable(), hidden.getDevice(), false);
-        assertThat(hidden.matMul(table.transpose()).getShape()).isEqualTo(new Shape(2, 3, 7));
-        assertThat(table).isSameAs(block.getTokenTable().getArray());
-    }
-
     /** Expects the gradients of the sum of a forward's output: how often each id occurs, times a factor. */
     private static void assertGradients(NDManager manager, InputEmbeddingBlock block, int... expected) {
         SmallBlocks.train(manager, block, manager.ones(new Shape(2, 3, 4)), ids(manager));
@@ -156,13 +121,6 @@ class InputEmbeddingBlockTest {
         for (int i = 0; i < values.length; i++) {
             assertThat(values[i]).isEqualTo(expected[i / 4]);
         }
-    }
-
-    @EngineTest
-    void gradientsReachTheRowsInUse(NDManager manager) {
-        assertGradients(manager, initialized23(manager, embedding()), 2, 1, 0, 2, 0, 0, 1);
-        // times the root of 4
-        assertGradients(manager, initialized23(manager, embedding().optScaleEmbedding(true)), 4, 2, 0, 4, 0, 0, 2);
     }
 
     @EngineTest
@@ -279,14 +237,5 @@ class InputEmbeddingBlockTest {
         NDArray ids = manager.create(new int[][] {{5, 0}, {6, 3}, {0, 4}});
         NDArray expected = Forward.infer(manager, batchMajor, ids.transpose()).transpose(1, 0, 2);
         assertThat(Forward.infer(manager, timeMajor, ids)).isEqualTo(expected);
-    }
-
-    @EngineTest
-    void appliesDropoutInTrainingOnly(NDManager manager) {
-        InputEmbeddingBlock block =
-                initialized23(manager, embedding().setEmbeddingSize(256).optDropoutRate(0.9f));
-        assertThat(infer(manager, block)).isEqualTo(infer(manager, block));
-        // 1536 draws at 0.9: seven standard deviations are 0.054
-        assertThat(SmallBlocks.dropped(manager, block, ids(manager))).isBetween(0.846, 0.954);
     }
 }

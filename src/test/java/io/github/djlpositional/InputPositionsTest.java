@@ -112,22 +112,6 @@ class InputPositionsTest {
     }
 
     @EngineTest
-    void refusesToInitializeParametersInAnotherDataType(NDManager manager) {
-        PositionalEncodingBlock block = positions().optLearnedScale(1).build();
-        block.initialize(manager, DataType.FLOAT32, new Shape(1, 3, 4));
-        refused(
-                () -> block.initialize(manager, DataType.FLOAT64, new Shape(1, 3, 4)),
-                "scale",
-                "float32",
-                "float64",
-                "clear()");
-        block.clear();
-        block.initialize(manager, DataType.FLOAT64, new Shape(1, 3, 4));
-        NDArray x = manager.ones(new Shape(1, 3, 4), DataType.FLOAT64);
-        assertThat(Forward.infer(manager, block, x).getDataType()).isEqualTo(DataType.FLOAT64);
-    }
-
-    @EngineTest
     void refusesArraysOfAnotherEngine(Engine engine, NDManager manager) {
         String other = engine.getEngineName().equals("PyTorch") ? "MXNet" : "PyTorch";
         assumeThat(EngineTestExtension.isAvailable(other)).as("both engines").isTrue();

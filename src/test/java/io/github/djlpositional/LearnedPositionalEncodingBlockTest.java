@@ -24,10 +24,6 @@ class LearnedPositionalEncodingBlockTest {
 
     private static final Shape X = new Shape(2, 3, 4);
 
-    private static LearnedPositionalEncodingBlock block(NDManager manager) {
-        return initialized(manager, learned().build(), 2, 3, 4);
-    }
-
     private static float[] table(LearnedPositionalEncodingBlock block) {
         return block.getTable().getArray().toFloatArray();
     }
@@ -47,22 +43,6 @@ class LearnedPositionalEncodingBlockTest {
         y.addi(1).close();
         assertRows(Forward.infer(manager, block, manager.ones(X)), block, 0);
         assertThat(block.getOutputShapes(new Shape[] {X})).containsExactly(new Shape(1, 3, 4));
-    }
-
-    @EngineTest
-    void gradientsReachOnlyTheRowsInUse(NDManager manager) {
-        NDArray x = manager.zeros(X);
-        for (NDArray[] inputs : new NDArray[][] {
-            {x}, {x, manager.create(new long[] {0, 1, 2})}, {x, manager.create(new long[][] {{0, 1, 2}, {0, 1, 2}})}
-        }) {
-            LearnedPositionalEncodingBlock block = block(manager);
-            SmallBlocks.train(manager, block, manager.ones(X), inputs);
-            float[] gradient = block.getTable().getArray().getGradient().toFloatArray();
-            for (int i = 0; i < 40; i++) {
-                // both sequences use each of the first three rows
-                assertThat(gradient[i]).isEqualTo(i < 12 ? 2 : 0);
-            }
-        }
     }
 
     @EngineTest
@@ -292,55 +272,6 @@ class LearnedPositionalEncodingBlockTest {
         assertThat(Forward.infer(manager, block, manager.zeros(new Shape(1, 7, 4)))
                         .toFloatArray())
                 .isEqualTo(table(block));
-    }
-
-    @EngineTest
-    void refusesSequencesThatAreNotTheirGrid(NDManager manager) {
-        LearnedPositionalEncodingBlock block =
-                initialized(manager, sequence().optGrid(1, 2, 3).build(), 1, 7, 4);
-        for (int length : new int[] {6, 8}) {
-            NDArray x = manager.zeros(new Shape(1, length, 4));
-            refused(manager, block, x, "length " + length, "[2, 3] after 1", "expected 7", "gridSizes");
-        }
-        NDArray x = manager.zeros(new Shape(1, 7, 4));
-        for (Object sizes : new Object[] {new Shape(6), new Shape(1, 2, 3), 6, new Shape(0, 6), new Shape(-1, 6)}) {
-            PairList<String, Object> params = Forward.params(LearnedPositionalEncodingBlock.GRID_SIZES, sizes);
-            refused(() -> Forward.infer(manager, block, params, x), "sizes", "expected");
-        }
-        PairList<String, Object> array = Forward.params(LearnedPositionalEncodingBlock.GRID_SIZES, new long[] {2, 3});
-        refused(() -> Forward.infer(manager, block, array, x), "gridSizes [2, 3]", "Shape");
-        LearnedPositionalEncodingBlock without = block(manager);
-        PairList<String, Object> params = Forward.params(LearnedPositionalEncodingBlock.GRID_SIZES, new Shape(2, 3));
-        refused(() -> Forward.infer(manager, without, params, x), "gridSizes", "optGrid");
-        refused(() -> block.initialize(manager, DataType.FLOAT32, new Shape(1, 8, 4)), "length 8");
-    }
-
-    @EngineTest(onCpu = true)
-    void refusesPositionsBeyondTheGrid(NDManager manager) {
-        LearnedPositionalEncodingBlock block =
-                initialized(manager, sequence().optGrid(1, 2, 3).build(), 1, 7, 4);
-        NDArray x = manager.zeros(new Shape(1, 7, 4));
-        refused(manager, block, List.of(x, manager.create(new long[] {0, 1, 2, 3, 4, 5, 7})), "position 7");
-    }
-
-    @EngineTest
-    void refusesSettingsThatDoNotFitTheGrid(NDManager manager) {
-        refused(learned().optGrid(1, 2, 3)::build, "maxSequenceLength 10", "expected 7");
-        refused(sequence().optPrefixEncoded(false)::build, "prefixEncoded false", "optGrid");
-        refused(sequence().optResampling(GridResampling.BICUBIC)::build, "resampling BICUBIC", "optGrid");
-        refused(() -> sequence().optGrid(-1, 2), "prefixTokens -1");
-        for (int[] sizes : new int[][] {{}, {0}, {2, -3}, {1, 1, 1, 1}, {1 << 16, 1 << 16}}) {
-            refused(() -> sequence().optGrid(1, sizes), "grid sizes " + Arrays.toString(sizes));
-        }
-        refused(
-                sequence().optGrid(1, 2, 3).optInitialEncodings(manager.ones(new Shape(6, 4)))::build,
-                "6 initial encodings for 1 tokens",
-                "[2, 3]",
-                "expected 7");
-        refused(
-                sequence().optGrid(1, 2, 3).optInitialEncodings(manager.ones(new Shape(7, 4)), 6)::build,
-                "grid [6] to [2, 3]");
-        refused(sequence().optInitialEncodings(manager.ones(new Shape(6, 4)), 2, 3)::build, "[2, 3]", "optGrid");
     }
 
     private static LearnedPositionalEncodingBlock.Builder sequence() {

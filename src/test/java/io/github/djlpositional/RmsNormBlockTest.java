@@ -1,6 +1,5 @@
 package io.github.djlpositional;
 
-import static io.github.djlpositional.attention.TestNumbers.refused;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -55,26 +54,5 @@ class RmsNormBlockTest {
                     new double[] {expected, -expected, expected, -expected, expected, -expected, expected, -expected},
                     expected * 0x1p-11);
         }
-    }
-
-    @EngineTest
-    void returnsAnEmptyArrayForAnEmptyOne(NDManager manager) {
-        RmsNormBlock block = block(manager, DataType.FLOAT32);
-        NDArray x = manager.create(new Shape(0, 3, 8));
-        assertThat(Forward.infer(manager, block, x).getShape()).isEqualTo(new Shape(0, 3, 8));
-    }
-
-    @EngineTest
-    void refusesSettingsAndInputsThatDoNotFit(NDManager manager) {
-        refused(() -> RmsNormBlock.builder().build(), "embeddingSize");
-        refused(() -> RmsNormBlock.builder().setEmbeddingSize(0).build(), "embeddingSize 0");
-        refused(() -> RmsNormBlock.builder().setEmbeddingSize(8).optEpsilon(-1).build(), "epsilon -1.0");
-        RmsNormBlock block = block(manager, DataType.FLOAT32);
-        NDArray x = manager.ones(new Shape(2, 8));
-        refused(() -> Forward.infer(manager, block, manager.ones(new Shape(8, 2))), "(8, 2)", "(…, 8)");
-        refused(() -> Forward.infer(manager, block, manager.create(1f)), "()", "(…, 8)");
-        refused(() -> Forward.infer(manager, block, x, x), "2 inputs", "[x]");
-        refused(() -> Forward.infer(manager, block, x.toType(DataType.FLOAT64, false)), "float64", "float32");
-        refused(() -> block.initialize(manager, DataType.INT32, new Shape(2, 8)), "int32");
     }
 }

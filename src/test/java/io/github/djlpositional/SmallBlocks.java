@@ -103,16 +103,6 @@ final class SmallBlocks {
         }
     }
 
-    /** Expects a forward to fail in this way. */
-    static void refused(NDManager manager, Block block, List<NDArray> inputs, Object... parts) {
-        refused(() -> Forward.infer(manager, block, inputs.toArray(new NDArray[0])), parts);
-    }
-
-    /** Expects a forward of one input to fail in this way. */
-    static void refused(NDManager manager, Block block, NDArray input, Object... parts) {
-        refused(manager, block, List.of(input), parts);
-    }
-
     /** Calls a method by reflection; throws its exception. */
     static Object call(Method method, Object on, Object... arguments) throws Exception {
         try {

@@ -1,10 +1,12 @@
 package io.github.djlpositional;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
+import ai.djl.training.ParameterStore;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.relative.EncodingType;
 import java.util.Arrays;
@@ -14,10 +16,10 @@ import java.util.stream.Stream;
 /** A small example of a block of the library. A test that has it as a parameter runs for each. */
 public interface TestBlocks {
 
-    /** All of them. XPos needs two inputs, so only attentions are tested with it. */
+    /** All of them. XPos is a block case of two inputs. */
     static TestBlocks[] values() {
         EnumSet<EncodingType> without = EnumSet.of(EncodingType.NONE, EncodingType.ROTARY_XPOS);
-        return Stream.<TestBlocks>concat(Arrays.stream(BlockType.values()), EnumSet.complementOf(without).stream())
+        return Stream.<TestBlocks>concat(BlockCase.ALL.stream(), EnumSet.complementOf(without).stream())
                 .toArray(TestBlocks[]::new);
     }
 
@@ -29,43 +31,58 @@ public interface TestBlocks {
                 .orElseThrow();
     }
 
-    /** The shape of an input of real numbers, or of token ids for an embedding. */
+    /** The shape of the first input. */
     Shape input();
 
-    /**
-     * Numbers of that shape, a new array: 0 to 6 repeated as token ids, otherwise divided by 8. With equal tokens, the
-     * output of an attention would not depend on its queries and keys.
-     */
-    default NDArray numbers(NDManager manager) {
-        Shape input = input();
-        NDArray ids;
-        // DJL's MXNet engine copies Java arrays from memory that the garbage collector may free meanwhile
-        try (NDArray integers = HostData.integers(manager, manager.getDevice(), input, i -> i % 7)) {
-            ids = integers.toType(DataType.INT64, true);
-        }
-        if (input.dimension() == 2) {
-            return ids;
-        }
-        try (ids;
-                NDArray floats = ids.toType(DataType.FLOAT32, true)) {
-            return floats.div(8);
-        }
+    /** The shapes of all inputs: of token ids, positions or a mask if there are two axes, otherwise of real numbers. */
+    default Shape[] shapes() {
+        return new Shape[] {input()};
+    }
+
+    /** Whether the block gives the results of the whole sequence in steps along the second axis. */
+    default boolean hasSteps() {
+        return false;
     }
 
     /** A new block. */
     Block block();
 
+    /**
+     * Inputs of the shapes, new arrays: 0 to 6 repeated as whole numbers, otherwise divided by 8. With equal tokens,
+     * the output of an attention would not depend on its queries and keys.
+     */
+    default NDList numbers(NDManager manager) {
+        NDList inputs = new NDList();
+        for (Shape shape : shapes()) {
+            int first = 3 * inputs.size();
+            // DJL's MXNet engine copies Java arrays from memory that the garbage collector may free meanwhile
+            try (NDArray integers = HostData.integers(manager, manager.getDevice(), shape, i -> (i + first) % 7)) {
+                DataType type = shape.dimension() == 2 ? DataType.INT64 : DataType.FLOAT32;
+                NDArray numbers = integers.toType(type, true);
+                inputs.add(type == DataType.INT64 ? numbers : numbers.divi(8));
+            }
+        }
+        return inputs;
+    }
+
     /** A new block, initialized in FLOAT32. */
     default Block initialized(NDManager manager) {
         Block block = block();
-        block.initialize(manager, DataType.FLOAT32, input());
+        block.initialize(manager, DataType.FLOAT32, shapes());
         return block;
     }
 
-    /** The output of a block for the numbers. All arrays of the forward are closed. */
+    /** The first output for inputs; any others are closed. */
+    default NDArray infer(NDManager manager, Block block, NDList inputs) {
+        NDList outputs = block.forward(new ParameterStore(manager, false), inputs, false);
+        outputs.subList(1, outputs.size()).forEach(NDArray::close);
+        return outputs.head();
+    }
+
+    /** The first output of a block for the numbers. All arrays of the forward are closed. */
     default float[] values(NDManager manager, Block block) {
         try (NDManager own = manager.newSubManager()) {
-            return Forward.infer(own, block, numbers(own)).toFloatArray();
+            return infer(own, block, numbers(own)).toFloatArray();
         }
     }
 }

@@ -53,7 +53,9 @@ final class Encodings {
                 .filter(encoding -> !ofCoordinates.contains(encoding))
                 .toList();
         ofScores = thatImplement("scoreTerm");
-        ofValues = thatImplement("valueTerm");
+        ofValues = thatImplement("valueTerm").stream()
+                .filter(RelativeEncoding::hasValueTerm)
+                .toList();
         withTerms = Stream.of(ofDistances, ofScores, ofValues)
                 .flatMap(List::stream)
                 .distinct()

@@ -141,6 +141,14 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
+     * {@return whether an encoding whose class implements {@link #valueTerm} adds one: by default it does} Without it,
+     * an attention can use its fused kernel.
+     */
+    default boolean hasValueTerm() {
+        return true;
+    }
+
+    /**
      * {@return how many numbers the computation of the terms has at a time for each query and key of the batch: 0 by
      * default} If these are more than the attention's own, a long sequence is processed in smaller parts.
      *

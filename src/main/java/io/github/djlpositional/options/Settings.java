@@ -325,7 +325,7 @@ public final class Settings {
      */
     public static Map<String, Object> arguments(HasArguments described, Record options) {
         Map<String, Object> arguments = new LinkedHashMap<>();
-        arguments.put(TYPE, classOf(described));
+        arguments.put(TYPE, described.getClass().getSimpleName());
         arguments.putAll(toMap(options));
         return Collections.unmodifiableMap(arguments);
     }

@@ -36,7 +36,7 @@ import java.util.stream.LongStream;
  *
  * @see <a href="https://arxiv.org/abs/1803.02155">Self-Attention with Relative Position Representations</a>
  */
-public class ShawRelativePositionBlock extends ScoreTermBlock {
+public final class ShawRelativePositionBlock extends ScoreTermBlock {
 
     record Options(
             @Range(min = 1) int headSize,
@@ -64,19 +64,6 @@ public class ShawRelativePositionBlock extends ScoreTermBlock {
         float deviation = (float) (1 / Math.sqrt(options.headSize));
         return addParameter(
                 name, new Shape(2L * options.maxDistance + 1, options.headSize), new NormalInitializer(deviation));
-    }
-
-    /** A class without the method has no term of the values, so that an attention can use its fused kernel. */
-    private static ShawRelativePositionBlock of(Options options) {
-        if (!options.values) {
-            return new ShawRelativePositionBlock(options);
-        }
-        return new ShawRelativePositionBlock(options) {
-            @Override
-            public NDArray valueTerm(AttentionCall call, NDArray probabilities) {
-                return Temporaries.result(() -> ofValues(call, probabilities));
-            }
-        };
     }
 
     /** {@return a new builder} */
@@ -162,7 +149,17 @@ public class ShawRelativePositionBlock extends ScoreTermBlock {
                 .broadcast(Shape.update(columns.getShape(), 3, count));
     }
 
-    NDArray ofValues(AttentionCall call, NDArray probabilities) {
+    @Override
+    public boolean hasValueTerm() {
+        return valueVectors != null;
+    }
+
+    @Override
+    public NDArray valueTerm(AttentionCall call, NDArray probabilities) {
+        return Temporaries.result(() -> ofValues(call, probabilities));
+    }
+
+    private NDArray ofValues(AttentionCall call, NDArray probabilities) {
         if (call.hasPositions()) {
             NDArray vectors = ofPositions(valueVectors, call, probabilities);
             return probabilities.transpose(0, 2, 1, 3).matMul(vectors).transpose(0, 2, 1, 3);
@@ -221,7 +218,7 @@ public class ShawRelativePositionBlock extends ScoreTermBlock {
     public static final class Builder extends BlockBuilder<ShawRelativePositionBlock, Builder> {
 
         private Builder() {
-            super(Options.class, ShawRelativePositionBlock::of);
+            super(Options.class, ShawRelativePositionBlock::new);
         }
 
         /** Sets H, the size of a head, at least 1. */

@@ -7,7 +7,6 @@ import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
-import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.Device;
@@ -105,25 +104,6 @@ class AcceptedInputsTest {
         }
     }
 
-    @EngineTest(Selection.EACH)
-    void aPromptOfPaddingAndPaddingBeforeTokens(NDManager manager, EncodingType type) {
-        MultiHeadAttentionBlock block = attention(manager, type, true);
-        NDArray x = x(manager, 1, 5);
-        NDArray mask = manager.create(new int[][] {{0, 0, 0, 1, 1}});
-        NDArray whole = infer(manager, block, x, mask);
-        try (KeyValueCache cache = new KeyValueCache(manager)) {
-            for (int[] step : new int[][] {{0, 2}, {2, 4}, {4, 5}}) {
-                NDArray y = infer(
-                        manager,
-                        block,
-                        cache.nextStep(),
-                        x.get(":, {}:{}", step[0], step[1]),
-                        mask.get(":, :{}", step[1]));
-                requireClose(y, doubles(whole.get(":, {}:{}", step[0], step[1])), 1e-12);
-            }
-        }
-    }
-
     @EngineTest(Selection.PAIRS)
     void biasesOfAGraph(NDManager manager, EncodingType type, boolean isCausal) {
         MultiHeadAttentionBlock block = attention(manager, type, isCausal);
@@ -136,31 +116,6 @@ class AcceptedInputsTest {
                 .with((head, query, key) -> neighbors[query][key])
                 .forward(0, x, x, x, (query, key) -> !isCausal || key <= query);
         requireClose(infer(manager, block, x, mask), expected, 1e-12);
-    }
-
-    @EngineTest(Selection.EACH)
-    void segmentNumbersAsAMask(NDManager manager, EncodingType type) {
-        MultiHeadAttentionBlock block = attention(manager, type, false);
-        NDArray x = x(manager, 2, 4);
-        NDArray segments = manager.create(new int[][] {{1, 1, 2, 0}, {1, 2, 0, 0}});
-        NDArray expected = infer(manager, block, x, segments.neq(0));
-        for (DataType each : List.of(DataType.INT32, DataType.INT64, DataType.UINT8, DataType.FLOAT32)) {
-            requireSame(infer(manager, block, x, segments.toType(each, true)), expected);
-        }
-        NDArray negative = segments.toType(DataType.FLOAT32, true).neg();
-        requireSame(infer(manager, block, x, negative), expected);
-    }
-
-    @EngineTest
-    void aStepThatBeginsLikeThePrompt(NDManager manager) {
-        MultiHeadAttentionBlock block = attention(manager, EncodingType.ROTARY, true);
-        NDArray tokens = x(manager, 1, 3);
-        NDArray x = tokens.get(":, :2").concat(tokens, 1);
-        NDArray whole = infer(manager, block, x);
-        try (KeyValueCache cache = new KeyValueCache(manager)) {
-            infer(manager, block, cache.nextStep(), x.get(":, :2"));
-            requireClose(infer(manager, block, cache.nextStep(), x.get(":, 2:")), doubles(whole.get(":, 2:")), 1e-12);
-        }
     }
 
     @EngineTest
@@ -204,21 +159,6 @@ class AcceptedInputsTest {
         for (String name : List.of("mask", "position", "cache", "attention_mask", "start_index", "gridsize", "")) {
             assertThat(infer(manager, block, Forward.params(name, "any"), x)).isEqualTo(expected);
             assertThat(infer(manager, sinusoids, Forward.params(name, 3.5), x)).isEqualTo(infer(manager, sinusoids, x));
-        }
-    }
-
-    /** As Llama's code does: a mask for the prompt, and none for the steps. */
-    @EngineTest
-    void stepsWithoutAMaskAfterOneOfQueries(NDManager manager) {
-        MultiHeadAttentionBlock block = attention(manager, EncodingType.ALIBI, true);
-        NDArray x = x(manager, 1, 4);
-        NDArray mask = manager.create(new double[] {1, 0, 0, 1, 1, 0, 0, 1, 1}, new Shape(1, 1, 3, 3));
-        double[] expected = doubles(infer(manager, block, x).get(":, 3:"));
-        for (NDArray each : List.of(mask.neq(0), mask.log(), mask.mul(0.5f), mask.reshape(1, 3, 3))) {
-            try (KeyValueCache cache = new KeyValueCache(manager)) {
-                infer(manager, block, cache.nextStep(), x.get(":, :3"), each);
-                requireClose(infer(manager, block, cache.nextStep(), x.get(":, 3:")), expected, 1e-12);
-            }
         }
     }
 

@@ -221,18 +221,23 @@ class AttentionMaskTest {
     void everyFormOfAMaskGivesTheSameResult(NDManager manager, EncodingType type) {
         MultiHeadAttentionBlock block = attention(manager, type, false, DataType.FLOAT32);
         NDArray x = numbers(manager, 1, DataType.FLOAT32, 2, 3, SIZE);
-        NDArray seen = manager.create(new int[][] {{1, 1, 0}, {0, 1, 1}});
+        // segment numbers are a mask too
+        NDArray segments = manager.create(new int[][] {{1, 2, 0}, {0, 1, 1}});
+        NDArray seen = segments.neq(0);
         NDArray numbers = seen.toType(DataType.FLOAT32, true).reshape(2, 1, 1, 3);
-        NDArray expected = Forward.infer(manager, block, x, seen);
-        NDArray ofQueries = seen.reshape(2, 1, 3).broadcast(new Shape(2, 3, 3));
+        double[] expected = doubles(Forward.infer(manager, block, x, seen));
+        NDArray ofQueries = segments.reshape(2, 1, 3).broadcast(new Shape(2, 3, 3));
         for (NDArray mask : List.of(
-                seen.neq(0),
+                segments,
+                segments.toType(DataType.INT64, true),
+                segments.toType(DataType.UINT8, true),
+                segments.toType(DataType.FLOAT32, true).neg(),
                 ofQueries,
                 ofQueries.neq(0),
-                seen.neq(0).reshape(2, 1, 1, 3),
+                seen.reshape(2, 1, 1, 3),
                 numbers.sub(1).mul(1e9f),
                 added(numbers, DataType.FLOAT32))) {
-            requireClose(Forward.infer(manager, block, x, mask), doubles(expected), 1e-6);
+            requireClose(Forward.infer(manager, block, x, mask), expected, 1e-6);
         }
     }
 }

@@ -10,18 +10,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.Block;
-import ai.djl.training.GradientCollector;
-import ai.djl.training.ParameterStore;
-import ai.djl.util.PairList;
 import io.github.djlpositional.ArchitectureTest;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
-import io.github.djlpositional.LearnedPositionalEncodingBlock;
-import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.options.OptionTypes;
 import io.github.djlpositional.relative.DisentangledPositionBlock;
 import io.github.djlpositional.relative.EncodingType;
@@ -37,8 +31,6 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.NullSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The attention apart from its relative encoding; {@link EncodingTypeTest} covers it with each of them. */
 class MultiHeadAttentionBlockTest {
@@ -98,13 +90,6 @@ class MultiHeadAttentionBlockTest {
                 .isEqualTo(type);
     }
 
-    @ParameterizedTest
-    @NullSource
-    @ValueSource(strings = {"", "-", "alibis", "RotaryEmbedding"})
-    void rejectsAnUnknownNameAndListsAllNames(String name) {
-        refused(() -> RelativeEncoding.named(name, 2, 4, Map.of()), String.valueOf(name), "rotary, RoPE, ALiBi, T5");
-    }
-
     @Test
     void listsOneNameOfEachEncoding() {
         assertThat(RelativeEncoding.names()).startsWith("rotary", "ALiBi", "T5").doesNotContain("RoPE");
@@ -152,53 +137,6 @@ class MultiHeadAttentionBlockTest {
                 new NDArray[] {keys, x, values, crossSeen})) {
             assertThat(Forward.infer(manager, block, inputs).toFloatArray())
                     .containsExactly(Forward.infer(manager, djls, inputs).toFloatArray(), within(tolerance));
-        }
-    }
-
-    @EngineTest
-    void aCacheAlsoServesAbsoluteEncodingsAndSeveralAttentions(NDManager manager) {
-        Block[] absolute = {
-            PositionalEncodingBlock.builder().setEmbeddingSize(SIZE).build(),
-            LearnedPositionalEncodingBlock.builder().setEmbeddingSize(SIZE).build()
-        };
-        for (Block positions : absolute) {
-            List<Block> model = List.of(
-                    positions,
-                    EncodingType.NONE.attention(HEADS).optCausal(true).build(),
-                    EncodingType.ROTARY.attention(HEADS).optCausal(true).build());
-            model.forEach(block -> filled(manager, block, DataType.FLOAT64));
-            NDArray x = numbers(manager, 7, DataType.FLOAT64, 2, 100, SIZE);
-            NDArray whole = forward(manager, model, x, null);
-            try (KeyValueCache cache = new KeyValueCache(manager)) {
-                for (int step = 0; step < 100; step++) {
-                    NDArray y = forward(manager, model, x.get(":, {}:{}", step, step + 1), cache.nextStep());
-                    assertThat(y.toDoubleArray())
-                            .containsExactly(
-                                    whole.get(":, {}:{}", step, step + 1).toDoubleArray(), within(1e-12));
-                }
-            }
-        }
-    }
-
-    private static NDArray forward(NDManager manager, List<Block> model, NDArray x, PairList<String, Object> params) {
-        NDList y = new NDList(x);
-        for (Block block : model) {
-            y = block.forward(new ParameterStore(manager, false), y, false, params);
-        }
-        return y.singletonOrThrow();
-    }
-
-    @EngineTest
-    void appliesDropoutInTrainingOnly(NDManager manager) {
-        MultiHeadAttentionBlock block = filled(
-                manager, EncodingType.SHAW.attention(HEADS).optDropoutRate(0.5f).build(), DataType.FLOAT32);
-        NDArray x = numbers(manager, 7, DataType.FLOAT32, 2, 6, SIZE);
-        float[] inferred = Forward.infer(manager, block, x).toFloatArray();
-        assertThat(Forward.infer(manager, block, x).toFloatArray()).isEqualTo(inferred);
-        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
-            NDArray y = Forward.train(manager, block, x);
-            assertThat(y.toFloatArray()).isNotEqualTo(inferred);
-            collector.backward(y.sum());
         }
     }
 

@@ -13,12 +13,10 @@ import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.guide.Tables;
-import io.github.djlpositional.internal.Json;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.weights.Weights;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -31,12 +29,8 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * The relevant part of published configurations, from {@code src/test/resources/configurations}, which have the names
@@ -219,20 +213,6 @@ class HuggingFaceRopeTest {
         assertFactor(1.25, manager, section, 1025);
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"dynamic", "longrope"})
-    void typesWhoseFrequenciesDependOnTheLengthNeedIt(String type) throws Exception {
-        List<Double> divisors = Collections.nCopies(64, 2.0);
-        Map<String, Object> section = map("rope_type", type, "factor", 2);
-        if (type.equals("longrope")) {
-            section.putAll(Map.of("short_factor", divisors, "long_factor", divisors));
-        }
-        HuggingFaceRope config = scaled(section);
-        assertRejected(config::rotary, type, "rotary(int)");
-        assertRejected(() -> config.rotary("full_attention"), type, "rotary(String, int)");
-        assertRejected(() -> config.rotary(0), "length 0");
-    }
-
     /** transformers 5 writes one section for each type of layers, and moves bases and shares into it. */
     @EngineTest
     void readsWhatTransformers5Writes(NDManager manager) throws Exception {
@@ -256,73 +236,6 @@ class HuggingFaceRopeTest {
             Rotation rotation = Rotation.of(manager, block, PairLayout.CONCATENATED, 0, -1);
             assertClose(rotation.frequencies, numbers(row.get("frequencies")), ERROR, row.get("model") + layerType);
         }
-    }
-
-    @Test
-    void typesOfLayersThatRotateDifferentlyAreNamed() throws Exception {
-        HuggingFaceRope config = read("ModernBERT-base");
-        assertRejected(config::rotary, "modernbert", "full_attention, sliding_attention");
-        assertRejected(() -> config.rotary("linear_attention"), "\"linear_attention\"", "sliding_attention");
-        assertRejected(
-                () -> read("gemma-4-26B-A4B").rotary("chunked_attention"), "chunked_attention", "full_attention");
-    }
-
-    private static void assertRejected(ThrowingCallable call, String... values) {
-        Weights.assertRejected(call, values);
-    }
-
-    @ParameterizedTest
-    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
-                    Llama-2-7b-hf         | {"model_type": "mamba"}                   | "mamba"; llama; qwen3
-                    Llama-2-7b-hf         | {"model_type": null}                      | model_type is missing; llama
-                    Llama-4-Scout-17B-16E | {"text_config": {"model_type": "mamba"}}  | "mamba"
-                    # nothing says what this model does with the positions of its text
-                    Llama-4-Scout-17B-16E | {"model_type": "other"}                   | "other"
-                    Llama-2-7b-hf         | {"hidden_size": "big"}                    | hidden_size; big; whole number
-                    Llama-2-7b-hf         | {"hidden_size": 1.5}                      | 'hidden_size'; 1.5
-                    Llama-2-7b-hf         | {"rope_theta": "high"}                    | rope_theta; high; a number
-                    Llama-2-7b-hf         | {"max_position_embeddings": null}         | max_position_embeddings
-                    Llama-2-7b-hf         | {"num_attention_heads": 0}                | num_attention_heads 0
-                    Llama-2-7b-hf         | {"num_attention_heads": -1}               | num_attention_heads -1
-                    Llama-2-7b-hf         | {"head_dim": 2097152}                     | head size 2097152
-                    DeepSeek-V3           | {"rope_interleave": "yes"}                | rope_interleave; yes; true or false
-                    falcon-7b             | {"alibi": true}                           | alibi true; false
-                    roformer_chinese_base | {"rotary_value": true}                    | rotary_value true; false
-                    Llama-2-7b-hf | {"rope_scaling": {"type": "linear", "factor": 2}, "rope_parameters": {"type": "linear", "factor": 4}} | factor=2; factor=4
-                    Llama-2-7b-hf | {"model_type": "qwen2", "rope_scaling": {"full_attention": {"type": "su", "short_factor": {}}}} | 'short_factor'; a list
-                    Qwen2-VL-7B-Instruct | {"rope_scaling": {"type": "mrope", "mrope_section": [1048576, 1048576]}} | mrope_section [1048576, ; 64 pairs
-                    """)
-    void configurationsAreRejected(String model, String changes, String parts) throws Exception {
-        Map<String, Object> config = config(model);
-        config.putAll(json(changes));
-        assertRejected(() -> HuggingFaceRope.of(config), parts.split("; ", -1));
-    }
-
-    @ParameterizedTest
-    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
-                    {"rope_type": "spiral", "factor": 2}                       | rope_type; "spiral"; yarn
-                    {"type": "spiral"}                                         | type; "spiral"
-                    {"rope_type": "yarn", "type": "linear", "factor": 2}       | "yarn"; "linear"
-                    {"type": "yarn", "factor": 2, "extrapolation_factor": 1}   | "extrapolation_factor"; yarn
-                    {"type": "linear", "factor": 2, "beta_fast": 32}           | "beta_fast"; linear
-                    {"factor": 2}                                              | "factor"; default
-                    {"type": "mrope", "mrope_section": [16, 24, 24]}           | "mrope_section"
-                    {"full_attention": {"rope_theta": 1e4}, "factor": 2}       | factor=2; beside
-                    {"type": "yarn", "factor": 2, "mscale": 0.5}               | mscale 0.5; mscale_all_dim 0.0
-                    {"type": "dynamic", "factor": 2, "original_max_position_embeddings": 512} | 512; 2048
-                    {"type": "linear"}                                         | factor; missing
-                    {"type": "linear", "factor": "two"}                        | 'factor'; two
-                    {"type": "linear", "factor": 0.5}                          | 0.5
-                    {"type": ["linear"]}                                       | 'type'
-                    {"type": "su", "short_factor": [1, null], "long_factor": [1, null]} | 'short_factor'; null
-                    {"type": "su", "short_factor": [1, 2], "long_factor": [1, 2]} | 2 LongRoPE factors; 128
-                    """)
-    void ropeSectionsAreRejected(String section, String parts) {
-        assertRejected(() -> scaled(json(section)), parts.split("; ", -1));
-    }
-
-    private static Map<String, Object> json(String text) throws IOException {
-        return Json.read(text.getBytes(StandardCharsets.UTF_8));
     }
 
     @Test
@@ -360,8 +273,8 @@ class HuggingFaceRopeTest {
     }
 
     @Test
-    void pathsWithoutAFileAreRejected() {
-        assertRejected(() -> HuggingFaceRope.read(folder), folder.toString());
+    void pathsWithoutAFileAreRefused() {
+        Weights.assertRejected(() -> HuggingFaceRope.read(folder), folder.toString());
         assertThatExceptionOfType(IOException.class)
                 .isThrownBy(() -> HuggingFaceRope.read(folder.resolve("none.json")))
                 .isInstanceOf(NoSuchFileException.class);

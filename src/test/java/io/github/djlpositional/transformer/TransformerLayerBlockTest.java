@@ -1,13 +1,10 @@
 package io.github.djlpositional.transformer;
 
-import static io.github.djlpositional.attention.TestNumbers.refused;
+import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
-import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.within;
 
-import ai.djl.MalformedModelException;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
@@ -16,135 +13,58 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
-import ai.djl.nn.UninitializedParameterException;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
-import io.github.djlpositional.BlockBytes;
+import ai.djl.util.JsonUtils;
+import io.github.djlpositional.CaseFile;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
-import io.github.djlpositional.LayerNormBlock;
-import io.github.djlpositional.RmsNormBlock;
-import io.github.djlpositional.attention.KeyValueCache;
-import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.StoredLayer;
-import io.github.djlpositional.options.HasArguments;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
-import java.util.Locale;
+import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import java.util.stream.Stream;
 
 /** Compares with layers of torch; D = 8, two heads, B = 2, T = 5, and S = 4. */
 class TransformerLayerBlockTest {
 
     private static final Map<DataType, Double> TOLERANCES = Map.of(DataType.FLOAT64, 1e-10, DataType.FLOAT32, 1e-5);
 
-    private static MultiHeadAttentionBlock attention(boolean causal, boolean bias) {
-        return MultiHeadAttentionBlock.builder()
-                .setEmbeddingSize(8)
-                .setHeadCount(2)
-                .optCausal(causal)
-                .optBias(bias)
-                .build();
+    private static final CaseFile CASES = CaseFile.read("cases/layers.txt");
+
+    static List<String> names() {
+        return CASES.rows();
     }
 
-    /** The layer that a file has the weights of, without cross-attention. */
-    private static TransformerLayerBlock.Builder layer(String name, boolean causal) {
-        TransformerLayerBlock.Builder builder = TransformerLayerBlock.builder().setHiddenSize(16);
-        return switch (name) {
-            case "encoder_post_norm", "decoder_post_norm" -> builder.setAttention(attention(causal, true));
-            case "encoder_pre_norm", "decoder_pre_norm" ->
-                builder.setAttention(attention(causal, true))
-                        .optNonlinearity(Nonlinearity.GELU)
-                        .optPreNorm(true);
-            case "decoder_gelu_tanh" ->
-                builder.setAttention(attention(causal, true)).optNonlinearity(Nonlinearity.GELU_TANH);
-            case "decoder_silu" -> builder.setAttention(attention(causal, true)).optNonlinearity(Nonlinearity.SILU);
-            case "llama", "geglu", "geglu_tanh" ->
-                builder.setAttention(attention(causal, false))
-                        .optNonlinearity(
-                                name.equals("llama")
-                                        ? Nonlinearity.SWIGLU
-                                        : Nonlinearity.valueOf(name.toUpperCase(Locale.ROOT)))
-                        .optNorm(Norm.RMS)
-                        .optEpsilon(1e-5) // as in Llama 2, which the file was computed with
-                        .optPreNorm(true)
-                        .optBias(false);
-            default -> throw new IllegalArgumentException(name);
-        };
+    private static TransformerLayerBlock layer(String name) {
+        return TransformerLayerBlock.fromArguments(JsonUtils.GSON.fromJson(CASES.expanded(name), Map.class));
     }
 
-    private static TransformerLayerBlock.Builder decoder(String name) {
-        return layer(name, true).optCrossAttention(attention(false, true));
-    }
-
-    private static TransformerLayerBlock causal(String name) {
-        return (name.startsWith("decoder") ? decoder(name) : layer(name, true)).build();
-    }
-
-    private static NDArray[] inputs(StoredLayer stored, String name, DataType type) {
-        NDArray x = stored.get("input", type);
-        return name.startsWith("decoder") ? new NDArray[] {x, stored.get("memory", type)} : new NDArray[] {x};
+    /** The arrays of a file, of the type of the layer if they are inputs, or masks. */
+    private static NDArray[] inputs(NDManager manager, StoredLayer stored, String names, DataType type) {
+        return Stream.of(names.split(" ", -1))
+                .map(name -> switch (name) {
+                    case "x" -> stored.get("input", type);
+                    case "memory" -> stored.get("memory", type);
+                    case "isToken" -> stored.get("padding").logicalNot();
+                    case "isMemory" -> stored.get("memory_padding").logicalNot();
+                    case "isAll" -> stored.get("memory_padding").onesLike();
+                    case "none" -> manager.create(new Shape(2, 0));
+                    default -> throw new IllegalArgumentException(name);
+                })
+                .toArray(NDArray[]::new);
     }
 
     @EngineTest
-    void equalsTorchsEncoderLayer(NDManager manager) throws Exception {
-        for (String name : new String[] {"encoder_post_norm", "encoder_pre_norm"}) {
-            StoredLayer stored = new StoredLayer(manager, name);
-            NDArray isToken = stored.get("padding").logicalNot();
-            for (DataType type : TOLERANCES.keySet()) {
-                NDArray x = stored.get("input", type);
-                for (boolean causal : new boolean[] {false, true}) {
-                    Block block = stored.load(manager, layer(name, causal).build(), type);
-                    String output = causal ? "output_causal" : "output";
-                    requireEqual(Forward.infer(manager, block, x), stored, output);
-                    requireEqual(Forward.infer(manager, block, x, isToken), stored, output + "_padded");
-                }
-            }
-        }
-    }
-
-    private static void requireEqual(NDArray actual, StoredLayer stored, String name) {
-        double[] expected = stored.get(name).toDoubleArray();
-        requireClose(actual, expected, TOLERANCES.get(actual.getDataType()));
-    }
-
-    @EngineTest
-    void equalsTorchsDecoderLayer(NDManager manager) throws Exception {
-        for (String name :
-                new String[] {"decoder_post_norm", "decoder_pre_norm", "decoder_gelu_tanh", "decoder_silu"}) {
-            StoredLayer stored = new StoredLayer(manager, name);
-            NDArray isToken = stored.get("padding").logicalNot();
-            NDArray isMemory = stored.get("memory_padding").logicalNot();
-            for (DataType type : TOLERANCES.keySet()) {
-                Block block = stored.load(manager, decoder(name).build(), type);
-                NDArray x = stored.get("input", type);
-                NDArray memory = stored.get("memory", type);
-                requireEqual(Forward.infer(manager, block, x, memory), stored, "output");
-                NDArray none = manager.create(new Shape(2, 0));
-                requireEqual(Forward.infer(manager, block, x, memory, none, isMemory), stored, "output_memory_padded");
-                requireEqual(Forward.infer(manager, block, x, memory, isToken, isMemory), stored, "output_padded");
-                NDArray isAll = isMemory.onesLike();
-                requireClose(
-                        Forward.infer(manager, block, x, memory, isToken, none),
-                        Forward.infer(manager, block, x, memory, isToken, isAll)
-                                .toType(DataType.FLOAT64, true)
-                                .toDoubleArray(),
-                        TOLERANCES.get(type));
-            }
-        }
-    }
-
-    @EngineTest
-    void equalsTheLayerOfLlamaAndThoseWithOtherGates(NDManager manager) throws Exception {
-        for (String name : new String[] {"llama", "geglu", "geglu_tanh"}) {
-            StoredLayer stored = new StoredLayer(manager, name);
-            for (DataType type : TOLERANCES.keySet()) {
-                Block block = stored.load(manager, layer(name, true).build(), type);
-                requireEqual(Forward.infer(manager, block, stored.get("input", type)), stored, "output");
-            }
+    void equalsTorch(NDManager manager, String row) throws Exception {
+        String[] columns = row.split(" +[|] ", -1);
+        StoredLayer stored = new StoredLayer(manager, columns[0]);
+        for (DataType type : TOLERANCES.keySet()) {
+            Block block = stored.load(manager, layer(columns[1]), type);
+            NDArray y = Forward.infer(manager, block, inputs(manager, stored, columns[2], type));
+            NDArray expected = columns[3].startsWith("= ")
+                    ? Forward.infer(manager, block, inputs(manager, stored, columns[3].substring(2), type))
+                    : stored.get(columns[3]);
+            requireClose(y, doubles(expected), TOLERANCES.get(type));
         }
     }
 
@@ -154,8 +74,9 @@ class TransformerLayerBlockTest {
             "decoder_post_norm", "decoder_pre_norm", "decoder_gelu_tanh", "decoder_silu", "llama", "geglu", "geglu_tanh"
         }) {
             StoredLayer stored = new StoredLayer(manager, name);
-            TransformerLayerBlock block = stored.load(manager, causal(name), DataType.FLOAT64);
-            NDList inputs = new NDList(inputs(stored, name, DataType.FLOAT64));
+            TransformerLayerBlock block = stored.load(manager, layer(name), DataType.FLOAT64);
+            NDList inputs = new NDList(
+                    inputs(manager, stored, name.startsWith("decoder") ? "x memory" : "x", DataType.FLOAT64));
             inputs.forEach(input -> input.setRequiresGradient(true));
             try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
                 NDArray y = block.forward(new ParameterStore(manager, false), inputs, true)
@@ -177,58 +98,9 @@ class TransformerLayerBlockTest {
     }
 
     @EngineTest
-    void decodesStepByStep(NDManager manager) throws Exception {
-        for (String name : new String[] {"decoder_post_norm", "decoder_pre_norm"}) {
-            StoredLayer stored = new StoredLayer(manager, name);
-            Block block = stored.load(manager, decoder(name).build(), DataType.FLOAT64);
-            NDArray memory = stored.get("memory");
-            NDArray isMemory = stored.get("memory_padding").logicalNot();
-            NDArray none = manager.create(new Shape(0));
-            try (KeyValueCache cache = new KeyValueCache(manager)) {
-                int from = 0;
-                for (int count : new int[] {2, 1, 1, 1}) {
-                    NDArray x = stored.get("input").get(":, {}:{}", from, from + count);
-                    NDArray y = Forward.infer(manager, block, cache.nextStep(), x, memory, none, isMemory);
-                    NDArray expected = stored.get("output_memory_padded").get(":, {}:{}", from, from + count);
-                    requireClose(y, expected.toDoubleArray(), 1e-10);
-                    from += count;
-                    assertThat(cache.getLength()).isEqualTo(from);
-                }
-            }
-        }
-    }
-
-    @EngineTest
-    void float16RoundsFloat64OrIsRefused(Engine engine, NDManager manager) throws Exception {
-        for (String name : new String[] {
-            "decoder_post_norm", "decoder_pre_norm", "decoder_gelu_tanh", "decoder_silu", "llama", "geglu", "geglu_tanh"
-        }) {
-            StoredLayer stored = new StoredLayer(manager, name);
-            TransformerLayerBlock block = causal(name);
-            if (engine.getEngineName().equals("MXNet")) {
-                assertThatExceptionOfType(UnsupportedOperationException.class)
-                        .isThrownBy(() -> stored.load(manager, block, DataType.FLOAT16))
-                        .withMessageContainingAll("MXNet", "float16", "expected float32 or float64");
-                assertThat(block.isInitialized()).isFalse();
-                continue;
-            }
-            stored.load(manager, block, DataType.FLOAT16);
-            NDArray y = Forward.infer(manager, block, inputs(stored, name, DataType.FLOAT16));
-            assertThat(y.getDataType()).isEqualTo(DataType.FLOAT16);
-            // values of up to about 16 with 11 bits, rounded several times; torch's own GEGLU in FLOAT16 differs by
-            // 0.067
-            requireClose(y, stored.get("output").toDoubleArray(), name.equals("geglu") ? 0.07 : 0.06);
-        }
-    }
-
-    @EngineTest
     void dropsHiddenValuesAndTheResultOfEachPartInTrainingOnly(NDManager manager) {
-        TransformerLayerBlock block = TransformerLayerBlock.builder()
-                .setAttention(attention(false, true))
-                .setHiddenSize(8)
-                .optPreNorm(true)
-                .optDropoutRate(0.5f)
-                .build();
+        TransformerLayerBlock block =
+                layer("{attention: bidirectional, hiddenSize: 8, preNorm: true, dropoutRate: 0.5}");
         block.initialize(manager, DataType.FLOAT32, new Shape(100, 5, 8));
         // the attention's result is 1, and so is that of the feed-forward network
         fill(block.getAttention().getResultProjection(), manager.zeros(new Shape(8, 8)), manager.ones(new Shape(8)));
@@ -253,149 +125,5 @@ class TransformerLayerBlockTest {
     private static void fill(Block linear, NDArray weight, NDArray bias) {
         weight.copyTo(linear.getDirectParameters().get("weight").getArray());
         bias.copyTo(linear.getDirectParameters().get("bias").getArray());
-    }
-
-    @EngineTest
-    void decoderIsLoadedWithoutInitializationAndRefusesOtherSettings(NDManager manager) throws Exception {
-        StoredLayer stored = new StoredLayer(manager, "decoder_pre_norm");
-        TransformerLayerBlock block =
-                stored.load(manager, decoder("decoder_pre_norm").build(), DataType.FLOAT64);
-        byte[] file = BlockBytes.saved(block);
-        TransformerLayerBlock loaded = TransformerLayerBlock.fromArguments(block.getArguments());
-        assertThat(loaded.getArguments()).isEqualTo(block.getArguments());
-        assertThat(loaded).hasToString(block.toString());
-        BlockBytes.load(manager, loaded, file);
-        NDArray[] inputs = inputs(stored, "decoder_pre_norm", DataType.FLOAT64);
-        requireSame(Forward.infer(manager, loaded, inputs), Forward.infer(manager, block, inputs));
-        assertThat(BlockBytes.saved(loaded)).isEqualTo(file);
-        String name = "decoder_pre_norm";
-        Map<String, TransformerLayerBlock.Builder> others = Map.of(
-                "preNorm true, expected false", decoder(name).optPreNorm(false),
-                "nonlinearity GELU, expected RELU", decoder(name).optNonlinearity(Nonlinearity.RELU),
-                "norm LAYER, expected RMS", decoder(name).optNorm(Norm.RMS),
-                "hiddenSize 16, expected 12", decoder(name).setHiddenSize(12),
-                "expected no cross attention", layer(name, true),
-                "causal true, expected false", layer(name, false).optCrossAttention(attention(false, true)));
-        others.forEach((value, builder) -> {
-            TransformerLayerBlock other = builder.build();
-            assertThatExceptionOfType(MalformedModelException.class)
-                    .isThrownBy(() -> BlockBytes.load(manager, other, file))
-                    .withMessageContaining(value);
-            assertThat(other.isInitialized()).isFalse();
-        });
-    }
-
-    @EngineTest
-    void leavesNoArrayOpenButItsResult(NDManager manager) throws Exception {
-        for (String name : new String[] {"decoder_post_norm", "decoder_gelu_tanh", "llama", "geglu"}) {
-            StoredLayer stored = new StoredLayer(manager, name);
-            Block block = stored.load(manager, causal(name), DataType.FLOAT64);
-            try (NDManager own = manager.newSubManager();
-                    KeyValueCache cache = new KeyValueCache(manager)) {
-                NDArray[] inputs = inputs(stored, name, DataType.FLOAT64);
-                new NDList(inputs).attach(own);
-                int before = own.getManagedArrays().size();
-                assertThat(Forward.infer(own, block, inputs).getManager()).isSameAs(own);
-                assertThat(own.getManagedArrays()).hasSize(before + 1);
-                Forward.infer(own, block, cache.nextStep(), inputs);
-                assertThat(own.getManagedArrays()).hasSize(before + 2);
-            }
-        }
-    }
-
-    @ParameterizedTest
-    @CsvSource({"LAYER, 1e-5", "RMS, 1e-6"})
-    void hasTheEpsilonOfItsNormUnlessAnotherIsSet(Norm norm, double epsilon) {
-        TransformerLayerBlock.Builder builder =
-                layer("encoder_post_norm", false).optNorm(norm);
-        TransformerLayerBlock block = builder.build();
-        HasArguments alone = norm == Norm.RMS
-                ? RmsNormBlock.builder().setEmbeddingSize(8).build()
-                : LayerNormBlock.builder().setEmbeddingSize(8).build();
-        assertThat(block.getArguments()).containsEntry("epsilon", epsilon);
-        assertThat(((HasArguments) block.getAttentionNorm()).getArguments()).isEqualTo(alone.getArguments());
-        builder.setAttention(attention(false, true)).optEpsilon(0.25);
-        assertThat(((HasArguments) builder.build().getFeedForwardNorm()).getArguments())
-                .containsEntry("epsilon", 0.25);
-    }
-
-    @Test
-    void refusesSettings() {
-        TransformerLayerBlock.Builder none = TransformerLayerBlock.builder().setHiddenSize(16);
-        refused(none::build, "attention");
-        refused(
-                () -> TransformerLayerBlock.builder()
-                        .setAttention(attention(true, true))
-                        .build(),
-                "hiddenSize");
-        refused(() -> layer("llama", true).setHiddenSize(0).build(), "hiddenSize 0");
-        refused(() -> layer("llama", true).optEpsilon(0).build(), "epsilon 0.0");
-        refused(() -> layer("llama", true).optDropoutRate(1).build(), "dropoutRate 1.0");
-        MultiHeadAttentionBlock wider = MultiHeadAttentionBlock.builder()
-                .setEmbeddingSize(12)
-                .setHeadCount(2)
-                .build();
-        refused(() -> layer("llama", true).optCrossAttention(wider).build(), "embeddingSize 12", "8");
-        MultiHeadAttentionBlock same = attention(true, true);
-        refused(
-                () -> TransformerLayerBlock.builder()
-                        .setAttention(same)
-                        .optCrossAttention(same)
-                        .setHiddenSize(16)
-                        .build(),
-                "attention");
-    }
-
-    @EngineTest
-    void namesABlockThatWasNotInitialized(NDManager manager) {
-        NDArray x = manager.ones(new Shape(2, 5, 8));
-        for (Block block : new Block[] {
-            layer("llama", true).build(),
-            RmsNormBlock.builder().setEmbeddingSize(8).build()
-        }) {
-            assertThatExceptionOfType(UninitializedParameterException.class)
-                    .isThrownBy(() -> Forward.infer(manager, block, x))
-                    .withMessageContainingAll(block.getClass().getSimpleName(), "initialize");
-        }
-    }
-
-    @EngineTest
-    void refusesInputsOfOtherNumbersShapesAndDataTypes(NDManager manager) throws Exception {
-        for (String name : new String[] {"decoder_post_norm", "decoder_pre_norm"}) {
-            StoredLayer stored = new StoredLayer(manager, name);
-            TransformerLayerBlock encoder = layer(name, true).build();
-            encoder.initialize(manager, DataType.FLOAT32, new Shape(-1, -1, 8));
-            TransformerLayerBlock decoder = stored.load(manager, decoder(name).build(), DataType.FLOAT32);
-            NDArray x = manager.ones(new Shape(2, 5, 8));
-            NDArray mask = manager.ones(new Shape(2, 5));
-            NDArray memory = manager.ones(new Shape(2, 4, 8));
-            refused(() -> Forward.infer(manager, encoder), "0 inputs", "[x, mask]");
-            refused(() -> Forward.infer(manager, encoder, x, mask, mask), "3 inputs", "[x, mask]");
-            refused(() -> Forward.infer(manager, decoder, x), "1 inputs", "[x, memory]");
-            // a single mask may be one of x or of the memory
-            refused(
-                    () -> Forward.infer(manager, decoder, x, memory, mask),
-                    "3 inputs",
-                    "[x, memory, mask, memoryMask]",
-                    "(B, 0)");
-            refused(() -> Forward.infer(manager, encoder, x.get("0")), "(5, 8)", "expandDims(0)");
-            refused(() -> Forward.infer(manager, encoder, mask.expandDims(2)), "(2, 5, 1)", "(B, T, 8)");
-            refused(
-                    () -> Forward.infer(manager, decoder, x, mask, memory, mask),
-                    "memory of shape (2, 5)",
-                    "(B, S, 8)",
-                    "[x, memory, mask, memoryMask]");
-            refused(() -> Forward.infer(manager, decoder, x, memory.get("1:")), "(1, 4, 8)", "(2, 5, 8)");
-            refused(() -> Forward.infer(manager, encoder, x, memory.get(":, :, 0")), "(2, 4)", "(2, 5)");
-            NDArray ofMemory = manager.ones(new Shape(2, 4));
-            // in the reverse order
-            refused(() -> Forward.infer(manager, decoder, x, memory, ofMemory, mask), "(2, 4)", "(2, 5)");
-            NDArray doubles = x.toType(DataType.FLOAT64, false);
-            refused(() -> Forward.infer(manager, encoder, doubles), "float64", "float32");
-            refused(
-                    () -> Forward.infer(manager, decoder, x, memory.toType(DataType.FLOAT64, false)),
-                    "float64",
-                    "float32");
-        }
     }
 }

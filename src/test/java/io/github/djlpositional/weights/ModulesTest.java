@@ -14,14 +14,12 @@ import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.LayerNorm;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
-import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.nio.file.Path;
 import java.util.Map;
-import org.junit.jupiter.api.Test;
 
 /**
  * Modules of torch, loaded by their names from the files that {@code src/test/python/make_layers.py} wrote, have the
@@ -56,13 +54,6 @@ class ModulesTest {
                 .optPreNorm(isPreNorm)
                 .optNonlinearity(isPreNorm ? Nonlinearity.GELU : Nonlinearity.RELU);
         return isDecoder ? builder.optCrossAttention(attention(false)) : builder;
-    }
-
-    private static TransformerLayerBlock initialized(NDManager manager, boolean isDecoder) {
-        TransformerLayerBlock layer = layer(isDecoder, false).build();
-        Shape x = new Shape(2, 5, 8);
-        layer.initialize(manager, DataType.FLOAT64, isDecoder ? new Shape[] {x, x} : new Shape[] {x});
-        return layer;
     }
 
     private static void assertOutput(NDArray actual, NDArray expected) {
@@ -122,38 +113,6 @@ class ModulesTest {
     }
 
     @EngineTest
-    void transformersOfAnotherDepthOrNorm(NDManager manager) throws Exception {
-        TransformerStackBlock encoder = stack(false, false);
-        TransformerStackBlock decoder = stack(true, false);
-        initialize(manager, DataType.FLOAT32, encoder, decoder);
-        WeightFile postNorm = open("transformer_post_norm");
-        WeightFile preNorm = open("transformer_pre_norm");
-        assertRejected(
-                () -> WeightLoader.of(preNorm)
-                        .module("encoder.", encoder)
-                        .module("decoder.", decoder)
-                        .load(encoder, decoder),
-                "\"encoder.norm.weight\"",
-                "\"decoder.norm.bias\"");
-        assertRejected(
-                () -> WeightLoader.of(postNorm).module("encoder.", stack(false, true)), "\"encoder.norm.weight\"");
-        TransformerStackBlock three = TransformerStackBlock.builder()
-                .setLayers(3, () -> layer(false, false))
-                .build();
-        assertRejected(() -> WeightLoader.of(postNorm).module("encoder.", three), "encoder.layers.2.");
-        TransformerStackBlock one = TransformerStackBlock.builder()
-                .setLayers(1, () -> layer(false, false))
-                .build();
-        one.initialize(manager, DataType.FLOAT32, new Shape(2, 5, 8));
-        assertRejected(
-                () -> WeightLoader.of(postNorm)
-                        .module("encoder.", one)
-                        .allowUnused("decoder.*")
-                        .load(one),
-                "\"encoder.layers.1.linear1.bias\"");
-    }
-
-    @EngineTest
     void partsOfLayers(NDManager manager) throws Exception {
         Linear linear = Linear.builder().setUnits(16).build();
         LayerNorm norm = LayerNorm.builder().axis(2).build();
@@ -191,37 +150,5 @@ class ModulesTest {
                 .load(norm);
         assertThat(norm.getParameters().get("gamma").getArray().toFloatArray()).containsOnly(1);
         assertThat(norm.getParameters().get("beta").getArray().toFloatArray()).containsOnly(0);
-    }
-
-    @EngineTest
-    void layersOfAnotherKind(NDManager manager) throws Exception {
-        TransformerLayerBlock encoder = initialized(manager, false);
-        TransformerLayerBlock decoder = initialized(manager, true);
-        WeightFile encoderFile = open("encoder_post_norm");
-        assertRejected(() -> WeightLoader.of(encoderFile).module("", decoder), "\"multihead_attn.out_proj.weight\"");
-        assertRejected(
-                () -> WeightLoader.of(open("decoder_post_norm"))
-                        .module("", encoder)
-                        .allowUnused(NO_WEIGHTS)
-                        .load(encoder),
-                "\"norm3.weight\"",
-                "\"multihead_attn.in_proj_bias\"");
-        assertRejected(
-                () -> WeightLoader.of(encoderFile).module("layers.0.", encoder),
-                "\"layers.0.self_attn.out_proj.weight\"",
-                "\"self_attn.out_proj.weight\"");
-    }
-
-    @Test
-    void blocksThatCorrespondToNoModule() throws Exception {
-        WeightLoader loader = WeightLoader.of(open("encoder_post_norm"));
-        TransformerLayerBlock gated =
-                layer(false, false).optNonlinearity(Nonlinearity.SWIGLU).build();
-        assertRejected(() -> loader.module("", gated), "gate");
-        InputEmbeddingBlock embedding = InputEmbeddingBlock.builder()
-                .setVocabularySize(3)
-                .setEmbeddingSize(8)
-                .build();
-        assertRejected(() -> loader.module("embedding.", embedding), "InputEmbeddingBlock", "embedding", "table");
     }
 }

@@ -130,18 +130,6 @@ class StrictLoadingTest {
         assertUnchanged(input.getTokenTable(), positions.getTable());
     }
 
-    @EngineTest
-    void onlyTheFirstOfManyNamesAreShown(NDManager manager) throws Exception {
-        Parameter parameter = Weights.parameter(manager, 8, 8);
-        assertRejected(
-                () -> WeightLoader.of(Weights.open("attention.safetensors"))
-                        .table("plain.out_proj.weight", parameter)
-                        .load(),
-                "tensors unused (23: [\"",
-                "\"extended.bias_k\"",
-                ", …]");
-    }
-
     /** As of a checkpoint in several files: a loader of all of them is strict about all of them. */
     @EngineTest
     void severalFilesOfOneModel(NDManager manager) throws Exception {

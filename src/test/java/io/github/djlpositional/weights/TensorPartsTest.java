@@ -82,31 +82,6 @@ class TensorPartsTest {
         }
     }
 
-    @EngineTest
-    void attentionsThatDoNotFit(NDManager manager) throws Exception {
-        WeightLoader loader = Weights.loader(FILE);
-        MultiHeadAttentionBlock biased = initialized(manager, DataType.FLOAT32, true);
-        MultiHeadAttentionBlock plain = initialized(manager, DataType.FLOAT32, false);
-        assertRejected(() -> loader.multiheadAttention("self_attn.", plain), "\"self_attn.\"", "in_proj_bias", FILE);
-        assertRejected(() -> loader.multiheadAttention("plain.", biased), "\"plain.\"", "in_proj_bias");
-        assertRejected(() -> loader.multiheadAttention("extended.", biased), "bias_k, bias_v");
-        assertRejected(() -> loader.multiheadAttention("separate.", biased), "q_proj_weight", "kdim");
-        assertRejected(
-                () -> loader.multiheadAttention("attn.", biased), "\"attn.out_proj.weight\"", "self_attn.out_pr");
-        // nothing was added
-        assertRejected(loader::load, FILE);
-        MultiHeadAttentionBlock large = attention(16, true);
-        assertRejected(() -> loader.multiheadAttention("self_attn.", large), "rows [16, 32)", "(24, 8)", "block");
-        for (int size : new int[] {4, 8}) {
-            MultiHeadAttentionBlock block = attention(size, true);
-            if (size == 4) {
-                block.initialize(manager, DataType.FLOAT32, new Shape(1, 1, size));
-            }
-            WeightLoader other = Weights.loader(FILE).multiheadAttention("self_attn.", block);
-            assertRejected(other::load, "self_attn.in_proj_weight", size == 4 ? "(4, 4)" : "initialize");
-        }
-    }
-
     /** Conv1D stores (in, out); c_attn has the columns of queries, keys and values. */
     @EngineTest
     void layersOfGpt2(NDManager manager) throws Exception {
@@ -187,23 +162,6 @@ class TensorPartsTest {
         assertThat(second.getArray().get(0).toFloatArray())
                 .isEqualTo(first.getArray().get(2).toFloatArray());
         assertUnchanged(other);
-    }
-
-    @EngineTest
-    void partsThatATensorDoesNotHave(NDManager manager) throws Exception {
-        WeightLoader loader = Weights.loader(FILE);
-        Parameter parameter = Weights.parameter(manager, 8, 8);
-        String name = "self_attn.in_proj_weight";
-        for (long[] range : new long[][] {{-1, 7}, {17, 25}, {8, 0}, {Long.MIN_VALUE, Long.MAX_VALUE}}) {
-            String shown = "[" + range[0] + ", " + range[1] + ")";
-            assertRejected(() -> loader.rows(name, range[0], range[1], parameter), "rows " + shown, name, "(24, 8)");
-            assertRejected(() -> loader.columnsAsRows(name, range[0], range[1], parameter), "columns " + shown, "8");
-        }
-        assertRejected(() -> loader.columnsAsRows("self_attn.in_proj_bias", 0, 8, parameter), "(24)", "matrix");
-        assertRejected(() -> loader.rows("in_proj_weight", 0, 8, parameter), "\"in_proj_weight\"", name);
-        loader.rows(name, 0, 16, parameter);
-        assertRejected(loader::load, "rows [0, 16)", "(16, 8)", "(8, 8)", "\"table\"");
-        assertUnchanged(parameter);
     }
 
     /** The smallest, the greatest and another number of each type. */

@@ -1,0 +1,132 @@
+package io.github.djlpositional;
+
+import static io.github.djlpositional.attention.TestNumbers.doubles;
+import static io.github.djlpositional.attention.TestNumbers.numbers;
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.attention.FiniteDifferences;
+import io.github.djlpositional.attention.KeyValueCache;
+import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.options.HasArguments;
+import java.util.Arrays;
+import java.util.stream.Stream;
+
+/** Properties of the forwards of every block: steps, gradients, empty inputs and dropout. */
+class EveryForwardTest {
+
+    /** A block with parameters that make an attention far from uniform. */
+    private static Block filled(NDManager manager, TestBlocks kind) {
+        Block block = kind.block();
+        block.initialize(manager, DataType.FLOAT64, kind.shapes());
+        long seed = 1;
+        for (Parameter parameter : block.getParameters().values()) {
+            NDArray array = parameter.getArray();
+            NDArray values =
+                    numbers(manager, seed++, DataType.FLOAT64, array.getShape().getShape());
+            values.muli(0.5).copyTo(array);
+        }
+        return block;
+    }
+
+    private static NDList inputs(NDManager manager, TestBlocks kind) {
+        NDList inputs = kind.numbers(manager);
+        inputs.replaceAll(x -> x.getDataType().isFloating() ? x.toType(DataType.FLOAT64, false) : x);
+        return inputs;
+    }
+
+    /** The first input in parts; an encoder's output and its mask are whole in each step. */
+    @EngineTest
+    void stepsGiveTheResultsOfTheWholeAndLeaveOnlyThemOpen(NDManager manager, TestBlocks kind) {
+        assumeTrue(kind.hasSteps());
+        Block block = filled(manager, kind);
+        NDList inputs = inputs(manager, kind);
+        NDArray whole = kind.infer(manager, block, inputs);
+        try (NDManager own = manager.newSubManager();
+                KeyValueCache cache = new KeyValueCache(manager)) {
+            for (int at = 0; at < 3; at++) {
+                NDList step = new NDList(inputs);
+                step.set(0, inputs.head().get(":, {}:{}", at, at + 1));
+                step.attach(own);
+                PairList<String, Object> params = Forward.params(PositionalEncodingBlock.START_POSITION, at);
+                params.add(KeyValueCache.KEY, cache);
+                int before = own.getManagedArrays().size();
+                NDArray y = block.forward(new ParameterStore(own, false), step, false, params)
+                        .singletonOrThrow();
+                assertThat(own.getManagedArrays()).hasSize(before + 1);
+                requireClose(y, doubles(whole.get(":, {}:{}", at, at + 1)), 1e-12);
+            }
+        }
+    }
+
+    private static boolean hasDropout(TestBlocks kind) {
+        return ((HasArguments) kind.block()).getArguments().get("dropoutRate") instanceof Float rate && rate > 0;
+    }
+
+    @EngineTest
+    void gradientsAreThoseOfFiniteDifferences(NDManager manager, TestBlocks kind) {
+        Block block = filled(manager, kind);
+        NDArray[] inputs = inputs(manager, kind).toArray(NDArray[]::new);
+        FiniteDifferences.requireGradients(manager, block, null, !hasDropout(kind), inputs);
+    }
+
+    /** An encoding of queries and keys needs both, and a grid all of its channels and cells. */
+    private static boolean needsAll(TestBlocks kind, int axis) {
+        boolean isGrid = kind.toString().matches("GRID|GRID_OF_TOKENS");
+        return (kind.block() instanceof RelativeEncoding && axis > 0) || (isGrid && axis == 1);
+    }
+
+    @EngineTest
+    void anEmptyInputGivesAnEmptyOutput(NDManager manager, TestBlocks kind) {
+        Block block = filled(manager, kind);
+        int axes = kind.input().dimension();
+        for (int axis = 0; axis < (axes == 2 ? 2 : axes - 1); axis++) {
+            NDList inputs = inputs(manager, kind);
+            for (int i = 0; i < inputs.size(); i++) {
+                // the other inputs of a step are those of an encoder, whose length stays
+                if (axis == 0 || !kind.hasSteps() || i == 0) {
+                    Shape empty = Shape.update(inputs.get(i).getShape(), axis, 0);
+                    inputs.set(i, manager.create(empty, inputs.get(i).getDataType()));
+                }
+            }
+            if (!needsAll(kind, axis)) {
+                NDArray y = kind.infer(manager, block, inputs);
+                assertThat(y.getShape()).isEqualTo(block.getOutputShapes(inputs.getShapes())[0]);
+                assertThat(y.getDataType()).isEqualTo(DataType.FLOAT64);
+            } else if (!(block instanceof RelativeEncoding)) {
+                assertThatIllegalArgumentException()
+                        .isThrownBy(() -> kind.infer(manager, block, inputs))
+                        .withMessageContainingAll("0", ": expected ", "; ");
+            }
+        }
+    }
+
+    @EngineTest
+    void dropsNumbersInTrainingOnly(NDManager manager, TestBlocks kind) {
+        assumeTrue(hasDropout(kind));
+        Block block = filled(manager, kind);
+        NDList inputs = inputs(manager, kind);
+        double[] inferred = doubles(kind.infer(manager, block, inputs));
+        assertThat(doubles(kind.infer(manager, block, inputs))).isEqualTo(inferred);
+        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+            // of a few numbers and a low rate, none may be dropped in one forward
+            assertThat(Stream.generate(() -> doubles(Forward.train(manager, block, inputs.toArray(NDArray[]::new))))
+                            .limit(50))
+                    .anyMatch(trained -> !Arrays.equals(trained, inferred));
+            assertThat(collector).isNotNull();
+        }
+        assertThat(doubles(kind.infer(manager, block, inputs))).isEqualTo(inferred);
+    }
+}
