@@ -17,6 +17,7 @@ import io.github.djlpositional.relative.RotaryPresets;
 import io.github.djlpositional.relative.WindowBiasBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
+import java.util.List;
 
 /**
  * A small vision transformer after Dosovitskiy et al., <em>An Image is Worth 16x16 Words</em> (2021), in which each
@@ -64,19 +65,16 @@ final class PictureEncoder extends AbstractBlock {
         resized.initialize(manager, DataType.FLOAT32, new Shape(1, newSide, newSide));
         Experiment.copyParameters(this, resized);
         for (int i = 0; i < layers.getLayers().size(); i++) {
-            if (resized.relative(i) instanceof WindowBiasBlock window) {
-                window.resample((WindowBiasBlock) relative(i));
+            List<RelativeEncoding> encodings = resized.relative(i);
+            if (!encodings.isEmpty() && encodings.get(0) instanceof WindowBiasBlock window) {
+                window.resample((WindowBiasBlock) relative(i).get(0));
             }
         }
         return resized;
     }
 
-    private RelativeEncoding relative(int layer) {
-        return layers.getLayers()
-                .get(layer)
-                .getAttention()
-                .getRelativeEncodings()
-                .get(0);
+    private List<RelativeEncoding> relative(int layer) {
+        return layers.getLayers().get(layer).getAttention().getRelativeEncodings();
     }
 
     @Override
