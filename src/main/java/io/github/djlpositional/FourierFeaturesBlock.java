@@ -44,7 +44,7 @@ public final class FourierFeaturesBlock extends OptionsBlock {
     record Options(
             FourierFeatures features, @Default("false") boolean learned) {
         Options {
-            Check.given("features", features);
+            Check.present("features", features);
         }
     }
 

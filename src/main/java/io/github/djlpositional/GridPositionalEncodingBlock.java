@@ -77,7 +77,7 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
             float dropoutRate) {
 
         Options {
-            Check.given("encoding", encoding);
+            Check.present("encoding", encoding);
             Check.that(
                     grid == null || (grid.sizes().size() == encoding.getAxes() && !channelsFirst),
                     () -> "grid " + grid.sizes() + " with channelsFirst " + channelsFirst + ": expected "

@@ -273,7 +273,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
             }
             NDList toEncode = new NDList(inputs);
             toEncode.set(0, tokens);
-            if (countsTokens && inputs.size() == 1 && Positions.given(null, params) == null) {
+            if (countsTokens && inputs.size() == 1 && Positions.explicit(null, params) == null) {
                 Check.that(
                         Positions.start(params, Positions.UNLIMITED) == 0,
                         () -> "ids " + ids.getShape() + " at " + Positions.START + " " + params.get(Positions.START)
@@ -289,7 +289,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
             if (training && options.dropoutRate > 0) {
                 encoded = Dropout.dropout(encoded, options.dropoutRate, true).singletonOrThrow();
             }
-            return new NDList(temporaries.keep(encoded));
+            return new NDList(temporaries.remove(encoded));
         }
     }
 
@@ -310,7 +310,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
     private NDArray fromTable(ParameterStore parameterStore, NDArray indices, boolean training) {
         NDArray vectors = DataTypes.value(this, table, parameterStore, indices, training);
         DataTypes.requireSameEngine(indices, vectors, "token table");
-        return Indices.lookUpGiven(indices, vectors, indices.getManager());
+        return Indices.lookUpOrNaN(indices, vectors, indices.getManager());
     }
 
     private NDArray fromGivenBlock(ParameterStore parameterStore, NDArray indices, boolean training) {

@@ -202,7 +202,7 @@ public final class LearnedPositionalEncodingBlock
                 () -> "real positions " + explicit.getShape()
                         + " were given to a learned table: expected an integer type; convert them with"
                         + " toType(DataType.INT64, false)");
-        return Indices.lookUpGiven(explicit, all, manager);
+        return Indices.lookUpOrNaN(explicit, all, manager);
     }
 
     /** The encodings of all tokens of a grid. */

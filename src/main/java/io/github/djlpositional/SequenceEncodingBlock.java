@@ -128,7 +128,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
         NDArray x = inputs.head();
         DataTypes.requireEmbedding(x, "input");
         int axis = axisOf(x.getShape());
-        NDArray explicit = Positions.given(inputs.size() == 2 ? inputs.get(1) : null, params);
+        NDArray explicit = Positions.explicit(inputs.size() == 2 ? inputs.get(1) : null, params);
         int limit = limit(x.getShape().get(axis), params);
         int first = explicit == null ? Positions.start(params, limit) : 0;
         Positions positions = Positions.of(x, axis, explicit, first, limit, readsPositions(), false);

@@ -20,7 +20,7 @@ record TokenGrid(@Default("0") int prefixTokens, List<Integer> sizes) {
 
     TokenGrid {
         Check.between("prefixTokens", prefixTokens, 0, Integer.MAX_VALUE);
-        sizes = List.copyOf(Check.given("sizes", sizes));
+        sizes = List.copyOf(Check.present("sizes", sizes));
         requireSizes(prefixTokens, sizes.stream().mapToInt(size -> size).toArray());
     }
 

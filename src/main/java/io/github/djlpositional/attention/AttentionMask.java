@@ -165,7 +165,7 @@ record AttentionMask(
      * @param like an array on the device and in the data type of the scores
      */
     NDArray bias(Temporaries own, AttentionCall call, int from, NDArray like) {
-        return !isGiven() && options.seesAll(call) ? null : own.addResult(offset, () -> bias(call, from, like));
+        return !hasExplicitMask() && options.seesAll(call) ? null : own.addResult(offset, () -> bias(call, from, like));
     }
 
     private NDArray bias(AttentionCall call, int from, NDArray like) {
@@ -221,33 +221,33 @@ record AttentionMask(
 
     /** Whether all keys of a query may be hidden. */
     boolean mayHideAll() {
-        return isGiven() || !isSelf;
+        return hasExplicitMask() || !isSelf;
     }
 
     /** Whether a mask was given. */
-    boolean isGiven() {
-        return given() != null || padding != null;
+    boolean hasExplicitMask() {
+        return explicitMask() != null || padding != null;
     }
 
-    private NDArray given() {
+    private NDArray explicitMask() {
         return hidden == null ? offset : hidden;
     }
 
     /** Whether the mask that was given differs between heads. */
     boolean isByHead() {
-        return given() != null && given().getShape().get(1) > 1;
+        return explicitMask() != null && explicitMask().getShape().get(1) > 1;
     }
 
     /** How many numbers a part of the mask has for each of its queries and keys. */
     long numbers() {
-        if (!isGiven()) {
+        if (!hasExplicitMask()) {
             return options.hidesDistances() || options.chunkSize() != null ? 1 : 0;
         }
         long ofPadding = padding == null ? 1 : padding.getShape().get(0);
-        return given() == null
+        return explicitMask() == null
                 ? ofPadding
-                : Math.max(ofPadding, given().getShape().get(0))
-                        * given().getShape().get(1);
+                : Math.max(ofPadding, explicitMask().getShape().get(0))
+                        * explicitMask().getShape().get(1);
     }
 
     /**

@@ -163,7 +163,7 @@ final class CachedTokens implements AutoCloseable {
             firstExplicit = tokens.positions() == null ? length : firstExplicit;
             tokens = together;
             if (tokens.positions() != null) {
-                own.keep(TokenColumn.owned(manager, tokens.positions()));
+                own.remove(TokenColumn.owned(manager, tokens.positions()));
             }
         }
         return tokens;

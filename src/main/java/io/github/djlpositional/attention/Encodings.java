@@ -209,7 +209,7 @@ final class Encodings {
                 require(encoding, "distanceBias", biases, fits, "(1 or N, " + distances.size() + ")");
             }
             NDArray sum = sum(own, all);
-            return own.keep(own.toType(sum, distances.like().getDataType()));
+            return own.remove(own.toType(sum, distances.like().getDataType()));
         }
     }
 
@@ -323,7 +323,7 @@ final class Encodings {
             boolean training,
             PairList<String, Object> params) {
         try (Temporaries own = new Temporaries()) {
-            NDArray positions = Positions.given(null, params);
+            NDArray positions = Positions.explicit(null, params);
             int start = positions == null ? Positions.start(params, Positions.UNLIMITED) : 0;
             Positions tokens = Positions.of(
                             queries,
@@ -347,7 +347,7 @@ final class Encodings {
                             + " adds nothing to scores: expected an encoding with a term; use an"
                             + " attention with optRelativeEncoding");
             // the term of one query may be a view of a table
-            NDArray result = tokens.length() == 1 ? Arithmetic.copy(term) : own.keep(term);
+            NDArray result = tokens.length() == 1 ? Arithmetic.copy(term) : own.remove(term);
             result.attach(queries.getManager());
             return result;
         }

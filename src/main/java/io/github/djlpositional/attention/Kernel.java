@@ -80,7 +80,7 @@ abstract class Kernel {
         if (!isFused) {
             return Name.PLAIN;
         }
-        boolean isByIndex = !mask.isGiven() && !call.hasPositions();
+        boolean isByIndex = !mask.hasExplicitMask() && !call.hasPositions();
         if (call.queryPositions().length() == 1) {
             // for one query, the products of the plain way take no longer
             return isStep(operands) ? Name.STEP : Name.PLAIN;
@@ -94,7 +94,7 @@ abstract class Kernel {
             return isByDistance ? Name.BY_DISTANCE : Name.MASKED;
         }
         boolean isOnlyCausal = options.causal() && options.window() == null && options.chunkSize() == null;
-        return isOnlyCausal && !mask.isGiven() && isOfSameTokens(call) ? Name.CAUSAL : Name.MASKED;
+        return isOnlyCausal && !mask.hasExplicitMask() && isOfSameTokens(call) ? Name.CAUSAL : Name.MASKED;
     }
 
     /**
@@ -106,8 +106,8 @@ abstract class Kernel {
         Encodings encodings = operands.attention.encodings();
         KeysAndValues all = operands.all;
         boolean hasPositions = operands.call.hasPositions();
-        return all.steps() != null
-                && !operands.mask.isGiven()
+        return all.cached() != null
+                && !operands.mask.hasExplicitMask()
                 && (!encodings.hasTerms() || (encodings.hasBiasesOnly() && !hasPositions))
                 && !(options.chunkSize() != null && hasPositions)
                 && !operands.encoded.hasGradient()
@@ -131,7 +131,7 @@ abstract class Kernel {
         NDArray query = operands.encoded;
         DataType type = DataTypes.ofScores(operands.queries);
         NDArray typed = temporaries.toType(operands.queries, type);
-        return all.steps()
+        return all.cached()
                 .step(
                         TorchFunctions.of(query),
                         query,
@@ -307,7 +307,7 @@ abstract class Kernel {
             Weights weights = weights(own, operands.call, 0);
             DataType type = operands.queries.getDataType();
             NDArray converted = own.toType(weights.probabilities, type);
-            return own.keep(weights.mask.maskQueriesWithoutKeys(own, converted));
+            return own.remove(weights.mask.maskQueriesWithoutKeys(own, converted));
         }
 
         @Override

@@ -55,7 +55,7 @@ public final class HuggingFaceRope {
     /** The first length of a rotary table, which grows as far as the model allows. */
     private static final int FIRST_LENGTH = 4096;
 
-    /** The greatest length of a rotary table. */
+    /** The maximum length of a rotary table. */
     private static final int LONGEST = 1 << 29;
 
     /** Far above any published model; bounds the number of frequencies that a configuration makes. */
@@ -303,8 +303,8 @@ public final class HuggingFaceRope {
                 isMissing(scaling) || parameters == null || scaling.equals(parameters),
                 () -> "rope_scaling " + shown(scaling) + " and rope_parameters " + shown(parameters)
                         + ": expected one of them; remove the one that the model does not have");
-        Map<?, ?> given = isMissing(scaling) ? parameters : scaling;
-        return given == null ? (Map<?, ?>) value("default_rope") : given;
+        Map<?, ?> section = isMissing(scaling) ? parameters : scaling;
+        return section == null ? (Map<?, ?>) value("default_rope") : section;
     }
 
     private static boolean isMissing(Map<?, ?> section) {
@@ -397,13 +397,13 @@ public final class HuggingFaceRope {
     /** Returns a size or a count, which must be present and positive. */
     private int required(String key) {
         String name = type.keyOf(key);
-        int value = Check.given(name, whole(key));
+        int value = Check.present(name, whole(key));
         Check.positive(name, value);
         return value;
     }
 
     private double number(String key) {
-        return Check.given(type.keyOf(key), get(key, Double.class));
+        return Check.present(type.keyOf(key), get(key, Double.class));
     }
 
     /** Older configurations have numbers for some switches, of which 0 is off. */

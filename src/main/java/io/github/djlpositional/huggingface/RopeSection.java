@@ -119,7 +119,7 @@ final class RopeSection {
 
     /** Returns a number, which must be present. */
     double number(String key) {
-        return Check.given(key, value(key, Double.class));
+        return Check.present(key, value(key, Double.class));
     }
 
     double number(String key, double defaultValue) {
@@ -128,8 +128,8 @@ final class RopeSection {
 
     /** Returns a list, which must be present unless there is a default. */
     <T> List<T> list(String key, List<?> defaultValue, Class<T> wanted) {
-        List<?> given = value(key, List.class);
-        List<?> elements = given == null ? Check.given(key, defaultValue) : given;
+        List<?> listed = value(key, List.class);
+        List<?> elements = listed == null ? Check.present(key, defaultValue) : listed;
         return elements.stream()
                 .map(each -> Settings.value(HuggingFaceRope.class, Collections.singletonMap(key, each), key, wanted))
                 .toList();
@@ -147,22 +147,22 @@ final class RopeSection {
     /**
      * Returns how the frequencies are scaled. The proportional type is no scaling: it has its own frequencies.
      *
-     * @param length the number of positions that the model is to serve; null if it was not given
+     * @param length the number of positions that the model is to serve; null if unknown
      */
     RotaryScaling scaling(Integer length) {
         return switch (type) {
             case "linear" -> RotaryScaling.linear(number("factor"));
-            case "dynamic" -> dynamicNtk(given(length));
+            case "dynamic" -> dynamicNtk(requireLength(length));
             case "yarn" -> yarn();
             case "llama3" ->
                 RotaryScaling.llama3(
                         number("factor"), number("low_freq_factor"), number("high_freq_factor"), originalLength);
-            case "longrope" -> longRope(given(length));
+            case "longrope" -> longRope(requireLength(length));
             default -> RotaryScaling.none();
         };
     }
 
-    private int given(Integer length) {
+    private int requireLength(Integer length) {
         Check.that(
                 length != null,
                 () -> "no length for rope type \"" + type

@@ -12,8 +12,8 @@ import ai.djl.ndarray.types.Shape;
  */
 public final class Arithmetic {
 
-    /** A sum of floats is not exact for lesser numbers. */
-    private static final double LEAST = 1e-20;
+    /** A sum of floats is not exact for smaller numbers. */
+    private static final double SMALLEST = 1e-20;
 
     private Arithmetic() {}
 
@@ -91,7 +91,7 @@ public final class Arithmetic {
     public static NDArray number(NDArray array, double value) {
         NDManager manager = array.getManager();
         Device device = array.getDevice();
-        boolean isFloat = Math.abs(value) >= LEAST && Math.abs(value) <= Float.MAX_VALUE;
+        boolean isFloat = Math.abs(value) >= SMALLEST && Math.abs(value) <= Float.MAX_VALUE;
         if (array.getDataType() == DataType.FLOAT64 && !isFloat && value != 0 && !Double.isInfinite(value)) {
             return HostData.number(manager, device, value);
         }

@@ -130,7 +130,7 @@ public final class ConstantTable implements AutoCloseable {
      */
     public NDArray lookUp(NDArray positions, int end, NDArray like, DataType type) {
         NDArray array = table(Place.of(like, type), Math.min(end, limit)).array;
-        return Indices.lookUpGiven(positions, array, like.getManager());
+        return Indices.lookUpOrNaN(positions, array, like.getManager());
     }
 
     /** Computes the rows of any positions, (n, W): a new array. */

@@ -20,8 +20,8 @@ import java.util.List;
  *
  * @param first the index of the first token, from 0
  * @param length the number of tokens, n
- * @param positions the positions that were given; null if each token's position is its index. In an attention they are
- *     (1 or B, n), or (axes, 1 or B, n), INT32 or FLOAT64, on the device of the tokens, and the attention closes them
+ * @param positions the explicit positions; null if each token's position is its index. In an attention they are (1 or
+ *     B, n), or (axes, 1 or B, n), INT32 or FLOAT64, on the device of the tokens, and the attention closes them
  * @param end one more than the largest position, or a greater number; negative positions count as positive ones
  * @param reals real positions that were read, row-major; otherwise null
  */
@@ -63,7 +63,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
      * numbers. Throws {@link IllegalArgumentException} for positions that are not valid.
      *
      * @param x the tokens, whose axis {@code axis} is T
-     * @param positions the positions that the forward was {@linkplain #given given}; null for the indices
+     * @param positions the {@linkplain #explicit explicit positions} of the forward; null for the indices
      * @param first the index of the first token
      * @param limit one more than the largest position
      * @param isRead whether the largest position must be known, for which positions are read on a GPU too
@@ -127,11 +127,11 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
     }
 
     /**
-     * Returns the positions that a forward is given for its steps, as an input or as the forward parameter
-     * {@value #POSITIONS}; null for none. Throws {@link IllegalArgumentException} for both, and for a start position
-     * beside them, unless that is where a cache stands.
+     * Returns the explicit positions of a forward, from an input or from the forward parameter {@value #POSITIONS};
+     * null for none. Throws {@link IllegalArgumentException} if there are both, or if there is also a start position,
+     * unless a cache set it.
      */
-    public static NDArray given(NDArray input, PairList<String, Object> params) {
+    public static NDArray explicit(NDArray input, PairList<String, Object> params) {
         Object parameter = params == null ? null : params.get(POSITIONS);
         Check.that(
                 parameter == null || parameter instanceof NDArray,
@@ -151,8 +151,8 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
     }
 
     /**
-     * Returns the start position, 0 if none is given. Throws {@link IllegalArgumentException} if it is not from 0 to
-     * the limit.
+     * Returns the start position (default: 0). Throws {@link IllegalArgumentException} unless it is from 0 to the
+     * limit.
      */
     public static int start(PairList<String, Object> params, int limit) {
         Object start = params == null ? null : params.get(START);
@@ -166,7 +166,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
         return (int) number;
     }
 
-    /** Checks that each forward parameter of this library is given once, and the type of the start position. */
+    /** Checks that no forward parameter of this library occurs twice, and the type of the start position. */
     static void requireParameters(PairList<String, Object> params) {
         for (String name : PARAMETERS) {
             Check.that(

@@ -52,8 +52,8 @@ public final class AlibiSlopes {
         int power = Integer.highestOneBit(heads);
         // -maximum (head + 1) / m, and for the heads beyond m the odd multiples of -maximum / 2m
         return new AlibiSlopes(heads, head -> {
-            int halfSteps = head < power ? 2 * (head + 1) : 2 * (head - power) + 1;
-            return powerOfTwo(DoubleDouble.of(-maximum / 2).times(halfSteps), power);
+            int exponent = head < power ? 2 * (head + 1) : 2 * (head - power) + 1;
+            return powerOfTwo(DoubleDouble.of(-maximum / 2).times(exponent), power);
         });
     }
 
@@ -72,12 +72,12 @@ public final class AlibiSlopes {
     }
 
     /**
-     * {@return given slopes}
+     * {@return the specified slopes}
      *
      * @param slopes one for each head, 0 or more and finite; with 0 the head has no bias
      * @throws IllegalArgumentException if there is none, or one is outside its range
      */
-    public static AlibiSlopes given(double... slopes) {
+    public static AlibiSlopes custom(double... slopes) {
         Check.between("head count", slopes.length, 1, MAX_HEADS);
         for (int head = 0; head < slopes.length; head++) {
             double slope = slopes[head];

@@ -30,9 +30,9 @@ public final class Frequencies implements HasArguments {
     private static final double FIRST_ORDER_LIMIT = 0x1p-27;
 
     /** Between these limits the low part of a frequency is a normal double too. */
-    private static final double LEAST = 1e-270;
+    private static final double SMALLEST = 1e-270;
 
-    private static final double GREATEST = 1e270;
+    private static final double LARGEST = 1e270;
 
     /**
      * More than the pairs of any model; a larger count, from a file perhaps, is rejected before memory is allocated.
@@ -40,7 +40,7 @@ public final class Frequencies implements HasArguments {
     static final int MAX_COUNT = 1 << 20;
 
     /** How frequencies were created. */
-    sealed interface Origin permits Geometric, Timescales, Given, Proportional, Scaled, Joined, RotaryScalings.Rotary {
+    sealed interface Origin permits Geometric, Timescales, Custom, Proportional, Scaled, Joined, RotaryScalings.Rotary {
 
         /** Computes the frequencies. */
         Frequencies create();
@@ -76,10 +76,10 @@ public final class Frequencies implements HasArguments {
         }
     }
 
-    private record Given(List<Double> values) implements Origin {
+    private record Custom(List<Double> values) implements Origin {
 
-        Given {
-            Check.given("values", values);
+        Custom {
+            Check.present("values", values);
             for (int pair = 0; pair < values.size(); pair++) {
                 Check.that(
                         Double.isFinite(values.get(pair)),
@@ -124,7 +124,7 @@ public final class Frequencies implements HasArguments {
     private record Scaled(Origin frequencies, double factor) implements Origin {
 
         Scaled {
-            Check.given("frequencies", frequencies);
+            Check.present("frequencies", frequencies);
             Check.that(
                     factor != 0 && Double.isFinite(factor),
                     () -> "frequency factor " + factor
@@ -144,7 +144,7 @@ public final class Frequencies implements HasArguments {
     private record Joined(List<Origin> parts) implements Origin {
 
         Joined {
-            parts = List.copyOf(Check.given("parts", parts));
+            parts = List.copyOf(Check.present("parts", parts));
         }
 
         @Override
@@ -209,14 +209,14 @@ public final class Frequencies implements HasArguments {
     }
 
     /**
-     * Returns the given frequencies, which are taken as exact.
+     * Returns frequencies with the specified values, which are exact.
      *
      * @param frequencies angular frequencies in radians per position; each finite, may be 0 or negative
-     * @return the frequencies, in the given order
+     * @return the frequencies, in the same order
      * @throws IllegalArgumentException if a frequency is infinite or NaN
      */
     public static Frequencies of(double... frequencies) {
-        return new Given(DoubleStream.of(frequencies).boxed().toList()).create();
+        return new Custom(DoubleStream.of(frequencies).boxed().toList()).create();
     }
 
     /**
@@ -266,9 +266,9 @@ public final class Frequencies implements HasArguments {
     private static DoubleDouble requireNormal(DoubleDouble frequency, int pair, Origin origin) {
         double size = Math.abs(frequency.high());
         Check.that(
-                size > LEAST && size < GREATEST,
+                size > SMALLEST && size < LARGEST,
                 () -> "frequency " + frequency.high() + " of pair " + pair + " of " + origin + ": expected a size of "
-                        + LEAST + " to " + GREATEST + "; use a base, timescales or factors nearer to 1");
+                        + SMALLEST + " to " + LARGEST + "; use a base, timescales or factors nearer to 1");
         return frequency;
     }
 
@@ -281,7 +281,7 @@ public final class Frequencies implements HasArguments {
      * {@return the frequencies that a map of {@link #getArguments} describes}
      *
      * @param arguments {@code type} and the arguments of that type: {@code Geometric} (count, base, period),
-     *     {@code Timescales} (count, minTimescale, maxTimescale), {@code Given} (values, a list), {@code Proportional}
+     *     {@code Timescales} (count, minTimescale, maxTimescale), {@code Custom} (values, a list), {@code Proportional}
      *     (headSize, share, base, factor), {@code Rotary} (rotarySize, base, and scaling, a map for
      *     {@link RotaryScaling#fromArguments}), {@code Scaled} (frequencies, a map of any type, and factor), or
      *     {@code Joined} (parts, a list of maps of any type)

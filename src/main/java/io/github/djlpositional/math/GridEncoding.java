@@ -39,7 +39,7 @@ public final class GridEncoding implements HasArguments {
     /** The channels that {@code count} dimensions of an encoding have, from {@code first} on. */
     record Part(int axis, SinusoidalEncoding encoding, Integer first, Integer count) {
         Part {
-            int size = Check.given("encoding", encoding).getEmbeddingSize();
+            int size = Check.present("encoding", encoding).getEmbeddingSize();
             first = first == null ? 0 : first;
             Check.between("first", first, 0, size);
             count = count == null ? size - first : count;
@@ -58,7 +58,7 @@ public final class GridEncoding implements HasArguments {
 
         Options {
             requireAxes(axes);
-            parts = List.copyOf(Check.given("parts", parts));
+            parts = List.copyOf(Check.present("parts", parts));
             parts.forEach(part -> Check.between("axis", part.axis, 0, axes - 1L));
             long used = parts.stream().mapToLong(Part::count).sum();
             Check.between(

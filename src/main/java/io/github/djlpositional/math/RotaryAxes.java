@@ -23,7 +23,7 @@ public record RotaryAxes(List<Integer> axisOfPair) {
      * @throws IllegalArgumentException if there is no pair, or an axis is outside its range
      */
     public RotaryAxes {
-        axisOfPair = List.copyOf(Check.given("axisOfPair", axisOfPair));
+        axisOfPair = List.copyOf(Check.present("axisOfPair", axisOfPair));
         Check.between("number of pairs", axisOfPair.size(), 1, Frequencies.MAX_COUNT);
         axisOfPair.forEach(axis -> Check.between("axis", axis, 0, MAX_AXES - 1L));
     }

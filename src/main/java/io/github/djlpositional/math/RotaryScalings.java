@@ -163,8 +163,8 @@ final class RotaryScalings {
             implements RotaryScaling {
 
         LongRope {
-            Check.given("shortFactors", shortFactors).forEach(LongRope::checkDivisor);
-            Check.given("longFactors", longFactors).forEach(LongRope::checkDivisor);
+            Check.present("shortFactors", shortFactors).forEach(LongRope::checkDivisor);
+            Check.present("longFactors", longFactors).forEach(LongRope::checkDivisor);
             Check.that(
                     shortFactors.size() == longFactors.size(),
                     () -> shortFactors.size() + " short and " + longFactors.size()
@@ -221,7 +221,7 @@ final class RotaryScalings {
                     base > 1 && Double.isFinite(base),
                     () -> "base " + base
                             + ": expected a finite number above 1; set it to the base of the model, 10000 in RoFormer");
-            Check.given("scaling", scaling);
+            Check.present("scaling", scaling);
         }
 
         @Override

@@ -45,13 +45,13 @@ public final class Settings {
     /** The key of the simple name of a class. */
     public static final String TYPE = "type";
 
-    /** The greatest length of a number given as a string, and of a value in a message. */
+    /** The maximum length of a number in a string, and of a value in a message. */
     private static final int MAX_TEXT = 100;
 
-    /** The greatest depth of maps within maps: a map could contain itself. */
+    /** The maximum depth of nested maps: a map could contain itself. */
     private static final int MAX_DEPTH = 32;
 
-    /** The greatest depth of arrays within arrays that a message shows. */
+    /** The maximum depth of nested arrays that a message shows. */
     private static final int MAX_ARRAYS = 4;
 
     private static final ThreadLocal<Integer> DEPTH = ThreadLocal.withInitial(() -> 0);
@@ -267,9 +267,9 @@ public final class Settings {
     }
 
     static IllegalArgumentException invalid(String owner, String key, Object value, String expected) {
-        String given = value == null ? "missing" : "the " + classOf(value) + " " + shown(value);
+        String actual = value == null ? "missing" : "the " + classOf(value) + " " + shown(value);
         return new IllegalArgumentException(
-                "argument '" + key + "' of " + owner + " is " + given + ": expected " + expected + "; correct it");
+                "argument '" + key + "' of " + owner + " is " + actual + ": expected " + expected + "; correct it");
     }
 
     /**

@@ -215,9 +215,9 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
         // queries may have no heads where the keys have some
         NDArray x = isEmpty(rotated.head()) ? rotated.get(count - 1) : rotated.head();
         int axis = options.sequenceAxis;
-        NDArray given = Positions.given(count < inputs.size() ? inputs.get(count) : null, params);
-        int first = given == null ? Positions.start(params, options.limit()) : 0;
-        Positions positions = Positions.of(x, axis, given, first, options.limit(), readsPositions(), true);
+        NDArray explicit = Positions.explicit(count < inputs.size() ? inputs.get(count) : null, params);
+        int first = explicit == null ? Positions.start(params, options.limit()) : 0;
+        Positions positions = Positions.of(x, axis, explicit, first, options.limit(), readsPositions(), true);
         mistakes.checkPositions(positions.positions(), positions.length());
         requireAxes(positions);
         return Temporaries.results(() -> {

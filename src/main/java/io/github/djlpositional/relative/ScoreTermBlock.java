@@ -83,7 +83,7 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
         NDArray queries = inputs.head();
         DataTypes.requireEmbedding(queries, "queries");
         long length = lengthOf(shapes[0]);
-        NDArray positions = Positions.given(null, params);
+        NDArray positions = Positions.explicit(null, params);
         int start = positions == null ? Positions.start(params, Positions.UNLIMITED) : 0;
         long keys = shapes.length == 1 ? start + length : lengthOf(shapes[1]);
         Check.that(
@@ -133,10 +133,7 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
                         + ": expected (…, length, D), rank 2 or more; add the missing dimensions with expandDims");
     }
 
-    /**
-     * Checks that a shape is (B, N, T, H) with the given sizes; -1 stands for any size, and for one that is not known
-     * yet.
-     */
+    /** Checks that a shape is (B, N, T, H) with these sizes; -1 stands for any size, and for an unknown one. */
     static void requireHeads(Shape shape, String what, long heads, long headSize) {
         if (shape.dimension() != 4 || differs(shape.get(1), heads) || differs(shape.get(3), headSize)) {
             throw new IllegalArgumentException(what + " of shape " + shape + ": expected (B, "

@@ -124,7 +124,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
             float dropoutRate) {
 
         Options {
-            Check.given("attention", attention);
+            Check.present("attention", attention);
             // the defaults of the norms themselves
             epsilon = Objects.requireNonNullElse(epsilon, norm == Norm.RMS ? 1e-6 : 1e-5);
         }
@@ -296,7 +296,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
                         crossAttentionNorm,
                         normed -> forward.attend(crossAttention, inputs, 3, memory, normed, memory));
             }
-            return new NDList(own.keep(forward.residual(x, feedForwardNorm, forward::feed)));
+            return new NDList(own.remove(forward.residual(x, feedForwardNorm, forward::feed)));
         }
     }
 

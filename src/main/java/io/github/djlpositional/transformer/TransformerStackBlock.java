@@ -203,7 +203,7 @@ public final class TransformerStackBlock extends OptionsBlock {
                 NDList x = new NDList(layerInputs.head());
                 replace(own, layerInputs, inputs, finalNorm.forward(parameterStore, x, training));
             }
-            return new NDList(own.keep(layerInputs.head()));
+            return new NDList(own.remove(layerInputs.head()));
         }
     }
 
