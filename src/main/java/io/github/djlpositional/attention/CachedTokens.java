@@ -15,15 +15,15 @@ import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.options.Check;
 
 /**
- * What a {@link KeyValueCache} holds of the tokens of one self-attention: columns of keys, values and masks, and
- * positions. Tokens that were written count once the cache commits them; until then, a rewind drops them.
+ * The tokens of one self-attention in a {@link KeyValueCache}: columns of keys, values and masks, and positions. Tokens
+ * that were written count once the cache commits them; until then, a rewind drops them.
  */
 final class CachedTokens implements AutoCloseable {
 
     private final NDManager manager;
     private final MultiHeadAttentionBlock attention;
 
-    /** The room of the first arrays. */
+    /** The initial room. */
     private final int capacity;
 
     /** (B, N, n, H). */
@@ -34,13 +34,13 @@ final class CachedTokens implements AutoCloseable {
     /** 1 for each visible token and 0 for others, (B, n), INT32; empty until a step has a mask. */
     private final TokenColumn mask;
 
-    /** The tokens that are held. Their positions are (…, n), and belong to this object. */
+    /** The cached tokens. Their positions are (…, n), and belong to this object. */
     private Positions tokens = Positions.of(0, 0);
 
     /** The index of the first token with an explicit position. */
     private int firstExplicit;
 
-    /** The length and the end of the positions before the last tokens were written, which may be rejected. */
+    /** The length and the end of the positions before the last tokens, which a rewind may drop. */
     private int lengthBefore;
 
     private int endBefore;
@@ -96,7 +96,7 @@ final class CachedTokens implements AutoCloseable {
         return keys.isEmpty();
     }
 
-    /** Continues at an index, as if no token from there on had been written. */
+    /** Drops the tokens from an index on. */
     void rewind(int next) {
         keys.truncate(next);
         values.truncate(next);
@@ -128,15 +128,15 @@ final class CachedTokens implements AutoCloseable {
     }
 
     /**
-     * Makes room for further tokens, and drops those that no query from there on can see, but for one more to rewind by
-     * one step. The keys and values are then written by {@link #write} or {@link #step}. Returns the tokens that are
-     * held; their positions belong to this object.
+     * Makes room for further tokens, and drops tokens that no later query can see, except for one step to rewind. The
+     * keys and values are then written by {@link #write} or {@link #step}. Returns the cached tokens, whose positions
+     * belong to this object.
      *
      * @param newKeys (B, N, T, H)
      * @param newValues like the keys
      * @param added the tokens
-     * @param ofKeys which of the tokens are visible, (B, T), or which of all tokens so far, (B, F); null for all of the
-     *     step
+     * @param ofKeys which tokens of the step are visible, (B, T), or which tokens so far, (B, F); null if all of the
+     *     step are
      */
     Positions append(NDArray newKeys, NDArray newValues, Positions added, NDArray ofKeys, InputMistakes mistakes) {
         int length = length();
@@ -169,7 +169,7 @@ final class CachedTokens implements AutoCloseable {
         return tokens;
     }
 
-    /** Appends the mask of a step, or replaces the column by one of all tokens. Tokens without a mask are visible. */
+    /** Appends the mask of a step, or replaces the masks by one of all tokens. Tokens without a mask are visible. */
     private void appendMask(Temporaries own, NDArray newKeys, NDArray ofKeys, int first, int room) {
         if (ofKeys == null && mask.isEmpty()) {
             return;
@@ -214,7 +214,7 @@ final class CachedTokens implements AutoCloseable {
      * Writes the key and the value of the last token, and returns the result of its query, (B, K, N / K, H).
      *
      * @param firstKey the index of the first key that the query sees
-     * @param bias what is added to the scores, (1 or N, n or more), the nearest distance last; null for nothing
+     * @param bias added to the scores, (1 or N, n or more), the nearest distance last; null for none
      * @param scale the factor of the scores, a number; null for 1 / √H
      */
     NDArray step(
@@ -238,22 +238,22 @@ final class CachedTokens implements AutoCloseable {
                 scale);
     }
 
-    /** What depends on parameters and distances only. */
+    /** Arrays that depend on parameters and distances only. */
     AttentionCall.Shared shared() {
         return shared;
     }
 
-    /** The keys of the tokens that are held, (B, N, n, H): a new array. */
+    /** The keys of the cached tokens, (B, N, n, H): a new array. */
     NDArray keys(NDManager receiver) {
         return keys.view(receiver, tokens.first());
     }
 
-    /** Their values, (B, N, n, H): a new array. */
+    /** The values of the cached tokens, (B, N, n, H): a new array. */
     NDArray values(NDManager receiver) {
         return values.view(receiver, tokens.first());
     }
 
-    /** 1 for each of them that is visible and 0 for others, (B, n), INT32: a new array; null if all are visible. */
+    /** 1 for each visible token and 0 for others, (B, n), INT32: a new array; null if all are visible. */
     NDArray mask(NDManager receiver) {
         return mask.isEmpty() ? null : mask.view(receiver, tokens.first());
     }
@@ -262,7 +262,7 @@ final class CachedTokens implements AutoCloseable {
         return !mask.isEmpty();
     }
 
-    /** Keeps some rows of the batch, in their order. */
+    /** Selects rows of the batch, in their order. */
     void select(NDArray rows) {
         keys.select(rows);
         values.select(rows);
@@ -274,7 +274,7 @@ final class CachedTokens implements AutoCloseable {
         }
     }
 
-    /** The batch is the last axis but one of positions. */
+    /** Selects rows of positions, whose last axis but one is the batch. */
     private NDArray selected(NDArray positions, NDArray rows) {
         if (positions.getShape().dimension() == 2) {
             return TokenColumn.selected(manager, positions, rows);
@@ -286,7 +286,7 @@ final class CachedTokens implements AutoCloseable {
         }
     }
 
-    /** The same tokens with arrays of their own. */
+    /** A copy of these tokens. */
     CachedTokens copy(NDManager receiver) {
         CachedTokens copy = new CachedTokens(
                 receiver, attention, capacity, keys.copy(receiver), values.copy(receiver), mask.copy(receiver));

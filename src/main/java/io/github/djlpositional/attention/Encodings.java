@@ -18,15 +18,15 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * The relative encodings of an attention as one: their rotations follow each other, and their terms are added. What an
- * encoding has follows from the methods that its class implements.
+ * Combines the relative encodings of an attention: applies their rotations one after another, and adds their terms. The
+ * methods that the class of an encoding implements determine what it has.
  */
 final class Encodings {
 
-    /** Up to so many times the number of tokens, all distances take less time than those of each query and key. */
+    /** Up to this multiple of the number of tokens, computing consecutive distances takes less time than all pairs. */
     private static final int DENSE = 4;
 
-    /** Distances up to this number are few for any number of tokens. */
+    /** Up to this number, consecutive distances are computed for any number of tokens. */
     private static final int FEW = 512;
 
     private final List<RelativeEncoding> all;
@@ -34,7 +34,7 @@ final class Encodings {
     /** The rotation of each encoding; null for none. */
     private final Rotation[] rotations;
 
-    /** Those with biases of distances between positions, and of distances between coordinates of their own. */
+    /** The encodings with biases of distances between positions, and of distances between their own coordinates. */
     private final List<RelativeEncoding> biases;
 
     private final List<RelativeEncoding> ofCoordinates;
@@ -81,7 +81,7 @@ final class Encodings {
         return !withTerms.isEmpty();
     }
 
-    /** Whether biases of distances between positions are added, and nothing else. */
+    /** Whether only biases of distances between positions are added. */
     boolean hasBiasesOnly() {
         return !biases.isEmpty() && ofCoordinates.isEmpty() && ofScores.isEmpty() && ofValues.isEmpty();
     }
@@ -98,7 +98,7 @@ final class Encodings {
                         || (parameter.isInitialized() && parameter.getArray().hasGradient()));
     }
 
-    /** How many numbers terms take for each query and key; without terms, an attention need not be in parts. */
+    /** How many numbers the terms take for each query and key; 0 without terms. */
     long sizePerQueryAndKey(AttentionCall call) {
         return withTerms.stream()
                 .mapToLong(encoding -> encoding.sizePerQueryAndKey(call))
@@ -106,7 +106,7 @@ final class Encodings {
                 .orElse(0);
     }
 
-    /** Rotates and encodes queries, or keys: a new array, or the input itself. */
+    /** Rotates and encodes queries or keys: a new array, or the input itself. */
     NDArray encode(Temporaries own, AttentionCall call, NDArray input, boolean areKeys) {
         NDArray x = input;
         for (int i = 0; i < rotations.length; i++) {
@@ -128,7 +128,7 @@ final class Encodings {
     }
 
     /**
-     * What is added to the scores of some queries, (B or 1, N or 1, T, F), in their data type; null for nothing.
+     * The sum of the terms that are added to the scores, (B or 1, N or 1, T, F), in their data type; null for none.
      *
      * @param queries the queries, before any encoding, in the data type of the scores
      */
@@ -150,7 +150,7 @@ final class Encodings {
         return sum(own, terms);
     }
 
-    /** As a block of its own, an encoding whose term does not depend on the content has queries of any rank. */
+    /** Queries may have any rank in the own forward of an encoding whose term does not depend on their content. */
     private static void requireScores(RelativeEncoding encoding, NDArray term, Shape queries, AttentionCall call) {
         int keys = call.keyPositions().length();
         if (queries.dimension() == 4) {
@@ -168,7 +168,7 @@ final class Encodings {
                         () -> arrays.stream().reduce(NDArray::add).orElseThrow());
     }
 
-    /** Whether the axes of a shape are those of another, or 1; axes may be missing at its front. */
+    /** Whether a shape broadcasts to another; leading axes may be missing. */
     static boolean broadcasts(Shape shape, Shape to) {
         int missing = to.dimension() - shape.dimension();
         for (int axis = 0; axis < shape.dimension(); axis++) {
@@ -179,7 +179,7 @@ final class Encodings {
         return true;
     }
 
-    /** What is added to the results, (B, N, T, H); null for nothing. */
+    /** The sum of the terms that are added to the results, (B, N, T, H); null for none. */
     NDArray valueTerm(Temporaries own, AttentionCall call, NDArray probabilities, Shape results) {
         NDList terms = new NDList();
         for (RelativeEncoding encoding : ofValues) {
@@ -192,9 +192,9 @@ final class Encodings {
         return sum(own, terms);
     }
 
-    /** The biases of some distances without explicit positions, (1 or N, size). */
+    /** The biases of distances without explicit positions, (1 or N, size). */
     NDArray line(Temporaries own, AttentionCall call, Distances needed) {
-        return own.add(call.byDistance(this, 1, needed, each -> ofDistances(biases, call, each)));
+        return own.add(call.byDistance(this, 1, needed, distances -> ofDistances(biases, call, distances)));
     }
 
     /** The sum of the biases of several encodings, (1 or N, size), in their data type: a new array. */
@@ -213,11 +213,11 @@ final class Encodings {
         }
     }
 
-    /** The same for a step of a cache, to which it belongs: with further distances before those that are needed. */
+    /** Like {@link #line} for a step of a cache, which owns the array; more distant biases precede those needed. */
     NDArray lineOfStep(AttentionCall call, NDArray like) {
         return biases.isEmpty()
                 ? null
-                : call.wholeByDistance(this, call.distances(like), each -> ofDistances(biases, call, each));
+                : call.wholeByDistance(this, call.distances(like), distances -> ofDistances(biases, call, distances));
     }
 
     private NDArray biasTerm(Temporaries own, AttentionCall call, NDArray queries) {
@@ -264,7 +264,8 @@ final class Encodings {
 
     /**
      * The biases for each query and key, (1 or B, 1 or N, T, F), by the differences of two arrays of whole numbers, (1
-     * or B, T) and (1 or B, F). On a CPU they are read: where the differences are not far apart, each is computed once.
+     * or B, T) and (1 or B, F). On a CPU the numbers are read, and the bias of each difference is computed once unless
+     * the differences are far apart.
      */
     private static NDArray ofPairs(
             Temporaries own,
@@ -283,7 +284,7 @@ final class Encodings {
                                 key,
                                 1,
                                 Distances.consecutive(like, range[0], range[1] - range[0] + 1),
-                                each -> ofDistances(encodings, call, each)));
+                                distances -> ofDistances(encodings, call, distances)));
         return own.addResult(() -> {
             Shape shape = pairs.getShape();
             if (range == null) {
@@ -299,7 +300,7 @@ final class Encodings {
         });
     }
 
-    /** The smallest and the largest difference; null if they are far apart, or on a GPU, where nothing is read. */
+    /** The smallest and the largest difference; null if they are far apart, or on a GPU, where they are not read. */
     private static int[] range(NDArray ofQueries, NDArray ofKeys) {
         if (!HostData.isHost(ofQueries.getDevice())) {
             return null;

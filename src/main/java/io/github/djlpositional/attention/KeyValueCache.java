@@ -362,18 +362,18 @@ public final class KeyValueCache implements AutoCloseable {
                         + "; or build a cross-attention with optCausal(false); attention: " + attention);
     }
 
-    /** Caches copies of projected keys and values and of their mask. */
-    void putProjected(Block attention, ProjectedKeysAndValues added) {
-        NDArray mask = added.mask == null ? null : TokenColumn.owned(manager, added.mask.duplicate());
+    /** Caches projected keys and values without their gradients, and a copy of their mask. */
+    void putProjected(Block attention, ProjectedKeysAndValues entry) {
+        NDArray mask = entry.mask == null ? null : TokenColumn.owned(manager, entry.mask.duplicate());
         ProjectedKeysAndValues copy = new ProjectedKeysAndValues(
-                added.keysInput, added.valuesInput, detached(added.keys), detached(added.values), mask);
+                entry.keysInput, entry.valuesInput, detached(entry.keys), detached(entry.values), mask);
         ProjectedKeysAndValues before = projected.put(attention, copy);
         if (before != null) {
             before.close();
         }
     }
 
-    /** A copy of an array without its gradient, which no scope closes. */
+    /** The numbers of an array without their gradient, as an array that no scope closes. */
     private NDArray detached(NDArray array) {
         return TokenColumn.owned(manager, array.stopGradient());
     }
