@@ -11,7 +11,8 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * A sequence of tokens without a place, such as a class token, followed by a token for each cell of a grid, row by row.
+ * A sequence of tokens outside a grid, such as a class token, followed by a token for each cell of the grid, row by
+ * row.
  *
  * @param prefixTokens the number of tokens before the grid
  * @param sizes the sizes of the grid on its axes

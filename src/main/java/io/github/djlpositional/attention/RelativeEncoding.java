@@ -218,8 +218,8 @@ public interface RelativeEncoding extends Block {
     /**
      * {@return one of this library's relative encodings, which the arguments describe}
      *
-     * @param arguments what {@link io.github.djlpositional.options.HasArguments#getArguments} has returned;
-     *     {@code type} is the simple name of the class
+     * @param arguments a result of {@link io.github.djlpositional.options.HasArguments#getArguments}; {@code type} is
+     *     the simple name of the class
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     static RelativeEncoding fromArguments(Map<?, ?> arguments) {

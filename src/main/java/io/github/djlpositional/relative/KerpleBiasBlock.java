@@ -36,7 +36,7 @@ public final class KerpleBiasBlock extends DistanceBiasBlock {
     /** The authors' code raises smaller numbers to this one. */
     private static final float SMALLEST = 0.01f;
 
-    /** Instead of the logarithm of 0, -∞, whose gradient would be NaN: its exponential is 0 too. */
+    /** Replaces the logarithm of 0, -∞, whose gradient would be NaN; its exponential is 0 too. */
     private static final double LOG_OF_ZERO = -1e30;
 
     /** How the bias grows with the distance. */

@@ -7,13 +7,13 @@ import io.github.djlpositional.options.Check;
 import java.util.stream.IntStream;
 
 /**
- * Rotary embeddings of published models whose positions have several coordinates, and those coordinates.
+ * Rotary embeddings and positions of published models whose positions have several coordinates.
  *
- * <p>Each preset returns a builder of a {@link RotaryEmbeddingBlock}, whose other options are still free. Positions are
- * (axes, B, T), or (axes, 1, T) for all sequences; {@code manager.create(positions).expandDims(1)} makes them from an
- * array of this class, of which each row is an axis. All presets of images have the axes row, column, in this order. A
- * token with the coordinates 0 is not rotated. All methods throw {@link IllegalArgumentException} for sizes that are
- * not positive or not as documented.
+ * <p>Each preset returns a builder of a {@link RotaryEmbeddingBlock}, whose other options can still be set. Positions
+ * are (axes, B, T), or (axes, 1, T) for all sequences; {@code manager.create(positions).expandDims(1)} converts an
+ * array of this class, which has a row for each axis. All presets for images have the axes row and column, in this
+ * order. A token with the coordinates 0 is not rotated. All methods throw {@link IllegalArgumentException} for sizes
+ * that are not positive or not as documented.
  *
  * <pre>{@code
  * RotaryEmbeddingBlock rotary = RotaryPresets.dinov3(64).build();

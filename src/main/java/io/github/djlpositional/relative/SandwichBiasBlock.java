@@ -44,7 +44,7 @@ public final class SandwichBiasBlock extends DistanceBiasBlock {
     private final Options options;
     private final ConstantTable biases;
 
-    /** The frequency of each sinusoid, and for each head what the sum of the cosines is multiplied by. */
+    /** The frequency of each sinusoid, and the factor of each head. */
     private final ConstantTable frequencies;
 
     private final ConstantTable factors;

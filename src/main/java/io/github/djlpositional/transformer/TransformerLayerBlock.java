@@ -165,7 +165,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
             Check.that(
                     crossAttention.getEmbeddingSize() == embeddingSize,
                     () -> "the cross-attention has embeddingSize " + crossAttention.getEmbeddingSize()
-                            + ": expected that of the attention, " + embeddingSize + "; give both the same size");
+                            + ": expected the size of the attention, " + embeddingSize + "; give both the same size");
             addPart("crossAttention", crossAttention);
             crossAttentionNorm = addNorm("crossAttentionNorm");
         }
@@ -181,7 +181,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
         return addChildBlock(name, newNorm());
     }
 
-    /** A normalization like those of this layer. */
+    /** Creates a normalization like the ones of this layer. */
     Block newNorm() {
         return options.norm == Norm.LAYER
                 ? LayerNormBlock.builder()
@@ -200,7 +200,9 @@ public final class TransformerLayerBlock extends OptionsBlock {
         return super.getArguments();
     }
 
-    /** Throws if attentions of layers share a relative encoding, which their arguments would give to each. */
+    /**
+     * Throws if attentions share a relative encoding, since blocks that are created from arguments do not share any.
+     */
     static void requireOwnEncodings(List<TransformerLayerBlock> layers) {
         List<RelativeEncoding> encodings = layers.stream()
                 .flatMap(layer -> Stream.of(layer.attention, layer.crossAttention))
@@ -323,7 +325,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
         }
     }
 
-    /** What the parts of a forward share. */
+    /** The arguments of a forward. */
     private record Forward(
             TransformerLayerBlock layer,
             ParameterStore store,
@@ -331,14 +333,14 @@ public final class TransformerLayerBlock extends OptionsBlock {
             PairList<String, Object> params,
             Temporaries own) {
 
-        /** x plus a part of the layer, normalized before or after. */
+        /** Adds a part of the layer to x, with the normalization before or after. */
         NDArray residual(NDArray x, Block norm, UnaryOperator<NDArray> part) {
             NDArray input = layer.options.preNorm ? apply(norm, x) : x;
             NDArray sum = own.add(x.add(dropOut(part.apply(input))));
             return layer.options.preNorm ? sum : apply(norm, sum);
         }
 
-        /** An attention over some arrays, with the mask among the layer's inputs if there is one. */
+        /** Applies an attention to arrays, with the mask from the layer's inputs if there is one. */
         NDArray attend(MultiHeadAttentionBlock block, NDList inputs, int maskIndex, NDArray... arrays) {
             NDList all = new NDList(arrays);
             NDArray mask = inputs.size() > maskIndex ? inputs.get(maskIndex) : null;
@@ -485,7 +487,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
         }
 
         /**
-         * Normalizes the input of each part, as in GPT-2 and Llama, and not each sum, as in the original transformer
+         * Normalizes the input of each part, as in GPT-2 and Llama, instead of each sum, as in the original transformer
          * and BERT (default: false).
          */
         public Builder optPreNorm(boolean preNorm) {
