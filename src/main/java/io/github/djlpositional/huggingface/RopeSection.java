@@ -14,12 +14,12 @@ import java.util.TreeSet;
 
 /**
  * The rope section of a configuration, {@code rope_scaling} or {@code rope_parameters}, or its part for one type of
- * layers. Keys mean what they mean in {@code modeling_rope_utils.py} of Hugging Face's transformers. A key with the
- * value null counts as missing.
+ * layers. Keys have the meaning of {@code modeling_rope_utils.py} of Hugging Face's transformers. A key with the value
+ * null counts as missing.
  */
 final class RopeSection {
 
-    /** The keys of all types; finetuned changes nothing, and neither does attn_factor of YaRN. */
+    /** The keys of all types. finetuned has no effect, nor has attn_factor of YaRN. */
     private static final String COMMON_KEYS = "rope_type type rope_theta partial_rotary_factor finetuned ";
 
     private static final Map<String, String> KEYS = Map.of(
@@ -98,7 +98,7 @@ final class RopeSection {
         return known;
     }
 
-    /** Whether all frequencies are those of the base. */
+    /** Whether the frequencies are not scaled. */
     boolean isDefault() {
         return type.equals("default");
     }
@@ -135,7 +135,7 @@ final class RopeSection {
                 .toList();
     }
 
-    /** Returns the length that a sequence may have: the maximum of the model, or more if the positions are scaled. */
+    /** Returns the maximum length of a sequence: the maximum of the model, or more if the positions are scaled. */
     double lengthLimit() {
         return switch (type) {
             case "linear", "dynamic" -> maxLength * number("factor");
@@ -145,9 +145,9 @@ final class RopeSection {
     }
 
     /**
-     * Returns how the frequencies are scaled. The proportional type is no scaling: it has its own frequencies.
+     * Returns the scaling of the frequencies. The proportional type has its own frequencies, and no scaling.
      *
-     * @param length the number of positions that the model is to serve; null if unknown
+     * @param length the maximum length of the sequences; null if unknown
      */
     RotaryScaling scaling(Integer length) {
         return switch (type) {
@@ -166,7 +166,7 @@ final class RopeSection {
         Check.that(
                 length != null,
                 () -> "no length for rope type \"" + type
-                        + "\": expected the number of positions that the model is to serve, on which its frequencies"
+                        + "\": expected the maximum length of the sequences, on which its frequencies"
                         + " depend; use rotary(int) or rotary(String, int)");
         return length;
     }
@@ -196,7 +196,7 @@ final class RopeSection {
                 number("attention_factor", magnitudeRatio(factor)));
     }
 
-    /** The attention factor of YaRN, or of DeepSeek, which divides by what it multiplies the scale of scores with. */
+    /** The attention factor of YaRN or of DeepSeek, which divides by a factor that it moves to the scale of scores. */
     private double magnitudeRatio(double factor) {
         double mscale = number("mscale", 0);
         double ofAllDimensions = number("mscale_all_dim", 0);

@@ -5,8 +5,8 @@ import java.util.Arrays;
 import java.util.function.IntFunction;
 
 /**
- * The slope of each attention head in ALiBi, by which the score of a key decreases with each step of its distance from
- * the query.
+ * The slope of each attention head in ALiBi: the score of a key decreases by the slope for each step of its distance
+ * from the query.
  *
  * <p>After Press, Smith and Lewis, <em>Train Short, Test Long: Attention with Linear Biases Enables Input Length
  * Extrapolation</em> (2022), section 3, and the authors' published code. If the number of heads N is a power of two,
@@ -41,7 +41,7 @@ public final class AlibiSlopes {
     }
 
     /**
-     * {@return the slopes of a number of heads with another number instead of 8} MPT calls it {@code alibi_bias_max}.
+     * {@return the slopes with a number other than 8 in the exponent} MPT calls it {@code alibi_bias_max}.
      *
      * @param heads N, from 1 to 65,536
      * @param maximum positive and finite

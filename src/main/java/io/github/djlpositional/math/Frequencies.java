@@ -103,7 +103,8 @@ public final class Frequencies implements HasArguments {
                     "headSize " + headSize + ": expected an even number; set it to the number of a head's dimensions");
             Check.that(
                     share >= 0 && share <= 1,
-                    "share " + share + ": expected 0 to 1; set it to the part of the pairs that turn, 0.25 in Gemma 4");
+                    "share " + share
+                            + ": expected 0 to 1; set it to the part of the pairs that rotate, 0.25 in Gemma 4");
             Check.positive("base", base, "usually 10000");
             Check.positive("factor", factor, "1 for no scaling");
         }
@@ -220,11 +221,11 @@ public final class Frequencies implements HasArguments {
     }
 
     /**
-     * Returns frequencies that turn only a part of the pairs, which Gemma 4 calls {@code proportional}: of the headSize
-     * / 2 pairs, the first ⌊share · headSize / 2⌋ have base<sup>-2k/headSize</sup> / factor, and the others 0.
+     * Returns frequencies that rotate only a part of the pairs, which Gemma 4 calls {@code proportional}: of the
+     * headSize / 2 pairs, the first ⌊share · headSize / 2⌋ have base<sup>-2k/headSize</sup> / factor, and the others 0.
      *
      * @param headSize the number of dimensions of a head; even, from 2 to 2,097,152
-     * @param share the part of the pairs that turn, from 0 to 1
+     * @param share the part of the pairs that rotate, from 0 to 1
      * @param base positive and finite
      * @param factor positive and finite; 1 for no scaling
      * @return headSize / 2 frequencies
@@ -236,7 +237,7 @@ public final class Frequencies implements HasArguments {
     }
 
     /**
-     * Returns the pairs of several lists one after another, for example of the axes of an image.
+     * Concatenates lists of frequencies, for example of the axes of an image.
      *
      * @param parts the lists
      * @return the frequencies, with the same accuracy
@@ -251,14 +252,14 @@ public final class Frequencies implements HasArguments {
      *
      * @param factor finite and not zero
      * @return new frequencies, with the same accuracy
-     * @throws IllegalArgumentException if the factor is zero, infinite or NaN, or makes a frequency other than 0 one
+     * @throws IllegalArgumentException if the factor is zero, infinite or NaN, or moves a frequency other than 0
      *     outside 10<sup>-270</sup> to 10<sup>270</sup>
      */
     public Frequencies scaledBy(double factor) {
         return new Scaled(options, factor).create();
     }
 
-    /** Frequencies that a rule computes. They must be in the range of normal doubles. */
+    /** Computes frequencies by a rule. They must be in the range of normal doubles. */
     static Frequencies computed(Origin origin, int count, IntFunction<DoubleDouble> rule) {
         return new Frequencies(origin, count, pair -> requireNormal(rule.apply(pair), pair, origin));
     }
@@ -343,7 +344,7 @@ public final class Frequencies implements HasArguments {
         return turned(StrictMath.cos(angle), -StrictMath.sin(angle), angleRest(position, pair, angle));
     }
 
-    /** A sine or cosine at an angle that is greater by {@code rest}, from its value and its derivative. */
+    /** A sine or cosine at an angle increased by {@code rest}, from its value and its derivative. */
     private static double turned(double value, double derivative, double rest) {
         return Math.abs(rest) < FIRST_ORDER_LIMIT
                 ? value + rest * derivative
@@ -351,7 +352,7 @@ public final class Frequencies implements HasArguments {
     }
 
     /**
-     * The sines of all pairs at a position, then their cosines: {@link #half} of each, with one more ulp of error, at a
+     * The sines of all pairs at a position, then their cosines, like {@link #half} with one more ulp of error, at a
      * quarter of the cost. Unlike {@code StrictMath}, {@code Math} may use processor instructions.
      */
     double[] halves(double position) {

@@ -33,7 +33,7 @@ import java.util.stream.IntStream;
  */
 public final class GridEncoding implements HasArguments {
 
-    /** The numbers of one axis are computed once, and held as doubles. */
+    /** The numbers of one axis are computed once, and stored as doubles. */
     private static final int MAX_NUMBERS_OF_AXIS = 1 << 27;
 
     /** The channels that {@code count} dimensions of an encoding have, from {@code first} on. */
@@ -95,9 +95,9 @@ public final class GridEncoding implements HasArguments {
         Check.that(axes == 2 || axes == 3, () -> axes + " axes: expected 2 or 3; for one axis use SinusoidalEncoding");
     }
 
-    private static void check(int axes, int channels, int least, int divisor) {
+    private static void check(int axes, int channels, int smallest, int divisor) {
         requireAxes(axes);
-        Check.between("channel count", channels, least, SinusoidalEncoding.MAX_DIMENSIONS);
+        Check.between("channel count", channels, smallest, SinusoidalEncoding.MAX_DIMENSIONS);
         Check.that(
                 channels % divisor == 0,
                 () -> "channel count " + channels + ": expected a multiple of " + divisor
@@ -342,7 +342,7 @@ public final class GridEncoding implements HasArguments {
         return cells(coordinates, (axis, cell) -> indices[axis][cell]);
     }
 
-    /** The encodings of cells, given the coordinates on each axis and which of them a cell has. */
+    /** The encodings of cells from the coordinates on each axis, and the index of a cell's coordinate on an axis. */
     private Rows.Value cells(double[][] coordinates, IntBinaryOperator indexOfAxisAndCell) {
         int[] axisOfChannel = new int[channels];
         double[][][] values = new double[axes][][];
@@ -384,7 +384,7 @@ public final class GridEncoding implements HasArguments {
         return coordinates;
     }
 
-    /** Cells are counted with the last axis fastest; a step along an axis passes so many of them. */
+    /** The number of cells that one step along each axis passes; the last axis changes fastest. */
     private static int[] strides(int... sizes) {
         int[] strides = new int[sizes.length];
         for (int axis = sizes.length - 1, stride = 1; axis >= 0; stride *= sizes[axis--]) {
@@ -485,7 +485,7 @@ public final class GridEncoding implements HasArguments {
         }
 
         /**
-         * Sets what is added to an index (default: 0).
+         * Sets the number that is added to an index (default: 0).
          *
          * @param offset finite
          * @return this builder
