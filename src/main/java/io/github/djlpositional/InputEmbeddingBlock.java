@@ -133,7 +133,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
                                 + embeddingSize + "; give both the same size");
                 Check.that(
                         own.isAddedToInput(),
-                        "the positional encoding has addToInput=false: expected a block that keeps the shape of its"
+                        "the positional encoding has addToInput=false: expected a block that returns the shape of its"
                                 + " input; build it with optAddToInput(true)");
             }
         }

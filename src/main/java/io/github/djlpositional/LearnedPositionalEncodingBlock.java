@@ -56,7 +56,7 @@ import java.util.stream.IntStream;
  * count the tokens of the grid; a masked autoencoder passes the positions of its visible patches. Without them, a
  * forward throws {@link IllegalArgumentException} unless the grid has the number of tokens of the input.
  *
- * <p>Inputs and output are those of {@link PositionalEncodingBlock}, except that explicit positions must be integers.
+ * <p>Inputs and output are as for {@link PositionalEncodingBlock}, except that explicit positions must be integers.
  * Gradients reach only the rows that were used. DJL cannot save a table of 2 GiB or more (maxSequenceLength · D times
  * the bytes of a number).
  *

@@ -16,7 +16,7 @@ import java.util.function.UnaryOperator;
 
 /**
  * The context of one attention call, for a {@link RelativeEncoding}: T queries and F keys, at least one of each,
- * including those of a cache. A forward that is processed in parts has a call for each part.
+ * including cached keys. A forward that is processed in parts has a call for each part.
  */
 public final class AttentionCall {
 
@@ -57,7 +57,7 @@ public final class AttentionCall {
         }
     }
 
-    /** What the calls of a forward have in common. */
+    /** The part that all calls of a forward share. */
     private record Forward(
             ParameterStore parameterStore,
             boolean training,
@@ -144,7 +144,7 @@ public final class AttentionCall {
 
         @Override
         public void close() {
-            arrays.values().forEach(held -> held.array.close());
+            arrays.values().forEach(entry -> entry.array.close());
         }
     }
 
@@ -306,7 +306,7 @@ public final class AttentionCall {
      * @param name an object that identifies the array; no other encoding uses it
      * @param axis the axis of the keys
      * @param keysOfCall the keys of this call, (B, K, F, H)
-     * @param computed creates the array for some or all keys; the attention closes it
+     * @param computed creates the array for the keys that it gets; the attention closes it
      */
     public NDArray byKey(Object name, int axis, NDArray keysOfCall, UnaryOperator<NDArray> computed) {
         if (parts == null) {

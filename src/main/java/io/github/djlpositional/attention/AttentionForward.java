@@ -133,19 +133,19 @@ final class AttentionForward implements AutoCloseable {
         if (cache == null) {
             return new KeysAndValues(tokens, ofKeys, encodedKeys(ofKeys), valueHeads());
         }
-        KeyValueCache.ProjectedKeysAndValues held = cache.projectedOf(attention, inputs.keys(), inputs.values());
-        if (held == null) {
+        KeyValueCache.ProjectedKeysAndValues projected = cache.projectedOf(attention, inputs.keys(), inputs.values());
+        if (projected == null) {
             cache.requireEarlierKeys(attention, first, tokens.length(), shape.get(1));
         }
-        NDArray keys = held != null ? held.keys() : encodedKeys(ofKeys);
-        NDArray values = held != null ? held.values() : valueHeads();
+        NDArray keys = projected != null ? projected.keys() : encodedKeys(ofKeys);
+        NDArray values = projected != null ? projected.values() : valueHeads();
         boolean isNewMask = AttentionMask.isOfKeys(inputs.mask());
         if (isNewMask) {
             requireMaskOfKeys(shape.get(0), shape.get(1));
         }
-        NDArray mask = isNewMask ? onDevice(inputs.mask()) : held == null ? null : held.mask();
+        NDArray mask = isNewMask ? onDevice(inputs.mask()) : projected == null ? null : projected.mask();
         return new KeysAndValues(tokens, ofKeys, keys, values, mask, null, () -> {
-            if (held == null || isNewMask) {
+            if (projected == null || isNewMask) {
                 cache.putProjected(
                         attention,
                         new KeyValueCache.ProjectedKeysAndValues(inputs.keys(), inputs.values(), keys, values, mask));
@@ -168,10 +168,16 @@ final class AttentionForward implements AutoCloseable {
         NDArray keys = encodedKeys(tokens);
         NDArray values = valueHeads();
         NDArray added = isNewMask ? onDevice(inputs.mask()) : null;
-        Positions held = cached.append(keys, values, tokens, added, cache.mistakes());
+        Positions allTokens = cached.append(keys, values, tokens, added, cache.mistakes());
         NDArray mask = cached.hasMask() ? temporaries.add(cached.mask(queries.getManager())) : null;
         return new KeysAndValues(
-                tokens, held, keys, values, mask, cached, () -> cache.commit(attention, held.first() + held.length()));
+                tokens,
+                allTokens,
+                keys,
+                values,
+                mask,
+                cached,
+                () -> cache.commit(attention, allTokens.first() + allTokens.length()));
     }
 
     private Kernel.Operands operands(NDArray queries, KeysAndValues all) {
@@ -239,12 +245,12 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private NDArray attended(Kernel chosen, AttentionCall whole, int from, int count) {
-        try (Temporaries own = new Temporaries()) {
+        try (Temporaries temporariesOfPart = new Temporaries()) {
             int[] range = options.range(whole, from, count);
             Positions keys = whole.keyPositions()
-                    .part(own, range[0] - whole.keyPositions().first(), range[1] - range[0]);
-            AttentionCall part = whole.part(whole.queryPositions().part(own, from, count), keys);
-            return own.remove(chosen.attend(own, part, from));
+                    .part(temporariesOfPart, range[0] - whole.keyPositions().first(), range[1] - range[0]);
+            AttentionCall part = whole.part(whole.queryPositions().part(temporariesOfPart, from, count), keys);
+            return temporariesOfPart.remove(chosen.attend(temporariesOfPart, part, from));
         }
     }
 

@@ -44,10 +44,10 @@ record AttentionMask(
     record Part(NDArray bias, NDArray withoutKey) {
 
         /** Replaces the results of queries that see no key by zeros, whose gradients are zeros too. */
-        NDArray maskQueriesWithoutKeys(Temporaries own, NDArray result) {
+        NDArray maskQueriesWithoutKeys(Temporaries temporaries, NDArray result) {
             return withoutKey == null
                     ? result
-                    : own.addResult(() -> where(result.getShape(), withoutKey, number(result, 0), result));
+                    : temporaries.addResult(() -> where(result.getShape(), withoutKey, number(result, 0), result));
         }
     }
 
@@ -88,7 +88,7 @@ record AttentionMask(
         Check.that(
                 isOfScores ? Encodings.broadcasts(shape, ofScores) : shape.equals(byKey) || shape.equals(ofQueries),
                 () -> "mask of shape " + shape + " does not fit " + batch + " sequences of " + length + " queries and "
-                        + keys + " keys, those of the cache included: expected " + byKey + " or " + ofQueries
+                        + keys + " keys, including cached ones: expected " + byKey + " or " + ofQueries
                         + " with 1 for visible keys, or " + ofScores
                         + ", any size of which may be 1, to be added to the scores; give one of these");
         DataTypes.requireSameEngine(mask, queries, "queries");
@@ -159,13 +159,15 @@ record AttentionMask(
     /**
      * Returns what is added to the scores of a call: numbers, and -infinity for hidden keys; null for nothing.
      *
-     * @param own closes the result
+     * @param temporaries closes the result
      * @param call the queries and keys
      * @param from the index of the first query within the forward
      * @param like an array on the device and in the data type of the scores
      */
-    NDArray bias(Temporaries own, AttentionCall call, int from, NDArray like) {
-        return !hasExplicitMask() && options.seesAll(call) ? null : own.addResult(offset, () -> bias(call, from, like));
+    NDArray bias(Temporaries temporaries, AttentionCall call, int from, NDArray like) {
+        return !hasExplicitMask() && options.seesAll(call)
+                ? null
+                : temporaries.addResult(offset, () -> bias(call, from, like));
     }
 
     private NDArray bias(AttentionCall call, int from, NDArray like) {
@@ -191,14 +193,14 @@ record AttentionMask(
     }
 
     /** Returns the bias with 0 for the keys of queries that see none, whose softmax would be NaN, and these queries. */
-    Part part(Temporaries own, AttentionCall call, int from, NDArray like) {
-        NDArray bias = bias(own, call, from, like);
+    Part part(Temporaries temporaries, AttentionCall call, int from, NDArray like) {
+        NDArray bias = bias(temporaries, call, from, like);
         if (bias == null || !mayHideAll()) {
             return new Part(bias, null);
         }
-        NDArray withoutKey = own.addResult(() -> isHidden(bias.max(new int[] {3}, true)));
+        NDArray withoutKey = temporaries.addResult(() -> isHidden(bias.max(new int[] {3}, true)));
         return new Part(
-                own.addResult(() -> bias.maximum(where(
+                temporaries.addResult(() -> bias.maximum(where(
                         withoutKey.getShape(), withoutKey, number(like, 0), number(like, Double.NEGATIVE_INFINITY)))),
                 withoutKey);
     }
@@ -252,8 +254,10 @@ record AttentionMask(
      * Returns 0 for the distances at which a key is visible, and -infinity for others: (1, T + F - 1), by the key's
      * index less the query's; null if all are visible.
      */
-    NDArray ofDistances(Temporaries own, AttentionCall call, NDArray like) {
-        return options.hidesDistances() ? own.addResult(() -> infinityWhere(hiddenDistances(call, like), like)) : null;
+    NDArray ofDistances(Temporaries temporaries, AttentionCall call, NDArray like) {
+        return options.hidesDistances()
+                ? temporaries.addResult(() -> infinityWhere(hiddenDistances(call, like), like))
+                : null;
     }
 
     /** The part of a mask, whose rows are the forward's queries and whose columns are all keys from index 0 on. */

@@ -105,8 +105,9 @@ final class CachedTokens implements AutoCloseable {
             return;
         }
         int count = next - tokens.first();
-        try (Temporaries own = new Temporaries()) {
-            Positions rest = next > firstExplicit ? tokens.part(own, 0, count) : Positions.of(tokens.first(), count);
+        try (Temporaries temporaries = new Temporaries()) {
+            Positions rest =
+                    next > firstExplicit ? tokens.part(temporaries, 0, count) : Positions.of(tokens.first(), count);
             int end = next <= lengthBefore ? endBefore : rest.end();
             NDArray positions = copied(rest.positions(), manager);
             closePositions();
@@ -119,7 +120,7 @@ final class CachedTokens implements AutoCloseable {
         Check.that(
                 tokens.first() <= Math.max(0, next - before),
                 () -> "length " + next + ": expected at least " + (tokens.first() + before)
-                        + ", since a window would reach back to positions that are no longer held; call clear() and process"
+                        + ", since a window would reach back to positions that are no longer cached; call clear() and process"
                         + " the sequence again; attention: " + attention);
     }
 
@@ -150,27 +151,27 @@ final class CachedTokens implements AutoCloseable {
                         + " follows steps with positions: expected positions for every step; add them to the forward"
                         + " parameters");
         int first = reach(length) == null ? tokens.first() : Math.max(tokens.first(), length - reach(length));
-        try (Temporaries own = new Temporaries()) {
-            Positions held = tokens.part(own, first - tokens.first(), length - first);
-            Positions together = held.followedBy(own, added);
+        try (Temporaries temporaries = new Temporaries()) {
+            Positions held = tokens.part(temporaries, first - tokens.first(), length - first);
+            Positions together = held.followedBy(temporaries, added);
             int room = reach(0) == null ? capacity : Math.min(capacity, 2 * reach(0));
             keys.reserve(newKeys, first, room);
             values.reserve(newValues, first, room);
-            appendMask(own, newKeys, ofKeys, first, room);
+            appendMask(temporaries, newKeys, ofKeys, first, room);
             closePositions();
             lengthBefore = length;
             endBefore = tokens.end();
             firstExplicit = tokens.positions() == null ? length : firstExplicit;
             tokens = together;
             if (tokens.positions() != null) {
-                own.remove(TokenColumn.owned(manager, tokens.positions()));
+                temporaries.remove(TokenColumn.owned(manager, tokens.positions()));
             }
         }
         return tokens;
     }
 
     /** Appends the mask of a step, or replaces the masks by one of all tokens. Tokens without a mask are visible. */
-    private void appendMask(Temporaries own, NDArray newKeys, NDArray ofKeys, int first, int room) {
+    private void appendMask(Temporaries temporaries, NDArray newKeys, NDArray ofKeys, int first, int room) {
         if (ofKeys == null && mask.isEmpty()) {
             return;
         }
@@ -179,7 +180,7 @@ final class CachedTokens implements AutoCloseable {
         int length = end - (int) newKeys.getShape().get(2);
         boolean isOfAll = ofKeys != null && ofKeys.getShape().get(1) == end;
         boolean isFirst = mask.isEmpty();
-        NDArray added = own.addResult(() -> {
+        NDArray added = temporaries.addResult(() -> {
             NDArray visible = ofKeys == null ? ones(newKeys, batch, (long) end - length) : numbers(ofKeys);
             if (isOfAll) {
                 return visible.get(NDIndex.sliceAxis(1, first, end));

@@ -107,15 +107,15 @@ final class Encodings {
     }
 
     /** Rotates and encodes queries or keys: a new array, or the input itself. */
-    NDArray encode(Temporaries own, AttentionCall call, NDArray input, boolean areKeys) {
+    NDArray encode(Temporaries temporaries, AttentionCall call, NDArray input, boolean areKeys) {
         NDArray x = input;
         for (int i = 0; i < rotations.length; i++) {
             RelativeEncoding encoding = all.get(i);
-            NDArray rotated = rotations[i] == null ? x : own.add(rotations[i].of(encoding, call, x, areKeys));
+            NDArray rotated = rotations[i] == null ? x : temporaries.add(rotations[i].of(encoding, call, x, areKeys));
             NDArray encoded = areKeys ? encoding.encodeKeys(call, rotated) : encoding.encodeQueries(call, rotated);
             String method = areKeys ? "encodeKeys" : "encodeQueries";
             require(encoding, method, encoded, encoded.getShape().equals(input.getShape()), input.getShape());
-            x = own.addUnless(rotated, encoded);
+            x = temporaries.addUnless(rotated, encoded);
         }
         return x;
     }
@@ -132,22 +132,22 @@ final class Encodings {
      *
      * @param queries the queries, before any encoding, in the data type of the scores
      */
-    NDArray term(Temporaries own, AttentionCall call, NDArray queries, NDArray keys) {
+    NDArray term(Temporaries temporaries, AttentionCall call, NDArray queries, NDArray keys) {
         NDList terms = new NDList();
         if (!biases.isEmpty()) {
-            terms.add(biasTerm(own, call, queries));
+            terms.add(biasTerm(temporaries, call, queries));
         }
         for (RelativeEncoding encoding : ofCoordinates) {
-            terms.add(termOfCoordinates(own, encoding, call, queries));
+            terms.add(termOfCoordinates(temporaries, encoding, call, queries));
         }
         for (RelativeEncoding encoding : ofScores) {
             NDArray term = encoding.scoreTerm(call, queries, keys);
             if (term != null) {
-                terms.add(own.addUnless(queries, term));
+                terms.add(temporaries.addUnless(queries, term));
                 requireScores(encoding, term, queries.getShape(), call);
             }
         }
-        return sum(own, terms);
+        return sum(temporaries, terms);
     }
 
     /** Queries may have any rank in the own forward of an encoding whose term does not depend on their content. */
@@ -160,10 +160,10 @@ final class Encodings {
     }
 
     /** The sum of arrays; null for none. */
-    private static NDArray sum(Temporaries own, NDList arrays) {
+    private static NDArray sum(Temporaries temporaries, NDList arrays) {
         return arrays.isEmpty()
                 ? null
-                : own.addResult(
+                : temporaries.addResult(
                         arrays.head(),
                         () -> arrays.stream().reduce(NDArray::add).orElseThrow());
     }
@@ -180,36 +180,36 @@ final class Encodings {
     }
 
     /** The sum of the terms that are added to the results, (B, N, T, H); null for none. */
-    NDArray valueTerm(Temporaries own, AttentionCall call, NDArray probabilities, Shape results) {
+    NDArray valueTerm(Temporaries temporaries, AttentionCall call, NDArray probabilities, Shape results) {
         NDList terms = new NDList();
         for (RelativeEncoding encoding : ofValues) {
             NDArray term = encoding.valueTerm(call, probabilities);
             if (term != null) {
-                terms.add(own.addUnless(probabilities, term));
+                terms.add(temporaries.addUnless(probabilities, term));
                 require(encoding, "valueTerm", term, broadcasts(term.getShape(), results), results);
             }
         }
-        return sum(own, terms);
+        return sum(temporaries, terms);
     }
 
     /** The biases of distances without explicit positions, (1 or N, size). */
-    NDArray line(Temporaries own, AttentionCall call, Distances needed) {
-        return own.add(call.byDistance(this, 1, needed, distances -> ofDistances(biases, call, distances)));
+    NDArray line(Temporaries temporaries, AttentionCall call, Distances needed) {
+        return temporaries.add(call.byDistance(this, 1, needed, distances -> ofDistances(biases, call, distances)));
     }
 
     /** The sum of the biases of several encodings, (1 or N, size), in their data type: a new array. */
     private static NDArray ofDistances(List<RelativeEncoding> encodings, AttentionCall call, Distances distances) {
-        try (Temporaries own = new Temporaries()) {
+        try (Temporaries temporaries = new Temporaries()) {
             NDList all = new NDList();
             for (RelativeEncoding encoding : encodings) {
                 NDArray biases = encoding.distanceBias(call, distances);
-                all.add(own.add(biases));
+                all.add(temporaries.add(biases));
                 Shape shape = biases.getShape();
                 boolean fits = shape.dimension() == 2 && shape.get(1) == distances.size();
                 require(encoding, "distanceBias", biases, fits, "(1 or N, " + distances.size() + ")");
             }
-            NDArray sum = sum(own, all);
-            return own.remove(own.toType(sum, distances.like().getDataType()));
+            NDArray sum = sum(temporaries, all);
+            return temporaries.remove(temporaries.toType(sum, distances.like().getDataType()));
         }
     }
 
@@ -220,10 +220,10 @@ final class Encodings {
                 : call.wholeByDistance(this, call.distances(like), distances -> ofDistances(biases, call, distances));
     }
 
-    private NDArray biasTerm(Temporaries own, AttentionCall call, NDArray queries) {
+    private NDArray biasTerm(Temporaries temporaries, AttentionCall call, NDArray queries) {
         if (call.hasPositions()) {
             return ofPairs(
-                    own,
+                    temporaries,
                     biases,
                     biases,
                     call,
@@ -231,9 +231,9 @@ final class Encodings {
                     call.queries().toArray(queries),
                     call.keys().toArray(queries));
         }
-        NDArray line = line(own, call, call.distances(queries));
+        NDArray line = line(temporaries, call, call.distances(queries));
         int keys = call.keyPositions().length();
-        return own.addResult(() -> {
+        return temporaries.addResult(() -> {
             NDArray row = line.reshape(1, line.getShape().get(0), 1, -1);
             Shape shape = Shape.update(row.getShape(), 2, call.queryPositions().length());
             return RelativeShift.toKeys(shape.equals(row.getShape()) ? row : row.broadcast(shape), keys);
@@ -241,16 +241,16 @@ final class Encodings {
     }
 
     private static NDArray termOfCoordinates(
-            Temporaries own, RelativeEncoding encoding, AttentionCall call, NDArray queries) {
+            Temporaries temporaries, RelativeEncoding encoding, AttentionCall call, NDArray queries) {
         NDArray[] coordinates = new NDArray[2];
         for (int side = 0; side < 2; side++) {
             boolean areKeys = side == 1;
             AttentionCall.Tokens tokens = areKeys ? call.keys() : call.queries();
             NDArray positions = tokens.toArray(queries);
             if (tokens.positions() == null) {
-                own.add(positions);
+                temporaries.add(positions);
             }
-            NDArray found = own.addUnless(positions, encoding.coordinates(call, positions, areKeys));
+            NDArray found = temporaries.addUnless(positions, encoding.coordinates(call, positions, areKeys));
             require(
                     encoding,
                     "coordinates",
@@ -259,7 +259,7 @@ final class Encodings {
                     positions.getShape());
             coordinates[side] = found;
         }
-        return ofPairs(own, encoding, List.of(encoding), call, queries, coordinates[0], coordinates[1]);
+        return ofPairs(temporaries, encoding, List.of(encoding), call, queries, coordinates[0], coordinates[1]);
     }
 
     /**
@@ -268,16 +268,16 @@ final class Encodings {
      * the differences are far apart.
      */
     private static NDArray ofPairs(
-            Temporaries own,
+            Temporaries temporaries,
             Object key,
             List<RelativeEncoding> encodings,
             AttentionCall call,
             NDArray like,
             NDArray ofQueries,
             NDArray ofKeys) {
-        NDArray pairs = own.addResult(() -> ofKeys.expandDims(1).sub(ofQueries.expandDims(2)));
+        NDArray pairs = temporaries.addResult(() -> ofKeys.expandDims(1).sub(ofQueries.expandDims(2)));
         int[] range = range(ofQueries, ofKeys);
-        NDArray biases = own.add(
+        NDArray biases = temporaries.add(
                 range == null
                         ? ofDistances(encodings, call, Distances.of(like, pairs))
                         : call.byDistance(
@@ -285,7 +285,7 @@ final class Encodings {
                                 1,
                                 Distances.consecutive(like, range[0], range[1] - range[0] + 1),
                                 distances -> ofDistances(encodings, call, distances)));
-        return own.addResult(() -> {
+        return temporaries.addResult(() -> {
             Shape shape = pairs.getShape();
             if (range == null) {
                 return biases.reshape(new Shape(biases.getShape().get(0)).addAll(shape))
@@ -323,7 +323,7 @@ final class Encodings {
             NDArray keys,
             boolean training,
             PairList<String, Object> params) {
-        try (Temporaries own = new Temporaries()) {
+        try (Temporaries temporaries = new Temporaries()) {
             NDArray positions = Positions.explicit(null, params);
             int start = positions == null ? Positions.start(params, Positions.UNLIMITED) : 0;
             Positions tokens = Positions.of(
@@ -334,21 +334,21 @@ final class Encodings {
                             Positions.UNLIMITED,
                             false,
                             true)
-                    .like(own, queries);
+                    .like(temporaries, queries);
             long length = keys.getShape().get(keys.getShape().dimension() - 2);
             Positions ofKeys = keys == queries && positions != null
                     ? tokens
                     : Positions.of(0, keys == queries ? start + tokens.length() : Math.toIntExact(length));
             AttentionCall call = new AttentionCall(parameterStore, training, params, tokens, ofKeys, false, 1);
-            NDArray encoded = own.addUnless(keys, encoding.encodeKeys(call, keys));
-            NDArray term = new Encodings(List.of(encoding)).term(own, call, queries, encoded);
+            NDArray encoded = temporaries.addUnless(keys, encoding.encodeKeys(call, keys));
+            NDArray term = new Encodings(List.of(encoding)).term(temporaries, call, queries, encoded);
             Check.that(
                     term != null,
                     () -> Settings.classOf(encoding)
                             + " adds nothing to scores: expected an encoding with a term; use an"
                             + " attention with optRelativeEncoding");
             // the term of one query may be a view of a table
-            NDArray result = tokens.length() == 1 ? Arithmetic.copy(term) : own.remove(term);
+            NDArray result = tokens.length() == 1 ? Arithmetic.copy(term) : temporaries.remove(term);
             result.attach(queries.getManager());
             return result;
         }

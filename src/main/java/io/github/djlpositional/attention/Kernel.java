@@ -151,23 +151,23 @@ abstract class Kernel {
     abstract long sizePerQueryAndKey();
 
     /** The results of the queries of a call, (B, N, rows, H), beginning with query {@code from}: a new array. */
-    abstract NDArray attend(Temporaries own, AttentionCall call, int from);
+    abstract NDArray attend(Temporaries temporaries, AttentionCall call, int from);
 
     /** The part of an array of all queries, (B, N, T, …), that belongs to a call. */
-    static NDArray ofQueries(Temporaries own, NDArray array, AttentionCall call, int from) {
-        return part(own, array, 2, from, call.queryPositions().length());
+    static NDArray ofQueries(Temporaries temporaries, NDArray array, AttentionCall call, int from) {
+        return part(temporaries, array, 2, from, call.queryPositions().length());
     }
 
     /** The part of an array of all keys that belongs to a call. */
-    final NDArray ofKeys(Temporaries own, NDArray array, int axis, AttentionCall call) {
+    final NDArray ofKeys(Temporaries temporaries, NDArray array, int axis, AttentionCall call) {
         int from = call.keyPositions().first() - operands.all.tokens().first();
-        return part(own, array, axis, from, call.keyPositions().length());
+        return part(temporaries, array, axis, from, call.keyPositions().length());
     }
 
-    private static NDArray part(Temporaries own, NDArray array, int axis, int from, int count) {
+    private static NDArray part(Temporaries temporaries, NDArray array, int axis, int from, int count) {
         return array.getShape().get(axis) == count
                 ? array
-                : own.add(array.get(NDIndex.sliceAxis(axis, from, (long) from + count)));
+                : temporaries.add(array.get(NDIndex.sliceAxis(axis, from, (long) from + count)));
     }
 
     /** The fused attention of {@link TorchFunctions}. */
@@ -212,33 +212,33 @@ abstract class Kernel {
         }
 
         @Override
-        NDArray attend(Temporaries own, AttentionCall call, int from) {
-            NDArray partOfQueries = ofQueries(own, queries, call, from);
-            NDArray keys = ofKeys(own, operands.all.keys(), 2, call);
-            NDArray values = ofKeys(own, operands.all.values(), 2, call);
+        NDArray attend(Temporaries temporaries, AttentionCall call, int from) {
+            NDArray partOfQueries = ofQueries(temporaries, queries, call, from);
+            NDArray keys = ofKeys(temporaries, operands.all.keys(), 2, call);
+            NDArray values = ofKeys(temporaries, operands.all.values(), 2, call);
             if (name == Name.CAUSAL) {
                 return functions.attendCausally(partOfQueries, keys, values, type);
             }
             if (name == Name.BY_DISTANCE) {
                 return functions.attendByDistance(
-                        partOfQueries, keys, values, lines(own, call, partOfQueries, keys), type);
+                        partOfQueries, keys, values, lines(temporaries, call, partOfQueries, keys), type);
             }
-            NDArray ofTerms = ofQueries(own, operands.queries, call, from);
-            NDArray like = encodings.hasTerms() ? ofScores(own, ofTerms) : partOfQueries;
-            NDArray term = encodings.term(own, call, like, keys);
-            NDArray bias = operands.mask.bias(own, call, from, like);
+            NDArray ofTerms = ofQueries(temporaries, operands.queries, call, from);
+            NDArray like = encodings.hasTerms() ? ofScores(temporaries, ofTerms) : partOfQueries;
+            NDArray term = encodings.term(temporaries, call, like, keys);
+            NDArray bias = operands.mask.bias(temporaries, call, from, like);
             if (term != null) {
-                bias = bias == null ? term : own.add(bias.add(term));
+                bias = bias == null ? term : temporaries.add(bias.add(term));
             }
             return functions.attend(partOfQueries, keys, values, bias, operands.mask.mayHideAll(), type);
         }
 
         /** The biases and masks that the kernel adds to the scores by distance, (1 or N, T + F - 1). */
-        private NDArray lines(Temporaries own, AttentionCall call, NDArray partOfQueries, NDArray keys) {
-            NDArray like = ofScores(own, partOfQueries);
-            NDArray biases = encodings.line(own, call, call.allDistances(like));
-            NDArray hidden = operands.mask.ofDistances(own, call, like);
-            NDArray lines = own.addResult(biases, () -> {
+        private NDArray lines(Temporaries temporaries, AttentionCall call, NDArray partOfQueries, NDArray keys) {
+            NDArray like = ofScores(temporaries, partOfQueries);
+            NDArray biases = encodings.line(temporaries, call, call.allDistances(like));
+            NDArray hidden = operands.mask.ofDistances(temporaries, call, like);
+            NDArray lines = temporaries.addResult(biases, () -> {
                 NDArray limited =
                         isLimited(call, partOfQueries) ? functions.limited(partOfQueries, keys, biases) : biases;
                 if (isFullPrecision()) {
@@ -249,15 +249,15 @@ abstract class Kernel {
                 int zero = -call.allDistances(like).first();
                 return limited.sub(limited.get(NDIndex.sliceAxis(1, zero, zero + 1L)));
             });
-            return hidden == null ? lines : own.add(lines.add(hidden));
+            return hidden == null ? lines : temporaries.add(lines.add(hidden));
         }
 
         /** Queries in the data type of the scores and of their terms. */
-        private static NDArray ofScores(Temporaries own, NDArray queries) {
-            return own.toType(queries, DataTypes.ofScores(queries));
+        private static NDArray ofScores(Temporaries temporaries, NDArray queries) {
+            return temporaries.toType(queries, DataTypes.ofScores(queries));
         }
 
-        /** Whether denormal numbers would make training slow: those of FLOAT32 on a CPU. */
+        /** Whether denormal numbers would make training slow, as in FLOAT32 on a CPU. */
         private boolean isLimited(AttentionCall call, NDArray partOfQueries) {
             return call.training()
                     && partOfQueries.getDataType() == DataType.FLOAT32
@@ -279,12 +279,12 @@ abstract class Kernel {
         /** In the data type of the scores, (B, K, H, F). */
         private final NDArray keys;
 
-        Plain(Temporaries own, Operands operands) {
+        Plain(Temporaries temporaries, Operands operands) {
             super(operands);
             DataType type = DataTypes.ofScores(operands.queries);
-            queries = own.toType(operands.queries, type);
-            scaled = scaled(own, own.toType(operands.encoded, type));
-            keys = own.addResult(
+            queries = temporaries.toType(operands.queries, type);
+            scaled = scaled(temporaries, temporaries.toType(operands.encoded, type));
+            keys = temporaries.addResult(
                     () -> Arithmetic.toType(operands.all.keys(), type).transpose(0, 1, 3, 2));
         }
 
@@ -302,18 +302,18 @@ abstract class Kernel {
         }
 
         /** The probabilities of all queries, (B, N, T, F): a new array. */
-        NDArray probabilities(Temporaries own) {
-            Weights weights = weights(own, operands.call, 0);
+        NDArray probabilities(Temporaries temporaries) {
+            Weights weights = weights(temporaries, operands.call, 0);
             DataType type = operands.queries.getDataType();
-            NDArray converted = own.toType(weights.probabilities, type);
-            return own.remove(weights.mask.maskQueriesWithoutKeys(own, converted));
+            NDArray converted = temporaries.toType(weights.probabilities, type);
+            return temporaries.remove(weights.mask.maskQueriesWithoutKeys(temporaries, converted));
         }
 
         @Override
-        NDArray attend(Temporaries own, AttentionCall call, int from) {
-            Weights weights = weights(own, call, from);
+        NDArray attend(Temporaries temporaries, AttentionCall call, int from) {
+            Weights weights = weights(temporaries, call, from);
             NDArray values = operands.all.values();
-            NDArray probabilities = own.addResult(weights.probabilities, () -> {
+            NDArray probabilities = temporaries.addResult(weights.probabilities, () -> {
                 NDArray dropped = weights.probabilities;
                 if (call.training() && options.dropoutRate() > 0) {
                     dropped = Dropout.dropout(dropped, options.dropoutRate(), true)
@@ -321,11 +321,12 @@ abstract class Kernel {
                 }
                 return Arithmetic.toType(dropped, values.getDataType());
             });
-            NDArray ofCall = ofKeys(own, values, 2, call);
-            NDArray result = own.addResult(() -> byHead(byGroup(probabilities).matMul(ofCall)));
-            NDArray term = encodings.valueTerm(own, call, probabilities, result.getShape());
-            NDArray together = term == null ? result : own.add(result.add(term));
-            return weights.mask.maskQueriesWithoutKeys(own, together);
+            NDArray ofCall = ofKeys(temporaries, values, 2, call);
+            NDArray result =
+                    temporaries.addResult(() -> byHead(byGroup(probabilities).matMul(ofCall)));
+            NDArray term = encodings.valueTerm(temporaries, call, probabilities, result.getShape());
+            NDArray together = term == null ? result : temporaries.add(result.add(term));
+            return weights.mask.maskQueriesWithoutKeys(temporaries, together);
         }
 
         /**
@@ -336,16 +337,18 @@ abstract class Kernel {
          */
         private record Weights(NDArray probabilities, AttentionMask.Part mask) {}
 
-        private Weights weights(Temporaries own, AttentionCall call, int from) {
-            NDArray partOfQueries = ofQueries(own, scaled, call, from);
-            NDArray transposed = ofKeys(own, keys, 3, call);
-            NDArray products = own.addResult(() -> byHead(byGroup(partOfQueries).matMul(transposed)));
-            NDArray unscaled = ofQueries(own, queries, call, from);
-            NDArray encoded = ofKeys(own, operands.all.keys(), 2, call);
-            NDArray term = encodings.term(own, call, unscaled, encoded);
-            NDArray scores = own.addResult(products, () -> capped(term == null ? products : products.add(term)));
-            AttentionMask.Part mask = operands.mask.part(own, call, from, scores);
-            NDArray softmax = own.addResult(() -> {
+        private Weights weights(Temporaries temporaries, AttentionCall call, int from) {
+            NDArray partOfQueries = ofQueries(temporaries, scaled, call, from);
+            NDArray transposed = ofKeys(temporaries, keys, 3, call);
+            NDArray products =
+                    temporaries.addResult(() -> byHead(byGroup(partOfQueries).matMul(transposed)));
+            NDArray unscaled = ofQueries(temporaries, queries, call, from);
+            NDArray encoded = ofKeys(temporaries, operands.all.keys(), 2, call);
+            NDArray term = encodings.term(temporaries, call, unscaled, encoded);
+            NDArray scores =
+                    temporaries.addResult(products, () -> capped(term == null ? products : products.add(term)));
+            AttentionMask.Part mask = operands.mask.part(temporaries, call, from, scores);
+            NDArray softmax = temporaries.addResult(() -> {
                 NDArray hiding = mask.bias() == null ? scores : scores.add(mask.bias());
                 Parameter sinks = operands.attention.getSinks();
                 return sinks == null ? softmax(hiding) : softmaxBeside(call, sinks, hiding);

@@ -188,7 +188,7 @@ public final class KeyValueCache implements AutoCloseable {
      *
      * @param length the number of positions that remain, from 0 to {@link #getLength}
      * @throws IllegalArgumentException if the cache holds fewer, or if the window of an attention reaches back to
-     *     positions that are no longer held
+     *     positions that are no longer cached
      */
     public void rewind(int length) {
         exclusively(() -> {

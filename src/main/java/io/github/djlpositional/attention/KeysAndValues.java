@@ -31,7 +31,7 @@ record KeysAndValues(
         this(queries, tokens, keys, values, null, null, () -> {});
     }
 
-    /** The keys and values of all tokens, after those of the step were written to the cache. */
+    /** Writes the keys and values of a step to the cache, and returns the keys and values of all tokens. */
     KeysAndValues all(Temporaries temporaries) {
         if (cached == null) {
             return this;

@@ -51,7 +51,7 @@ import java.util.Map;
  *         <li>(B, T, F): the same for each query.
  *         <li>(B, N, T, F), any size of which may be 1: booleans have the same meaning; numbers, of the data type of x,
  *             are added to the scores. Negative infinity and the smallest finite number (-65504 in FLOAT16, otherwise
- *             that of FLOAT32) hide the key.
+ *             {@code -Float.MAX_VALUE}) hide the key.
  *       </ul>
  *       PyTorch's masks have the opposite meaning: true hides a key. The numbers of a mask are not checked; a mask that
  *       is probably a mistake is logged once, see docs/troubleshooting.md#warnings.
@@ -403,7 +403,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
             return set("scale", scale);
         }
 
-        /** Gives the projections a bias (default: true); those of T5 and Llama have none. */
+        /** Gives the projections a bias (default: true); T5 and Llama have none. */
         public Builder optBias(boolean bias) {
             return set("bias", bias);
         }
@@ -426,11 +426,11 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         }
 
         /**
-         * Sets the data type that PyTorch's fused attention computes in (default: that of the input): FLOAT16, for
-         * scores below 65504, or BFLOAT16. Queries, keys and values are converted for it, and its result back; all
-         * other operations keep their type, and gradients pass. On a GPU, FLOAT32 inputs take a fraction of the time;
-         * on a CPU, neither type saves time. Results differ by up to 3·10<sup>-3</sup> of the largest one with FLOAT16,
-         * and 2·10<sup>-2</sup> with BFLOAT16. Without {@link #optFusedKernel}, it has no effect.
+         * Sets the data type that PyTorch's fused attention computes in (default: the type of the input): FLOAT16, for
+         * scores below 65504, or BFLOAT16. Queries, keys and values are converted for it, and its result back; the type
+         * of all other operations does not change, and gradients pass. On a GPU, FLOAT32 inputs take a fraction of the
+         * time; on a CPU, neither type saves time. Results differ by up to 3·10<sup>-3</sup> of the largest one with
+         * FLOAT16, and 2·10<sup>-2</sup> with BFLOAT16. Without {@link #optFusedKernel}, it has no effect.
          */
         public Builder optKernelType(DataType kernelType) {
             return set("kernelType", kernelType);

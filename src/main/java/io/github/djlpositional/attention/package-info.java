@@ -11,9 +11,9 @@
  *
  * <h2>Positions</h2>
  *
- * Query i and key j have the positions i and j. With other arrays as keys, the start position is that of query 0. With
- * a {@link KeyValueCache} among the forward parameters, a self-attention appends its keys and values to the cached
- * ones, and i continues from there; F, and the mask's F, is then the length of both together.
+ * Query i and key j have the positions i and j. With other arrays as keys, the start position is the position of query
+ * 0. With a {@link KeyValueCache} among the forward parameters, a self-attention appends its keys and values to the
+ * cached ones, and i continues from there; F, and the mask's F, is then the length of both together.
  *
  * <p>The forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS} gives the positions of the
  * queries, and, in a self-attention, of the keys: (T) or (B, T), or (axes, B, T) for a rotary embedding on several

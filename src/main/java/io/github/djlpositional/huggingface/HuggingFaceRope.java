@@ -49,7 +49,7 @@ import java.util.stream.IntStream;
  */
 public final class HuggingFaceRope {
 
-    /** Published files have a few kilobytes, or some hundred if they list quantized layers. */
+    /** Published files have a few kilobytes, or a few hundred if they list quantized layers. */
     private static final int MOST_BYTES = 4 << 20;
 
     /** The initial length of a rotary table, which grows as far as the model allows. */

@@ -47,7 +47,7 @@ final class RopeSection {
      * Reads a section.
      *
      * @param types the rope types that the model may have; null for all
-     * @param otherKeys keys that the model has besides those of the rope type
+     * @param otherKeys keys of the model in addition to the keys of the rope type
      * @param maxLength {@code max_position_embeddings}
      * @param originalLength {@code original_max_position_embeddings} outside the section; null for none
      */

@@ -28,7 +28,7 @@ import java.util.stream.Stream;
 public final class HostData {
 
     /**
-     * An array that Java cannot write to directly is copied in pieces of about this size, so that it is never held
+     * An array that Java cannot write to directly is copied in pieces of about this size, so that it is never in memory
      * twice.
      */
     private static final int PIECE_BYTES = 8 << 20;
@@ -36,7 +36,7 @@ public final class HostData {
     /** The size in bytes of a buffer that every engine accepts. */
     public static final int LARGEST_BUFFER = 1 << 30;
 
-    /** Smaller arrays need no check: reading the available memory takes some hundred microseconds. */
+    /** Smaller arrays need no check: reading the available memory takes a few hundred microseconds. */
     private static final long CHECKED_BYTES = 64L << 20;
 
     private static final Path LINUX_MEMORY = Path.of("/proc/meminfo");

@@ -28,7 +28,7 @@ public final class InputMistakes {
         ALL_HIDDEN("leaves no query a key: expected 1 for visible keys; give mask.logicalNot() if 1 hides keys"),
         MASK("hold only 0 and 1: expected the position of each token; give a mask to the attention, [x, mask]"),
         ROUNDED("exceed 2047 in FLOAT16, which lacks odd numbers there: expected another type; convert them earlier"),
-        REPEATED("repeats the tokens of the cache: expected those that follow; pass only these"),
+        REPEATED("repeats the tokens of the cache: expected the following tokens; pass only these"),
         NAME("is not read: expected startPosition, positions, keyValueCache, or a mask as an input; use one of these");
 
         private final String text;

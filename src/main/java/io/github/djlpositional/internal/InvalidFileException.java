@@ -76,7 +76,7 @@ public final class InvalidFileException extends IOException {
         return '"' + shown(text) + '"';
     }
 
-    /** Returns the first of some texts in quotes. */
+    /** Returns the first few texts in quotes. */
     public static List<String> listed(Collection<String> texts) {
         Stream<String> first = texts.stream().limit(TEXTS_SHOWN).map(InvalidFileException::quoted);
         return Stream.concat(first, texts.size() > TEXTS_SHOWN ? Stream.of("…") : Stream.empty())

@@ -321,7 +321,7 @@ public abstract class OptionsBlock extends AbstractBlock implements HasArguments
      * @param manager the manager that parameters and tables are created with; the tables live with it from now on
      * @param dataType FLOAT16, FLOAT32 or FLOAT64
      * @param inputShapes the shapes of the inputs; -1 stands for an unknown size
-     * @throws IllegalArgumentException if the data type is another, or another than that of the present parameters, the
+     * @throws IllegalArgumentException if the data type is not supported or differs from the present parameters, the
      *     block cannot have inputs of these shapes, or the machine has no memory for a table
      * @throws IllegalStateException if a forward of the block runs
      * @throws UnsupportedOperationException if the engine cannot create a parameter in the data type: MXNet in FLOAT16

@@ -59,7 +59,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
 
     /**
      * Returns the tokens of a forward. Positions are (T), or (1 or B, T) for an input (B, …, T, …) and (T, B) for (T,
-     * B, D); those of a rotary embedding may have a leading axis for several coordinates, and may be negative real
+     * B, D); positions of a rotary embedding may have a leading axis for several coordinates, and may be negative real
      * numbers. Throws {@link IllegalArgumentException} for positions that are not valid.
      *
      * @param x the tokens, whose axis {@code axis} is T

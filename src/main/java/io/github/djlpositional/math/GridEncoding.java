@@ -14,8 +14,8 @@ import java.util.stream.IntStream;
 
 /**
  * The function from a place in a grid of two or three dimensions to its sinusoidal encoding. The channels are parts,
- * one after the other. Each part encodes the coordinate on one axis with a {@link SinusoidalEncoding}, or with some of
- * its dimensions. Channels after the last part are zero.
+ * one after the other. Each part encodes the coordinate on one axis with a {@link SinusoidalEncoding}, or with a range
+ * of its dimensions. Channels after the last part are zero.
  *
  * <p>The coordinate of index i on an axis of size n is scale · (i + offset), or scale · (i + offset) / (n + ε) if it is
  * normalized. By default it is i. It is rounded to a double, at which the parts are evaluated.
@@ -447,7 +447,7 @@ public final class GridEncoding implements HasArguments {
         }
 
         /**
-         * Adds the channels of an axis after those that were added before.
+         * Adds the channels of an axis after the previous ones.
          *
          * @param axis the axis, counted from 0: D, H, W or H, W
          * @param encoding the function from the coordinate on this axis to these channels
@@ -459,7 +459,7 @@ public final class GridEncoding implements HasArguments {
         }
 
         /**
-         * Adds some dimensions of an encoding, for example only its sines.
+         * Adds a range of dimensions of an encoding, for example only its sines.
          *
          * @param axis the axis, counted from 0
          * @param encoding the function from the coordinate on this axis to its dimensions

@@ -25,8 +25,8 @@ public enum GridResampling {
     BILINEAR(1, 0),
 
     /**
-     * Linear interpolation that keeps the first and the last cell of each axis (modes linear, bilinear and trilinear
-     * with {@code align_corners}). Qwen3-VL and the vision tower of Llama 3.2 do this.
+     * Linear interpolation that preserves the first and the last cell of each axis (modes linear, bilinear and
+     * trilinear with {@code align_corners}). Qwen3-VL and the vision tower of Llama 3.2 do this.
      */
     BILINEAR_ALIGNED(1, 0);
 

@@ -24,7 +24,7 @@ public final class RelativeBuckets {
     /**
      * A bound on the relative error of a boundary in double. Boundaries that are closer than this to a whole number are
      * computed with integers. The relative errors of the quotient, the exponent and the power are below 2^-52 each; a
-     * logarithm of up to 21.5 multiplies that of the exponent by 22. The sum is below 1e-14.
+     * logarithm of up to 21.5 multiplies the error of the exponent by 22. The sum is below 1e-14.
      */
     private static final double BOUNDARY_ERROR = 1e-12;
 
@@ -53,7 +53,7 @@ public final class RelativeBuckets {
         return distance;
     }
 
-    /** The same condition without roots: distance^steps ≥ maxDistance^step · exact^(steps - step). */
+    /** Whether distance^steps ≥ maxDistance^step · exact^(steps - step): the condition of a boundary in integers. */
     private static boolean isEnough(int distance, int step, int steps, int exact, int maxDistance) {
         BigInteger bound = BigInteger.valueOf(maxDistance)
                 .pow(step)

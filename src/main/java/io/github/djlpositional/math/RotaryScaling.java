@@ -93,8 +93,9 @@ public sealed interface RotaryScaling extends HasArguments
 
     /**
      * {@return YaRN: Peng et al., <em>YaRN: Efficient Context Window Extension of Large Language Models</em> (2023),
-     * section 3} Pairs that make more than betaFast turns over the original length keep their frequency. The frequency
-     * of pairs that make fewer than betaSlow turns is divided by s. Between them, the two are mixed linearly in k.
+     * section 3} Pairs that make more than betaFast turns over the original length have an unchanged frequency. The
+     * frequency of pairs that make fewer than betaSlow turns is divided by s. Between them, the two are mixed linearly
+     * in k.
      *
      * @param factor s, from 1 to the original length
      * @param originalLength L, at least 1
@@ -118,10 +119,10 @@ public sealed interface RotaryScaling extends HasArguments
     }
 
     /**
-     * {@return the scaling of Llama 3.1 (Meta, 2024)} Pairs with a wavelength below L / highFrequencyFactor keep their
-     * frequency. The frequency of pairs with a wavelength above L / lowFrequencyFactor is divided by s. Between them,
-     * the two are mixed linearly in the number of turns over L. Where both factors are the same, as in Llama 4 Scout,
-     * nothing is mixed.
+     * {@return the scaling of Llama 3.1 (Meta, 2024)} Pairs with a wavelength below L / highFrequencyFactor have an
+     * unchanged frequency. The frequency of pairs with a wavelength above L / lowFrequencyFactor is divided by s.
+     * Between them, the two are mixed linearly in the number of turns over L. Where both factors are the same, as in
+     * Llama 4 Scout, nothing is mixed.
      *
      * @param factor s, from 1 to the original length; 8 in Llama 3.1
      * @param lowFrequencyFactor positive; 1 in Llama 3.1

@@ -17,7 +17,7 @@ import java.util.stream.Stream;
 
 /**
  * A builder of an object that {@linkplain HasArguments has arguments}: each method {@code setX} or {@code optX} sets
- * the option {@code x}. Defaults and ranges are those of the record of options; see {@link Settings}.
+ * the option {@code x}. The record of options has the defaults and ranges; see {@link Settings}.
  *
  * @param <T> the class of the built object
  * @param <B> the builder

@@ -78,7 +78,7 @@ public final class OptionTypes {
     private static void add(Map<String, Class<?>> classes, String name, Class<?> added) {
         Class<?> other = classes.putIfAbsent(name, added);
         if (other != null && other != added) {
-            throw new IllegalStateException("the name " + name + " of " + added.getName() + " is also that of "
+            throw new IllegalStateException("the name " + name + " of " + added.getName() + " is also the name of "
                     + other.getName() + ": expected different names; rename one of them");
         }
     }

@@ -332,7 +332,7 @@ public final class Settings {
 
     /**
      * {@return the options of a record as plain values, from which {@link #create} creates it again: in the order of
-     * its components, without those that are null}
+     * its components, except null ones}
      */
     public static Map<String, Object> toMap(Record options) {
         Map<String, Object> values = new LinkedHashMap<>();
@@ -443,7 +443,7 @@ public final class Settings {
         return Objects.equals(own, file);
     }
 
-    /** The values of a record's components by name, in their order, without those that are null. */
+    /** The values of a record's components by name, in their order, except null ones. */
     private static Map<String, Object> components(Record options) {
         Map<String, Object> values = new LinkedHashMap<>();
         for (RecordComponent component : COMPONENTS.get(options.getClass())) {

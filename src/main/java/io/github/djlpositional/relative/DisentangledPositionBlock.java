@@ -146,7 +146,10 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         if (!isOne) {
             // the products of keys and W_q P, (B, N, F, 2k)
             NDArray products = call.byKey(
-                    this, 2, keys, some -> ofHeads(queries, some).matMul(projected(ofQueries, call, queries)));
+                    this,
+                    2,
+                    keys,
+                    keysOfPart -> ofHeads(queries, keysOfPart).matMul(projected(ofQueries, call, queries)));
             NDArray byKey = selected(products, buckets.transpose(0, 2, 1)).transpose(0, 1, 3, 2);
             return scaled(call, byQuery.add(byKey));
         }

@@ -212,7 +212,7 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
                                 + " block: " + this);
         NDList rotated = inputs.subNDList(0, count);
         requireInputs(rotated);
-        // queries may have no heads where the keys have some
+        // queries may have no heads although the keys have
         NDArray x = isEmpty(rotated.head()) ? rotated.get(count - 1) : rotated.head();
         int axis = options.sequenceAxis;
         NDArray explicit = Positions.explicit(count < inputs.size() ? inputs.get(count) : null, params);

@@ -194,8 +194,8 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
         }
 
         /**
-         * Sets the sinusoids of a distance, of any size (default: those of the published code, which have the
-         * frequencies of the original transformer, all sines, then all cosines).
+         * Sets the sinusoids of a distance, of any size (default: as in the published code, the frequencies of the
+         * original transformer, all sines, then all cosines).
          */
         public Builder optEncoding(SinusoidalEncoding encoding) {
             return set("encoding", encoding);

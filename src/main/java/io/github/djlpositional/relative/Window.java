@@ -38,7 +38,7 @@ final class Window {
         Check.that(
                 tokens.end() <= count || tokens.end() == Positions.UNLIMITED,
                 () -> "position " + (tokens.end() - 1) + ": expected positions from 0 to " + (count - 1)
-                        + ", those of the window's tokens; use a window of the size of the input; block: " + block);
+                        + ", one for each token of the window; use a window of the size of the input; block: " + block);
         return Temporaries.result(() -> {
             NDArray numbers = tokens.positions() == null
                     ? table.slice(tokens.first(), tokens.count(), like, DataType.FLOAT32)

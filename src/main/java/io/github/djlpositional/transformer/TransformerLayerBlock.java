@@ -286,8 +286,8 @@ public final class TransformerLayerBlock extends OptionsBlock {
         if (x.getShape().size() == 0) {
             return new NDList(x.duplicate());
         }
-        try (Temporaries own = new Temporaries()) {
-            Forward forward = new Forward(this, parameterStore, training, params, own);
+        try (Temporaries temporaries = new Temporaries()) {
+            Forward forward = new Forward(this, parameterStore, training, params, temporaries);
             boolean isDecoder = crossAttention != null;
             x = forward.residual(
                     x, attentionNorm, normed -> forward.attend(attention, inputs, isDecoder ? 2 : 1, normed));
@@ -298,7 +298,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
                         crossAttentionNorm,
                         normed -> forward.attend(crossAttention, inputs, 3, memory, normed, memory));
             }
-            return new NDList(own.remove(forward.residual(x, feedForwardNorm, forward::feed)));
+            return new NDList(temporaries.remove(forward.residual(x, feedForwardNorm, forward::feed)));
         }
     }
 
@@ -307,7 +307,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
      *
      * @param mask returns the mask, or null for none
      */
-    void addMask(Temporaries own, NDList inputs, Supplier<NDArray> mask) {
+    void addMask(Temporaries temporaries, NDList inputs, Supplier<NDArray> mask) {
         boolean isDecoder = crossAttention != null;
         int index = isDecoder ? 2 : 1;
         boolean isPresent = inputs.size() > index;
@@ -321,7 +321,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
         }
         inputs.add(added);
         if (isDecoder) {
-            inputs.add(own.add(added.getManager().create(new Shape(0))));
+            inputs.add(temporaries.add(added.getManager().create(new Shape(0))));
         }
     }
 
@@ -331,12 +331,12 @@ public final class TransformerLayerBlock extends OptionsBlock {
             ParameterStore store,
             boolean training,
             PairList<String, Object> params,
-            Temporaries own) {
+            Temporaries temporaries) {
 
         /** Adds a part of the layer to x, with the normalization before or after. */
         NDArray residual(NDArray x, Block norm, UnaryOperator<NDArray> part) {
             NDArray input = layer.options.preNorm ? apply(norm, x) : x;
-            NDArray sum = own.add(x.add(dropOut(part.apply(input))));
+            NDArray sum = temporaries.add(x.add(dropOut(part.apply(input))));
             return layer.options.preNorm ? sum : apply(norm, sum);
         }
 
@@ -347,13 +347,13 @@ public final class TransformerLayerBlock extends OptionsBlock {
             if (mask != null && (mask.size() > 0 || layer.crossAttention == null)) {
                 all.add(mask);
             }
-            return own.add(block.forward(store, all, training, params).singletonOrThrow());
+            return temporaries.add(block.forward(store, all, training, params).singletonOrThrow());
         }
 
         NDArray feed(NDArray x) {
             NDArray hidden = apply(layer.hiddenProjection, x);
             NDArray gate = layer.gateProjection == null ? null : apply(layer.gateProjection, x);
-            NDArray activated = own.addResult(
+            NDArray activated = temporaries.addResult(
                     () -> gate == null ? activate(hidden) : activate(gate).mul(hidden));
             return apply(layer.outputProjection, dropOut(activated));
         }
@@ -390,12 +390,12 @@ public final class TransformerLayerBlock extends OptionsBlock {
         }
 
         private NDArray apply(Block block, NDArray x) {
-            return own.add(block.forward(store, new NDList(x), training).singletonOrThrow());
+            return temporaries.add(block.forward(store, new NDList(x), training).singletonOrThrow());
         }
 
         private NDArray dropOut(NDArray x) {
             return training && layer.options.dropoutRate > 0
-                    ? own.add(
+                    ? temporaries.add(
                             Dropout.dropout(x, layer.options.dropoutRate, true).singletonOrThrow())
                     : x;
         }
@@ -494,7 +494,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
             return set("preNorm", preNorm);
         }
 
-        /** Gives the matrices of the feed-forward network a bias (default: true); those of Llama have none. */
+        /** Gives the matrices of the feed-forward network a bias (default: true); Llama has none. */
         public Builder optBias(boolean bias) {
             return set("bias", bias);
         }

@@ -49,8 +49,8 @@ import java.util.stream.Stream;
  *         .build();                       // (B, T) ids -> (B, T, 512)
  * }</pre>
  *
- * <p>The inputs are those of a {@link TransformerLayerBlock}. With an input embedding, token ids (B, T) take the place
- * of x. The output is (B, T, D). Exceptions of the blocks are propagated.
+ * <p>The inputs are the same as for a {@link TransformerLayerBlock}. With an input embedding, token ids (B, T) take the
+ * place of x. The output is (B, T, D). Exceptions of the blocks are propagated.
  *
  * <h2>Padding</h2>
  *
@@ -186,42 +186,42 @@ public final class TransformerStackBlock extends OptionsBlock {
     protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         requireShapes(inputs.getShapes());
-        try (Temporaries own = new Temporaries()) {
+        try (Temporaries temporaries = new Temporaries()) {
             NDList layerInputs = new NDList(inputs);
             if (input != null) {
                 NDList ids = new NDList(inputs.head());
                 layerInputs.set(
                         0,
-                        own.add(input.forward(parameterStore, ids, training, params)
+                        temporaries.add(input.forward(parameterStore, ids, training, params)
                                 .singletonOrThrow()));
-                layers.get(0).addMask(own, layerInputs, () -> mask(own, inputs.head()));
+                layers.get(0).addMask(temporaries, layerInputs, () -> mask(temporaries, inputs.head()));
             }
             for (TransformerLayerBlock layer : layers) {
-                replace(own, layerInputs, inputs, layer.forward(parameterStore, layerInputs, training, params));
+                replace(temporaries, layerInputs, inputs, layer.forward(parameterStore, layerInputs, training, params));
             }
             if (finalNorm != null && layerInputs.head().getShape().size() > 0) {
                 NDList x = new NDList(layerInputs.head());
-                replace(own, layerInputs, inputs, finalNorm.forward(parameterStore, x, training));
+                replace(temporaries, layerInputs, inputs, finalNorm.forward(parameterStore, x, training));
             }
-            return new NDList(own.remove(layerInputs.head()));
+            return new NDList(temporaries.remove(layerInputs.head()));
         }
     }
 
     /** Replaces x by the output of a block, and frees the previous x unless it is an input of the forward. */
-    private static void replace(Temporaries own, NDList layerInputs, NDList inputs, NDList output) {
-        NDArray before = layerInputs.set(0, own.add(output.singletonOrThrow()));
+    private static void replace(Temporaries temporaries, NDList layerInputs, NDList inputs, NDList output) {
+        NDArray before = layerInputs.set(0, temporaries.add(output.singletonOrThrow()));
         if (before != inputs.head()) {
             before.close();
         }
     }
 
     /** The mask of padding, (B, F); null for none. */
-    private NDArray mask(Temporaries own, NDArray ids) {
+    private NDArray mask(Temporaries temporaries, NDArray ids) {
         NDArray isToken = input.mask(ids);
         if (isToken == null) {
             return null;
         }
-        NDArray mask = own.addUnless(own.add(isToken), Arithmetic.toType(isToken, DataType.INT32));
+        NDArray mask = temporaries.addUnless(temporaries.add(isToken), Arithmetic.toType(isToken, DataType.INT32));
         // a forward without a mask takes less time
         return HostData.areKnownOnes(mask) ? null : mask;
     }

@@ -100,7 +100,7 @@ record TensorPart(StoredTensor tensor, boolean isTransposed, long from, long to)
         }
     }
 
-    /** Converts all numbers of a buffer; integers keep their type. */
+    /** Converts all numbers of a buffer; the type of integers does not change. */
     private void convert(ByteBuffer raw, DataType target, ByteBuffer out) {
         StoredType type = tensor.type();
         if (!type.isReal() && type.bytes() == Long.BYTES) {

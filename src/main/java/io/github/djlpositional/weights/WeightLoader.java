@@ -54,7 +54,8 @@ import java.util.stream.Stream;
  * <p>A parameter may belong to any block, including blocks of DJL: a bias (buckets, N) of T5, vectors (2k + 1, H) of
  * Shaw, a weight (out, in) of {@code Linear}. A layer normalization's {@code weight} and {@code bias} are {@code gamma}
  * and {@code beta} in DJL. A parameter must have an array, from {@code initialize} or from a model file. The numbers
- * are written into this array, which keeps its device, data type and owner, and is trained, frozen and saved as before.
+ * are written into this array. Its device, data type and owner do not change, and it is trained, frozen and saved as
+ * before.
  *
  * <p>Numbers are never rounded. A {@code FLOAT16} parameter accepts F16; {@code FLOAT32} accepts F32, F16 and BF16;
  * {@code FLOAT64} accepts F64 and all of these. All other types are rejected.
@@ -222,9 +223,9 @@ public final class WeightLoader {
      * </ul>
      *
      * The normalizations of a module with {@code bias=False} have no bias: their {@code beta}, which is zero in a new
-     * block, gets no tensor then, and {@code allowMissing("*beta")} allows this. What a file does not have is not
-     * compared: the number of heads, pre- or post-norm, the function of the feed-forward network, and the epsilon of a
-     * normalization.
+     * block, gets no tensor then, and {@code allowMissing("*beta")} allows this. The following are not in a file and
+     * are not compared: the number of heads, pre- or post-norm, the function of the feed-forward network, and the
+     * epsilon of a normalization.
      *
      * @param prefix the text before these names in the file, such as {@code transformer_encoder.}; may be empty
      * @param block the initialized block to write to, of the module's sizes; owned by the caller
@@ -282,8 +283,8 @@ public final class WeightLoader {
     }
 
     /**
-     * Allows parameters of the model to keep their values, which is an error by default. A name that no parameter has
-     * is allowed, since models differ; if {@link #load} rejects the model, its message lists such names.
+     * Allows parameters of the model to get no tensor, which is an error by default. A name that no parameter has is
+     * allowed, since models differ; if {@link #load} rejects the model, its message lists such names.
      *
      * @param parameters names as {@code model.getParameters()} has them, in which {@code *} stands for any text, such
      *     as {@code *_03head_*}
