@@ -22,8 +22,8 @@ import io.github.djlpositional.options.Default;
 import java.util.Map;
 
 /**
- * Encodes real coordinates, such as points of a scene, places in an image or times, by {@link FourierFeatures}: random
- * or given frequencies, powers of two, sinusoids, or Time2Vec.
+ * Encodes real coordinates, such as points of a scene, pixels of an image or times, by {@link FourierFeatures}: random
+ * or custom frequencies, powers of two, sinusoids, or Time2Vec.
  *
  * <pre>{@code
  * Block points = FourierFeaturesBlock.builder()
@@ -34,7 +34,7 @@ import java.util.Map;
  * <p>The input is (…, C) and the output (…, D), with C coordinates and D features. Computed in FLOAT32, an angle a is
  * wrong by up to (C + 1) · |a| · 2<sup>-24</sup>. Fixed frequencies are constants, learned ones a parameter.
  *
- * <p>What holds for all blocks stands in the {@linkplain io.github.djlpositional package description}.
+ * <p>The {@linkplain io.github.djlpositional package description} has the rules for all blocks.
  *
  * @see <a href="https://arxiv.org/abs/2006.10739">Fourier Features Let Networks Learn High Frequency Functions in Low
  *     Dimensional Domains</a>
@@ -44,7 +44,7 @@ public final class FourierFeaturesBlock extends OptionsBlock {
     record Options(
             FourierFeatures features, @Default("false") boolean learned) {
         Options {
-            Check.given("features", features);
+            Check.present("features", features);
         }
     }
 

@@ -28,8 +28,8 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Adds a sinusoidal encoding to each cell of a grid: images, feature maps, volumes. The {@link GridEncoding} is the
- * convention of tensor2tensor, multidim-positional-encoding, vision transformers, DETR, or any other.
+ * Adds a sinusoidal encoding to each cell of a grid: images, feature maps, volumes. The {@link GridEncoding} may follow
+ * tensor2tensor, multidim-positional-encoding, vision transformers, DETR, or any other convention.
  *
  * <pre>{@code
  * Block places = GridPositionalEncodingBlock.builder()
@@ -39,20 +39,20 @@ import java.util.Map;
  *
  * <p>B batch, D depth, H height, W width, C channels. The input is (…, H, W, C) or (…, D, H, W, C), with any leading
  * dimensions; with {@code optChannelsFirst(true)} it is (…, C, H, W) or (…, C, D, H, W). The output has its shape. With
- * {@code optAddToInput(false)} it is the encodings without the input: (1, H, W, C) and so on.
+ * {@code optAddToInput(false)} it is the encodings without the input, such as (1, H, W, C).
  *
  * <p>With {@code optGrid(1, 14, 14)} the input is a sequence of tokens, (…, P + H · W, C): P tokens to which nothing is
  * added, and the cells row by row. An input of another grid has the forward parameter {@link #GRID_SIZES}.
  *
- * <p>A second input (B, H, W) or (B, D, H, W), of any data type, is 0 for the padding of a batch of images of different
- * sizes and any other number for cells, the reverse of DETR's own mask: x is then (B, H, W, C) and so on, and
- * coordinates count the cells only. An image without cells gets zeros. The mask is read, which waits for its device,
- * and each forward computes the encodings. Without the input they are (B, H, W, C).
+ * <p>A second input is a mask for images of different sizes, (B, H, W) or (B, D, H, W), of any data type: 0 for
+ * padding, and any other number for cells, the reverse of DETR's own mask. x is then (B, H, W, C) or (B, D, H, W, C),
+ * and coordinates count only the cells. An image without cells gets zeros. The mask is read, which waits for its
+ * device, and each forward computes the encodings. With {@code optAddToInput(false)} they are (B, H, W, C).
  *
  * <p>A grid has at most 2³¹ - 1 values. The encodings of the first {@value #TABLES} grid sizes are constants; each
  * forward computes the encodings of further sizes.
  *
- * <p>What holds for all blocks stands in the {@linkplain io.github.djlpositional package description}.
+ * <p>The {@linkplain io.github.djlpositional package description} has the rules for all blocks.
  *
  * @see <a href="https://arxiv.org/abs/2005.12872">End-to-End Object Detection with Transformers</a>
  * @see <a href="https://arxiv.org/abs/2111.06377">Masked Autoencoders Are Scalable Vision Learners</a>
@@ -61,7 +61,7 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
 
     /**
      * The key of the forward parameter that gives the sizes of a sequence's grid, a {@link Shape} with one size for
-     * each axis. By default they are those that the block was built with.
+     * each axis. By default, these are the sizes that the block was built with.
      */
     public static final String GRID_SIZES = Positions.GRID_SIZES;
 
@@ -77,7 +77,7 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
             float dropoutRate) {
 
         Options {
-            Check.given("encoding", encoding);
+            Check.present("encoding", encoding);
             Check.that(
                     grid == null || (grid.sizes().size() == encoding.getAxes() && !channelsFirst),
                     () -> "grid " + grid.sizes() + " with channelsFirst " + channelsFirst + ": expected "
@@ -110,7 +110,7 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
         return builder().setAll(arguments).build();
     }
 
-    /** {@return the function from the place of a cell to a vector} */
+    /** {@return the function from the coordinates of a cell to a vector} */
     public GridEncoding getEncoding() {
         return options.encoding;
     }
@@ -159,7 +159,7 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
         return HostData.computed(x.getManager(), x.getDevice(), x.getShape(), x.getDataType(), rows);
     }
 
-    /** The table of a grid; null if enough other tables are kept. */
+    /** The table of a grid; null if there are enough tables already. */
     private synchronized ConstantTable table(Shape grid, DataType type, Device device) {
         if (!tables.containsKey(grid) && tables.size() < TABLES) {
             Shape shape = arrayShape(grid);
@@ -171,7 +171,7 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
         return tables.get(grid);
     }
 
-    /** The rows of a grid without padding, which are computed after the memory for them was checked. */
+    /** The rows of a grid without padding. The memory for them is checked first. */
     private Rows rowsOfGrid(Shape grid) {
         return new Rows() {
             @Override
@@ -299,7 +299,10 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
             super(Options.class, GridPositionalEncodingBlock::new);
         }
 
-        /** Sets the function from the place of a cell to a vector, and with it the number of axes and channels. */
+        /**
+         * Sets the function from the coordinates of a cell to a vector, which also sets the numbers of axes and
+         * channels.
+         */
         public Builder setEncoding(GridEncoding encoding) {
             return set("encoding", encoding);
         }

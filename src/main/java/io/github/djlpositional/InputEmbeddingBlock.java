@@ -55,9 +55,9 @@ import java.util.Map;
  * time-major ({@code optSequenceAxis(0)}), ids are (T, B) and the output is (T, B, D). Forward parameters, such as
  * {@link PositionalEncodingBlock#START_POSITION}, are passed to the positional encoding.
  *
- * <p>On a GPU, a {@linkplain Builder#optTokenEmbedding given token embedding} receives ids out of range unchanged. A
- * forward throws {@link IllegalArgumentException} if a given block returns another shape, and propagates exceptions of
- * given blocks.
+ * <p>On a GPU, a {@linkplain Builder#optTokenEmbedding custom token embedding} receives ids out of range unchanged. A
+ * forward throws {@link IllegalArgumentException} if a custom block returns another shape, and propagates exceptions of
+ * custom blocks.
  *
  * <p>The token table is initialized with N(0, 1), or N(0, 1 / D) with {@link Builder#optScaleEmbedding}, unless
  * {@link #setInitializer} replaces the initializer. A token's vector is then √2 times as long as a sinusoidal one. DJL
@@ -66,7 +66,7 @@ import java.util.Map;
  * <h2>Padding</h2>
  *
  * With {@link Builder#optPaddingIndex} the vectors of the padding token are zero, and no gradient reaches its row
- * through this block. The row is initialized with zeros (a given token embedding initializes its own), and stays zero
+ * through this block. The row is initialized with zeros (a custom token embedding initializes its own), and stays zero
  * in training unless an output layer that shares the table trains it. Positions are added to padding as to any token,
  * except with {@link Builder#optPositionsFromPadding}.
  *
@@ -79,7 +79,7 @@ import java.util.Map;
  * NDArray logits = hidden.matMul(table.transpose());
  * }</pre>
  *
- * <p>What holds for all blocks stands in the {@linkplain io.github.djlpositional package description}.
+ * <p>The {@linkplain io.github.djlpositional package description} has the rules for all blocks.
  */
 public final class InputEmbeddingBlock extends OptionsBlock {
 
@@ -117,7 +117,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
                     maxSequenceLength == null || (positionalEncoding == null && !noPositions),
                     () -> "maxSequenceLength " + maxSequenceLength
                             + " without the default positional encoding, which it belongs to: leave it out, or set it in"
-                            + " the block that you give");
+                            + " the custom positional encoding");
             requireFits(positionalEncoding, embeddingSize);
         }
 
@@ -133,7 +133,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
                                 + embeddingSize + "; give both the same size");
                 Check.that(
                         own.isAddedToInput(),
-                        "the positional encoding has addToInput=false: expected a block that keeps the shape of its"
+                        "the positional encoding has addToInput=false: expected a block that returns the shape of its"
                                 + " input; build it with optAddToInput(true)");
             }
         }
@@ -152,10 +152,10 @@ public final class InputEmbeddingBlock extends OptionsBlock {
     /** Null for none. */
     private final Block positionalEncoding;
 
-    /** The block that was given; null if the table is used. */
+    /** The custom token embedding; null if the table is used. */
     private final Block tokenEmbedding;
 
-    /** The vectors of the tokens, (V, D); null if a block was given. */
+    /** The vectors of the tokens, (V, D); null with a custom token embedding. */
     private final Parameter table;
 
     private InputEmbeddingBlock(Options options) {
@@ -218,11 +218,11 @@ public final class InputEmbeddingBlock extends OptionsBlock {
     /**
      * {@return the table of token vectors, the parameter (V, D), for an output layer that shares it}
      *
-     * @throws IllegalStateException if the token embedding was given with {@link Builder#optTokenEmbedding}
+     * @throws IllegalStateException if the token embedding was set with {@link Builder#optTokenEmbedding}
      */
     public Parameter getTokenTable() {
         if (table == null) {
-            throw new IllegalStateException("the token embedding is the given block "
+            throw new IllegalStateException("the token embedding is the block "
                     + tokenEmbedding.getClass().getName()
                     + ": expected the default table; find the table among the parameters of that block");
         }
@@ -273,7 +273,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
             }
             NDList toEncode = new NDList(inputs);
             toEncode.set(0, tokens);
-            if (countsTokens && inputs.size() == 1 && Positions.given(null, params) == null) {
+            if (countsTokens && inputs.size() == 1 && Positions.explicit(null, params) == null) {
                 Check.that(
                         Positions.start(params, Positions.UNLIMITED) == 0,
                         () -> "ids " + ids.getShape() + " at " + Positions.START + " " + params.get(Positions.START)
@@ -289,7 +289,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
             if (training && options.dropoutRate > 0) {
                 encoded = Dropout.dropout(encoded, options.dropoutRate, true).singletonOrThrow();
             }
-            return new NDList(temporaries.keep(encoded));
+            return new NDList(temporaries.remove(encoded));
         }
     }
 
@@ -310,7 +310,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
     private NDArray fromTable(ParameterStore parameterStore, NDArray indices, boolean training) {
         NDArray vectors = DataTypes.value(this, table, parameterStore, indices, training);
         DataTypes.requireSameEngine(indices, vectors, "token table");
-        return Indices.lookUpGiven(indices, vectors, indices.getManager());
+        return Indices.lookUpOrNaN(indices, vectors, indices.getManager());
     }
 
     private NDArray fromGivenBlock(ParameterStore parameterStore, NDArray indices, boolean training) {
@@ -361,7 +361,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         return encoded;
     }
 
-    /** Whether vectors were created by this forward and may be written to. A given block may keep what it returns. */
+    /** Whether vectors were created by this forward and may be written to. A custom block may reuse its result. */
     private boolean isOwn(NDArray vectors) {
         return table != null && Arithmetic.isInPlaceSafe(vectors);
     }
@@ -371,7 +371,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
                 () -> vectors.mul(Arithmetic.toType(mask, vectors.getDataType()).expandDims(2)));
     }
 
-    /** The positions (B, T) of the tokens, which do not count padding; 0 at padding. */
+    /** The positions of the tokens, (B, T), without counting padding; 0 at padding. */
     private NDArray positionsOfTokens(NDArray mask) {
         NDArray isToken = Arithmetic.toType(mask, DataType.INT64);
         if (isToken.getShape().size() == 0) {
@@ -380,7 +380,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         boolean isTimeMajor = positionalEncoding instanceof SequenceEncodingBlock<?> own
                 && (own.getSequenceAxis() == 0 || own.getSequenceAxis() == -3);
         NDArray counts = isToken.cumSum(isTimeMajor ? 0 : 1);
-        // the first token, which is counted as 1, has the first position
+        // the count of the first token is 1
         return Arithmetic.add(counts, options.positionsFromPadding - 1.0).mul(isToken);
     }
 
@@ -431,7 +431,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         }
     }
 
-    /** Another initializer, followed by zeros in one row. */
+    /** Initializes with another initializer, and then one row with zeros. */
     private record ZeroRow(Initializer others, int row) implements Initializer {
         @Override
         public NDArray initialize(NDManager manager, Shape shape, DataType dataType) {
@@ -517,7 +517,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         /**
          * Counts positions from the first token that is not padding, which has the position {@code firstPosition}, at
          * least 0; fairseq uses the padding index + 1. Padding is not counted, and its vector is zero, positions
-         * included. By default every step is counted, and positions are added to padding too.
+         * included. By default every token is counted, and positions are added to padding too.
          *
          * <p>This needs {@link #optPaddingIndex} and a positional encoding with explicit positions; a time-major one
          * must be a block of this library. A step of a decoder cannot see the padding of earlier steps: give it

@@ -15,7 +15,7 @@ import java.util.Map;
 /**
  * Layer normalization over the last axis, γ · (x - mean(x)) / √(var(x) + ε) + β, after Ba, Kiros and Hinton, <em>Layer
  * Normalization</em> (2016). BERT, GPT-2 and vision transformers use it. DJL's {@link LayerNorm} normalizes over all
- * axes but the first by default, and learns its size from its first input.
+ * axes but the first by default, and takes its size from its first input.
  *
  * <p>Input and output are (…, D). The parameters are {@code gamma}, γ, and {@code beta}, β, (D) each.
  */

@@ -53,14 +53,14 @@ import java.util.stream.IntStream;
  *
  * <p>An input of another grid, h by w, has the forward parameter {@link #GRID_SIZES}. Each forward then resamples the
  * table, FLOAT16 in FLOAT32, with gradients, and copies the weights of the resampling to the device. Explicit positions
- * count the tokens of the grid; a masked autoencoder gives the positions of the patches that it sees. Without them, a
- * forward throws {@link IllegalArgumentException} for another number of tokens than the grid's.
+ * count the tokens of the grid; a masked autoencoder passes the positions of its visible patches. Without them, a
+ * forward throws {@link IllegalArgumentException} unless the grid has the number of tokens of the input.
  *
- * <p>Inputs and output are those of {@link PositionalEncodingBlock}, except that explicit positions must be integers.
+ * <p>Inputs and output are as for {@link PositionalEncodingBlock}, except that explicit positions must be integers.
  * Gradients reach only the rows that were used. DJL cannot save a table of 2 GiB or more (maxSequenceLength · D times
  * the bytes of a number).
  *
- * <p>What holds for all blocks stands in the {@linkplain io.github.djlpositional package description}.
+ * <p>The {@linkplain io.github.djlpositional package description} has the rules for all blocks.
  *
  * @see <a href="https://arxiv.org/abs/1810.04805">BERT: Pre-training of Deep Bidirectional Transformers for Language
  *     Understanding</a>
@@ -72,7 +72,7 @@ public final class LearnedPositionalEncodingBlock
 
     /**
      * The key of the forward parameter that gives the sizes of the input's grid, a {@link Shape} with one size for each
-     * axis. By default they are those that the block was built with.
+     * axis. By default, these are the sizes that the block was built with.
      */
     public static final String GRID_SIZES = Positions.GRID_SIZES;
 
@@ -144,7 +144,7 @@ public final class LearnedPositionalEncodingBlock
     }
 
     /**
-     * {@return the block that {@link #getArguments} describes, without initial encodings that were given as an array}
+     * {@return the block that {@link #getArguments} describes, without initial encodings from an array}
      *
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
@@ -202,7 +202,7 @@ public final class LearnedPositionalEncodingBlock
                 () -> "real positions " + explicit.getShape()
                         + " were given to a learned table: expected an integer type; convert them with"
                         + " toType(DataType.INT64, false)");
-        return Indices.lookUpGiven(explicit, all, manager);
+        return Indices.lookUpOrNaN(explicit, all, manager);
     }
 
     /** The encodings of all tokens of a grid. */
@@ -228,7 +228,7 @@ public final class LearnedPositionalEncodingBlock
         return first.concat(resampled);
     }
 
-    /** The cells of another grid, by one product for each axis: {@link GridResampling} for the values of a forward. */
+    /** Resamples the cells to another grid, by one product for each axis, like {@link GridResampling}. */
     private NDArray resampled(NDArray cells, int[] from, int... to) {
         DataType type = cells.getDataType() == DataType.FLOAT16 ? DataType.FLOAT32 : cells.getDataType();
         NDArray result = Arithmetic.toType(cells, type);
@@ -290,7 +290,7 @@ public final class LearnedPositionalEncodingBlock
          * {@link #optResampling} if their number is not the maximum sequence length. The vectors of another grid are
          * always resampled, in double; the rows of prefix tokens are not.
          *
-         * @param encodings (n, D) or (1, n, D), n at least 1, FLOAT16, FLOAT32 or FLOAT64; the caller's
+         * @param encodings (n, D) or (1, n, D), n at least 1, FLOAT16, FLOAT32 or FLOAT64; the caller closes it
          * @param grid the sizes of the grid of these vectors; none for the grid of the block
          */
         @WithoutOption

@@ -46,12 +46,12 @@ import java.util.Map;
  * </ul>
  *
  * The output has the shape of x. With {@code optAddToInput(false)} it is the encodings without x: (1, T, D) or (B, T,
- * D). Each value of the table is the nearest one that the data type has (FLOAT64: within two ulps).
+ * D). Each value of the table is the nearest one of the data type (FLOAT64: within two ulps).
  *
- * <p>Positions are given once: a start position with explicit positions is an error. Real positions, and all explicit
- * positions of a block that extends itself, are read, which waits for a GPU.
+ * <p>A start position together with explicit positions is an error. Real positions, and all explicit positions of a
+ * block with {@link Builder#optAutoExtend}, are read, which waits for a GPU.
  *
- * <p>What holds for all blocks stands in the {@linkplain io.github.djlpositional package description}.
+ * <p>The {@linkplain io.github.djlpositional package description} has the rules for all blocks.
  *
  * @see <a href="https://arxiv.org/abs/1706.03762">Attention Is All You Need</a>
  */
@@ -65,8 +65,8 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
 
     /**
      * The key of the forward parameter that gives the position of every step, for all blocks of a model: an NDArray (T)
-     * or (B, T), of any integer or real type. For rotary embeddings on several axes it is (axes, B, T). It is not given
-     * together with positions as an input.
+     * or (B, T), of any integer or real type. For rotary embeddings on several axes it is (axes, B, T). Do not combine
+     * it with positions as an input.
      */
     public static final String POSITIONS = Positions.POSITIONS;
 
@@ -137,9 +137,9 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
     /**
      * {@return the table (1, maxSequenceLength, D) without the learned scale, on the device of the manager that the
      * block was initialized or loaded with last, in the data type that it was initialized with (FLOAT32 if it was only
-     * loaded)} The array is valid until the manager is closed, or the block is cleared, initialized or loaded. A block
-     * that extends itself keeps it too, but returns a longer array afterwards. On MXNet it is a copy, which the block
-     * keeps.
+     * loaded)} The array is valid until the manager is closed, or the block is cleared, initialized or loaded. It also
+     * stays valid when the table is extended; the getter then returns a longer array. On MXNet it is a copy, which the
+     * block owns.
      *
      * @throws IllegalStateException if the block is neither initialized nor loaded, or its manager is closed
      */
@@ -174,8 +174,8 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
      * in the data type that the block was initialized with (FLOAT32 before)} Integer positions are looked up in the
      * table, and real ones computed from the definition, with the same result, bit for bit.
      *
-     * @param positions any shape: integers from 0 to below the maximum sequence length (or to below the limit of a
-     *     block that extends itself), or any finite real numbers from 0 on
+     * @param positions any shape: integers from 0 to below the maximum sequence length (or to below the limit of
+     *     {@link Builder#optAutoExtend}), or any finite real numbers from 0 on
      * @throws IllegalStateException if the block is being initialized, loaded or cleared
      */
     public NDArray encode(NDArray positions) {
@@ -216,9 +216,9 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
         }
 
         /**
-         * Lets a longer sequence or a larger position extend the table, at least to twice its length, up to a limit
+         * Extends the table for a longer sequence or a larger position, at least to twice its length, up to a limit
          * from the maximum sequence length to 2<sup>29</sup>, for which there must be memory (default: the table does
-         * not grow). Rows keep their values, and forwards in other threads go on.
+         * not grow). Existing rows do not change, and forwards in other threads continue.
          */
         public Builder optAutoExtend(int limit) {
             return set("autoExtend", limit);

@@ -76,7 +76,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
             boolean training,
             PairList<String, Object> params);
 
-    /** Whether the largest of explicit positions must be known: false, unless a table extends itself. */
+    /** Whether the largest explicit position must be known, as for a table that grows. */
     boolean readsPositions() {
         return false;
     }
@@ -87,8 +87,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
     }
 
     /**
-     * {@return the maximum sequence length, one more than the largest position in the table, which grows with a table
-     * that extends itself}
+     * {@return the maximum sequence length, one more than the largest position in the table; it grows with the table}
      */
     public abstract int getMaxSequenceLength();
 
@@ -111,7 +110,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
         return forward(parameterStore, inputs, training, params, isAddedToInput() ? Mode.ADD : Mode.RETURN);
     }
 
-    /** A forward that may write to its input, which only the caller holds. It returns the input, or a new array. */
+    /** A forward that may write to its input, an intermediate array of the caller. Returns the input or a new array. */
     final NDArray forwardInPlace(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         Mode mode = Arithmetic.isInPlaceSafe(inputs.head()) ? Mode.ADD_IN_PLACE : Mode.ADD;
@@ -128,7 +127,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
         NDArray x = inputs.head();
         DataTypes.requireEmbedding(x, "input");
         int axis = axisOf(x.getShape());
-        NDArray explicit = Positions.given(inputs.size() == 2 ? inputs.get(1) : null, params);
+        NDArray explicit = Positions.explicit(inputs.size() == 2 ? inputs.get(1) : null, params);
         int limit = limit(x.getShape().get(axis), params);
         int first = explicit == null ? Positions.start(params, limit) : 0;
         Positions positions = Positions.of(x, axis, explicit, first, limit, readsPositions(), false);

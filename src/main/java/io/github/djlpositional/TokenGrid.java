@@ -11,7 +11,8 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * A sequence of tokens without a place, such as a class token, followed by a token for each cell of a grid, row by row.
+ * A sequence of tokens outside a grid, such as a class token, followed by a token for each cell of the grid, row by
+ * row.
  *
  * @param prefixTokens the number of tokens before the grid
  * @param sizes the sizes of the grid on its axes
@@ -20,7 +21,7 @@ record TokenGrid(@Default("0") int prefixTokens, List<Integer> sizes) {
 
     TokenGrid {
         Check.between("prefixTokens", prefixTokens, 0, Integer.MAX_VALUE);
-        sizes = List.copyOf(Check.given("sizes", sizes));
+        sizes = List.copyOf(Check.present("sizes", sizes));
         requireSizes(prefixTokens, sizes.stream().mapToInt(size -> size).toArray());
     }
 

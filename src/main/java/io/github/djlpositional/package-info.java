@@ -1,7 +1,7 @@
 /**
- * Positional encodings that are added to a sequence, as blocks for models of Deep Java Library, and the norms.
+ * Positional encodings that are added to a sequence, and norms, as blocks for models of Deep Java Library.
  *
- * <p>This page says what holds for every block of this library. A class says what is its own, and where it differs.
+ * <p>This page documents the rules for all blocks of this library. A class documents what is specific to it.
  *
  * <h2>Shapes</h2>
  *
@@ -29,11 +29,12 @@
  *
  * <h2>Constants</h2>
  *
- * What a block computes from its options alone, such as a table of sinusoids, is not a parameter: it is neither trained
- * nor saved. It is computed in double, rounded once, and created once for each device and data type, at the first
- * forward that needs it. It lives with the manager that the block was initialized or loaded with last, usually the
- * model's, and until {@code clear()}. Garbage collection of the block does not free it. Without such a manager, or if
- * that is closed or of another engine, it lives until {@code clear()} or until the block is garbage collected.
+ * Constants, such as a table of sinusoids, are computed from the options of a block. They are not parameters: they are
+ * neither trained nor saved. A constant is computed in double, rounded once, and created once for each device and data
+ * type, at the first forward that needs it. It lives until {@code clear()}, or until the manager is closed that the
+ * block was initialized or loaded with last, usually the model's. Garbage collection of the block does not free it.
+ * Without such a manager, or if the manager is closed or belongs to another engine, it lives until {@code clear()} or
+ * until the block is garbage collected.
  *
  * <h2>Devices</h2>
  *
@@ -62,9 +63,9 @@
  * <h2>Exceptions</h2>
  *
  * <ul>
- *   <li>{@link IllegalArgumentException}: an input of another number, shape or data type than the class describes, a
- *       position out of range, an option that is missing, unknown, of another type or out of range, and a constant for
- *       which the machine has no memory. The message says what was given, what is expected, and what to do; the
+ *   <li>{@link IllegalArgumentException}: inputs of another number, shape or data type than the class documents, a
+ *       position out of range, an option that is missing, unknown, of another type or out of range, and a constant that
+ *       does not fit the machine's memory. The message has the actual value, the expected value, and what to do; the
  *       settings of the block come last.
  *   <li>{@link NullPointerException}: an option that is null. The message names the option.
  *   <li>{@link ai.djl.nn.UninitializedParameterException}: an inference with a block that has parameters and was

@@ -16,7 +16,7 @@ import java.util.function.UnaryOperator;
 
 /**
  * The context of one attention call, for a {@link RelativeEncoding}: T queries and F keys, at least one of each,
- * including those of a cache. A forward that is processed in parts has a call for each part.
+ * including cached keys. A forward that is processed in parts has a call for each part.
  */
 public final class AttentionCall {
 
@@ -38,7 +38,7 @@ public final class AttentionCall {
         /**
          * {@return the position of each token, (1 or B, n), INT32: a new array, or {@link #positions}}
          *
-         * @param like an array on the device that they are needed on
+         * @param like an array on the device of the result
          * @throws IllegalArgumentException if the positions are real numbers, or on several axes
          */
         public NDArray toArray(NDArray like) {
@@ -57,7 +57,7 @@ public final class AttentionCall {
         }
     }
 
-    /** What the calls of a forward have in common. */
+    /** The part that all calls of a forward share. */
     private record Forward(
             ParameterStore parameterStore,
             boolean training,
@@ -72,7 +72,7 @@ public final class AttentionCall {
     /** Null for a forward in one part. */
     private final Parts parts;
 
-    /** What the parts, or the steps of one token of a cache, share; null for nothing. */
+    /** Arrays that the parts of the forward, or the steps of a cache, share; null for none. */
     private final Shared shared;
 
     private AttentionCall(Forward forward, Positions queries, Positions keys, Parts parts, Shared shared) {
@@ -100,36 +100,41 @@ public final class AttentionCall {
                 null);
     }
 
-    /** Arrays that the parts of a forward, or the steps of a cache, share. It closes them. */
+    /** Arrays that the parts of a forward, or the steps of a cache, share. It owns them. */
     static final class Shared implements AutoCloseable {
 
         /**
-         * An array, by distance or not.
+         * An array by distance, or any array with first and last 0.
          *
-         * @param first the distance of its first number
-         * @param last the distance of its last number
+         * @param first the first distance
+         * @param last the last distance
          */
-        private record Held(NDArray array, int first, int last) {
-            boolean covers(int least, int most) {
-                return first <= least && most <= last;
+        private record ArrayByDistance(NDArray array, int first, int last) {
+            boolean covers(int firstNeeded, int lastNeeded) {
+                return first <= firstNeeded && lastNeeded <= last;
             }
         }
 
         private final UnaryOperator<NDArray> owner;
-        private final Map<Object, Held> arrays = new HashMap<>();
+        private final Map<Object, ArrayByDistance> arrays = new HashMap<>();
 
-        /** Creates an empty object, with what makes it the owner of an array that was just created. */
+        /**
+         * Creates an empty object.
+         *
+         * @param owner attaches an array that was just created to its owner
+         */
         Shared(UnaryOperator<NDArray> owner) {
             this.owner = owner;
         }
 
-        private Held get(Object key, int first, int last, Function<Held, Held> computed) {
-            Held before = arrays.get(key);
+        private ArrayByDistance get(
+                Object key, int first, int last, Function<ArrayByDistance, ArrayByDistance> computed) {
+            ArrayByDistance before = arrays.get(key);
             if (before != null && before.covers(first, last)) {
                 return before;
             }
-            Held wider = computed.apply(before);
-            Held owned = new Held(owner.apply(wider.array), wider.first, wider.last);
+            ArrayByDistance wider = computed.apply(before);
+            ArrayByDistance owned = new ArrayByDistance(owner.apply(wider.array), wider.first, wider.last);
             arrays.put(key, owned);
             if (before != null) {
                 before.array.close();
@@ -139,25 +144,25 @@ public final class AttentionCall {
 
         @Override
         public void close() {
-            arrays.values().forEach(held -> held.array.close());
+            arrays.values().forEach(entry -> entry.array.close());
         }
     }
 
     /** All keys of a forward that is processed in parts, and where they begin. */
     private record Parts(NDArray keys, int firstKey, int largestDistance) {}
 
-    /** The same call, whose parts share arrays, and all of its keys, (B, K, F, H). */
-    AttentionCall inParts(Shared ofParts, NDArray allKeys) {
+    /** This call, whose parts share arrays, with all of its keys, (B, K, F, H). */
+    AttentionCall inParts(Shared sharedByParts, NDArray allKeys) {
         int last = Math.max(queries.first() + queries.length(), keys.first() + keys.length()) - 1;
-        return new AttentionCall(forward, queries, keys, new Parts(allKeys, keys.first(), last), ofParts);
+        return new AttentionCall(forward, queries, keys, new Parts(allKeys, keys.first(), last), sharedByParts);
     }
 
-    /** The same call as a step of one token, which shares arrays with others. */
-    AttentionCall ofStep(Shared ofSteps) {
-        return new AttentionCall(forward, queries, keys, null, ofSteps);
+    /** This call as a step of one token, which shares arrays with other steps. */
+    AttentionCall asStep(Shared sharedBySteps) {
+        return new AttentionCall(forward, queries, keys, null, sharedBySteps);
     }
 
-    /** The part of this call with some of its queries and keys. */
+    /** A part of this call. */
     AttentionCall part(Positions partOfQueries, Positions partOfKeys) {
         return new AttentionCall(forward, partOfQueries, partOfKeys, parts, shared);
     }
@@ -219,7 +224,7 @@ public final class AttentionCall {
      * {@return the distance of each query and key, the key's position less the query's: (1 or B, T, F), INT32, a new
      * array}
      *
-     * @param like an array on the device that they are needed on
+     * @param like an array on the device of the result
      * @throws IllegalArgumentException if positions are real numbers, or on several axes
      */
     public NDArray distancesOfPairs(NDArray like) {
@@ -228,10 +233,10 @@ public final class AttentionCall {
     }
 
     /**
-     * {@return the distances between the indices of queries and keys, W of them: from the first key and the last query
-     * on; those of keys after all queries are left out if the attention is {@linkplain #causal causal}}
+     * {@return the distances between the indices of queries and keys, W of them, from the first key and the last query
+     * on; without the keys after all queries if the attention is {@linkplain #causal causal}}
      *
-     * @param like an array of the data type, and on the device, that numbers for the distances are needed in
+     * @param like an array with the data type and the device of the biases
      */
     public Distances distances(NDArray like) {
         Distances all = allDistances(like);
@@ -246,23 +251,24 @@ public final class AttentionCall {
     }
 
     /**
-     * Returns an array that depends on parameters only: computed once for all parts of a forward, and for the steps of
-     * a cache.
+     * Returns an array that depends on parameters only. It is computed once for all parts of a forward, or for the
+     * steps of a cache.
      *
-     * @param key an object that stands for the array, such as a parameter; no other encoding uses it
+     * @param key an object that identifies the array, such as a parameter; no other encoding uses it
      * @param computed creates the array, which the attention closes
      */
     public NDArray once(Object key, Supplier<NDArray> computed) {
         return shared == null
                 ? computed.get()
-                : shared.get(key, 0, 0, none -> new Shared.Held(computed.get(), 0, 0)).array;
+                : shared.get(key, 0, 0, none -> new Shared.ArrayByDistance(computed.get(), 0, 0)).array;
     }
 
     /**
-     * Returns an array by distance, which depends on parameters only: computed once for all parts of a forward, and now
-     * and then for the steps of a cache, then for more distances than are needed. The result is a part of it.
+     * Returns a slice of an array by distance, which depends on parameters only. The array is computed once for all
+     * parts of a forward. For the steps of a cache, it is computed for more distances than needed, and again when they
+     * do not suffice.
      *
-     * @param key an object that stands for the array, such as a parameter; no other encoding uses it
+     * @param key an object that identifies the array, such as a parameter; no other encoding uses it
      * @param axis the axis of the distances
      * @param needed consecutive distances
      * @param computed creates the array for consecutive distances; the attention closes it
@@ -271,35 +277,36 @@ public final class AttentionCall {
         if (shared == null) {
             return computed.apply(needed);
         }
-        Shared.Held held = held(key, needed, computed);
-        return slice(held.array, needed.like(), axis, needed.first() - held.first, needed.size());
+        Shared.ArrayByDistance whole = sharedByDistance(key, needed, computed);
+        return slice(whole.array, needed.like(), axis, needed.first() - whole.first, needed.size());
     }
 
-    /** The array of {@link #byDistance} that a step shares: for further distances than those that are needed. */
+    /** The whole array of {@link #byDistance} that steps share. */
     NDArray wholeByDistance(Object key, Distances needed, Function<Distances, NDArray> computed) {
-        return held(key, needed, computed).array;
+        return sharedByDistance(key, needed, computed).array;
     }
 
-    /** In steps, the distances to earlier keys double. */
-    private Shared.Held held(Object key, Distances needed, Function<Distances, NDArray> computed) {
+    /** Steps share an array for twice the distances to earlier keys that they need. */
+    private Shared.ArrayByDistance sharedByDistance(
+            Object key, Distances needed, Function<Distances, NDArray> computed) {
         int last = needed.first() + needed.size() - 1;
         return shared.get(key, needed.first(), last, before -> {
             int first = parts != null ? -parts.largestDistance : Math.max(-Positions.UNLIMITED, 2 * needed.first() - 1);
             int end = parts != null ? parts.largestDistance : last;
-            int least = Math.min(Math.min(first, needed.first()), before == null ? 0 : before.first);
-            int most = Math.max(Math.max(end, last), before == null ? last : before.last);
-            return new Shared.Held(
-                    computed.apply(Distances.consecutive(needed.like(), least, most - least + 1)), least, most);
+            int from = Math.min(Math.min(first, needed.first()), before == null ? 0 : before.first);
+            int to = Math.max(Math.max(end, last), before == null ? last : before.last);
+            return new Shared.ArrayByDistance(
+                    computed.apply(Distances.consecutive(needed.like(), from, to - from + 1)), from, to);
         });
     }
 
     /**
-     * Returns an array by key, computed once for all parts of a forward. The result is a part of it.
+     * Returns a slice of an array by key, which is computed once for all parts of a forward.
      *
-     * @param name an object that stands for the array; no other encoding uses it
+     * @param name an object that identifies the array; no other encoding uses it
      * @param axis the axis of the keys
      * @param keysOfCall the keys of this call, (B, K, F, H)
-     * @param computed creates the array for some or all keys; the attention closes it
+     * @param computed creates the array for the keys that it gets; the attention closes it
      */
     public NDArray byKey(Object name, int axis, NDArray keysOfCall, UnaryOperator<NDArray> computed) {
         if (parts == null) {

@@ -29,8 +29,8 @@ import java.util.stream.Collectors;
 final class AttentionForward implements AutoCloseable {
 
     /**
-     * An array of about so many numbers for queries and keys is made at a time. On a CPU this is 16 MB of floats: a
-     * block that the allocator holds for the next part, where a larger one comes with new pages each time.
+     * The approximate size of the largest array of a part, in numbers. On a CPU this is 16 MB of floats: the allocator
+     * reuses blocks of this size for the next part, but gets new pages for larger ones.
      */
     private static final long PART_ON_CPU = 1 << 22;
 
@@ -53,7 +53,7 @@ final class AttentionForward implements AutoCloseable {
     /** The heads of queries, keys and values of a self-attention; null unless they are projected together. */
     private NDList selfHeads;
 
-    /** How the results are computed, once that is chosen. */
+    /** The chosen kernel; null until then. */
     private Kernel.Name kernel;
 
     AttentionForward(
@@ -114,13 +114,13 @@ final class AttentionForward implements AutoCloseable {
             return ofOtherArrays(queries, cache);
         }
         if (cache != null) {
-            return withStepsBefore(queries, cache);
+            return withCachedTokens(queries, cache);
         }
         Positions tokens = tokens(queries, 0);
         return new KeysAndValues(tokens, tokens, encodedKeys(tokens), valueHeads());
     }
 
-    /** Keys and values of other arrays: projected here, or held by the cache from a step with the same arrays. */
+    /** Keys and values of other arrays: projected now, or cached from a step with the same arrays. */
     private KeysAndValues ofOtherArrays(NDArray queries, KeyValueCache cache) {
         Shape shape = inputs.keys().getShape();
         Check.that(
@@ -133,30 +133,32 @@ final class AttentionForward implements AutoCloseable {
         if (cache == null) {
             return new KeysAndValues(tokens, ofKeys, encodedKeys(ofKeys), valueHeads());
         }
-        KeyValueCache.Source held = cache.sourceOf(attention, inputs.keys(), inputs.values());
-        if (held == null) {
+        KeyValueCache.ProjectedKeysAndValues projected = cache.projectedOf(attention, inputs.keys(), inputs.values());
+        if (projected == null) {
             cache.requireEarlierKeys(attention, first, tokens.length(), shape.get(1));
         }
-        NDArray keys = held != null ? held.keys() : encodedKeys(ofKeys);
-        NDArray values = held != null ? held.values() : valueHeads();
+        NDArray keys = projected != null ? projected.keys() : encodedKeys(ofKeys);
+        NDArray values = projected != null ? projected.values() : valueHeads();
         boolean isNewMask = AttentionMask.isOfKeys(inputs.mask());
         if (isNewMask) {
             requireMaskOfKeys(shape.get(0), shape.get(1));
         }
-        NDArray mask = isNewMask ? onDevice(inputs.mask()) : held == null ? null : held.mask();
+        NDArray mask = isNewMask ? onDevice(inputs.mask()) : projected == null ? null : projected.mask();
         return new KeysAndValues(tokens, ofKeys, keys, values, mask, null, () -> {
-            if (held == null || isNewMask) {
-                cache.keep(attention, new KeyValueCache.Source(inputs.keys(), inputs.values(), keys, values, mask));
+            if (projected == null || isNewMask) {
+                cache.putProjected(
+                        attention,
+                        new KeyValueCache.ProjectedKeysAndValues(inputs.keys(), inputs.values(), keys, values, mask));
             }
             cache.commit(attention, first + tokens.length());
         });
     }
 
-    /** The keys and values of the steps before and of this one, for which the cache makes room. */
-    private KeysAndValues withStepsBefore(NDArray queries, KeyValueCache cache) {
+    /** The keys and values of earlier steps and of this one, for which the cache makes room. */
+    private KeysAndValues withCachedTokens(NDArray queries, KeyValueCache cache) {
         int count = (int) queries.getShape().get(2);
-        CachedTokens steps = cache.beginStep(attention, params, count);
-        int length = steps.length();
+        CachedTokens cached = cache.beginStep(attention, params, count);
+        int length = cached.length();
         requireOrder(length, count);
         boolean isNewMask = AttentionMask.isOfKeys(inputs.mask());
         if (isNewMask) {
@@ -166,18 +168,24 @@ final class AttentionForward implements AutoCloseable {
         NDArray keys = encodedKeys(tokens);
         NDArray values = valueHeads();
         NDArray added = isNewMask ? onDevice(inputs.mask()) : null;
-        Positions held = steps.append(keys, values, tokens, added, cache.mistakes());
-        NDArray mask = steps.hasMask() ? temporaries.add(steps.mask(queries.getManager())) : null;
+        Positions allTokens = cached.append(keys, values, tokens, added, cache.mistakes());
+        NDArray mask = cached.hasMask() ? temporaries.add(cached.mask(queries.getManager())) : null;
         return new KeysAndValues(
-                tokens, held, keys, values, mask, steps, () -> cache.commit(attention, held.first() + held.length()));
+                tokens,
+                allTokens,
+                keys,
+                values,
+                mask,
+                cached,
+                () -> cache.commit(attention, allTokens.first() + allTokens.length()));
     }
 
     private Kernel.Operands operands(NDArray queries, KeysAndValues all) {
         AttentionCall call = call(all.queries(), all.tokens());
-        boolean isStep = all.steps() != null && all.queries().length() == 1;
-        call = isStep ? call.ofStep(all.steps().shared()) : call;
+        boolean isStep = all.cached() != null && all.queries().length() == 1;
+        call = isStep ? call.asStep(all.cached().shared()) : call;
         NDArray encoded = encodings.encode(temporaries, call, queries, false);
-        // a cache holds a mask of keys
+        // a mask of keys is cached
         boolean isHeld = all.mask() != null && AttentionMask.isOfKeys(inputs.mask());
         AttentionMask mask = AttentionMask.of(
                 temporaries, isHeld ? null : inputs.mask(), all.mask(), call, queries, options, inputs.isSelf());
@@ -185,13 +193,13 @@ final class AttentionForward implements AutoCloseable {
         return new Kernel.Operands(attention, call, queries, withFactors(call, encoded), all, mask);
     }
 
-    /** The results of all queries, (B, N, T, H), for as many at a time as fit the caches: a new array. */
+    /** The results of all queries, (B, N, T, H), computed in parts that fit the processor's caches: a new array. */
     private NDArray attended(Kernel chosen) {
         Kernel.Operands operands = chosen.operands;
         AttentionCall call = operands.call();
         int length = call.queryPositions().length();
-        int most = queriesAtATime(chosen);
-        if (most >= length) {
+        int queriesPerPart = queriesPerPart(chosen);
+        if (queriesPerPart >= length) {
             return attended(chosen, call, 0, length);
         }
         AttentionCall.Shared shared = new AttentionCall.Shared(created -> {
@@ -201,8 +209,8 @@ final class AttentionForward implements AutoCloseable {
         AttentionCall whole = call.inParts(shared, operands.all().keys());
         NDList parts = new NDList();
         NDArray together = null;
-        for (int from = 0; from < length; from += most) {
-            int count = Math.min(most, length - from);
+        for (int from = 0; from < length; from += queriesPerPart) {
+            int count = Math.min(queriesPerPart, length - from);
             NDArray part = temporaries.add(attended(chosen, whole, from, count));
             if (training || !Arithmetic.isInPlaceSafe(part)) {
                 parts.add(part);
@@ -216,11 +224,11 @@ final class AttentionForward implements AutoCloseable {
             together.set(NDIndex.sliceAxis(2, from, (long) from + count), part);
             part.close();
         }
-        return together == null ? NDArrays.concat(parts, 2) : temporaries.keep(together);
+        return together == null ? NDArrays.concat(parts, 2) : temporaries.remove(together);
     }
 
-    /** As many queries as have numbers for the caches; with a window, as many as it has keys. */
-    private int queriesAtATime(Kernel chosen) {
+    /** The number of queries whose scores fit the processor's caches; with a window, at most its size. */
+    private int queriesPerPart(Kernel chosen) {
         Kernel.Operands operands = chosen.operands;
         int keys = operands.call().keyPositions().length();
         int queries = operands.call().queryPositions().length();
@@ -237,12 +245,12 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private NDArray attended(Kernel chosen, AttentionCall whole, int from, int count) {
-        try (Temporaries own = new Temporaries()) {
+        try (Temporaries temporariesOfPart = new Temporaries()) {
             int[] range = options.range(whole, from, count);
             Positions keys = whole.keyPositions()
-                    .part(own, range[0] - whole.keyPositions().first(), range[1] - range[0]);
-            AttentionCall part = whole.part(whole.queryPositions().part(own, from, count), keys);
-            return own.keep(chosen.attend(own, part, from));
+                    .part(temporariesOfPart, range[0] - whole.keyPositions().first(), range[1] - range[0]);
+            AttentionCall part = whole.part(whole.queryPositions().part(temporariesOfPart, from, count), keys);
+            return temporariesOfPart.remove(chosen.attend(temporariesOfPart, part, from));
         }
     }
 
@@ -250,7 +258,7 @@ final class AttentionForward implements AutoCloseable {
         return temporaries.addUnless(mask, mask.toDevice(inputs.queries().getDevice(), false));
     }
 
-    /** Checks the shape of a mask of keys, which has one of some lengths. */
+    /** Checks the shape of a mask of keys, which must have one of the lengths. */
     private void requireMaskOfKeys(long batch, long... lengths) {
         Shape shape = inputs.mask().getShape();
         DataTypes.requireSameEngine(inputs.mask(), inputs.queries(), "queries");
@@ -264,13 +272,13 @@ final class AttentionForward implements AutoCloseable {
                         + ", 0 for each hidden token; give one number for each token");
     }
 
-    /** Rejects a step whose tokens would see each other, while earlier tokens, unless of other chunks, did not. */
+    /** Rejects a step whose tokens see later tokens of the step, which earlier tokens of their chunk did not. */
     private void requireOrder(int start, long length) {
         Integer chunkSize = options.chunkSize();
         Check.that(
                 start == 0
                         || length == 1
-                        || (chunkSize != null && Positions.given(null, params) == null && start % chunkSize == 0)
+                        || (chunkSize != null && Positions.explicit(null, params) == null && start % chunkSize == 0)
                         || options.causal()
                         || AttentionMask.differsByQuery(inputs.mask()),
                 () -> "a step of " + length + " tokens at position " + start
@@ -281,7 +289,7 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private Positions tokens(NDArray queries, int first) {
-        NDArray positions = Positions.given(null, params);
+        NDArray positions = Positions.explicit(null, params);
         boolean isRead = attention.queryFactors() != null;
         Positions tokens = Positions.of(queries, 2, positions, first, Positions.UNLIMITED, isRead, true)
                 .like(temporaries, queries);
@@ -338,8 +346,8 @@ final class AttentionForward implements AutoCloseable {
     }
 
     /**
-     * The heads of queries, keys and values by one call of PyTorch, which a step of one token needs; null for another
-     * engine, in training, with norms of queries or keys, or for several arrays.
+     * The heads of queries, keys and values from one call of PyTorch, for the {@link Kernel.Name#STEP} kernel; null on
+     * another engine, in training, with norms of queries or keys, or for several arrays.
      */
     private NDList projectedTogether() {
         NDArray x = inputs.queries();
@@ -393,7 +401,7 @@ final class AttentionForward implements AutoCloseable {
         return temporaries.addUnless(heads, normalized);
     }
 
-    /** Warns of a mask that is probably a mistake, if it is one of all keys. */
+    /** Warns of a mask of all keys that is probably a mistake. */
     private void checkMask(AttentionCall call) {
         NDArray mask = inputs.mask();
         long keys = (long) call.keyPositions().first() + call.keyPositions().length();

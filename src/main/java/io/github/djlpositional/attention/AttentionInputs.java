@@ -8,7 +8,7 @@ import io.github.djlpositional.options.Check;
 import java.util.List;
 
 /**
- * The inputs of an attention, checked except for the mask, whose shape depends on the cache.
+ * The inputs of an attention. All are validated except the mask, whose shape depends on the cache.
  *
  * @param keys (B, F, D)
  * @param queries (B, T, D)

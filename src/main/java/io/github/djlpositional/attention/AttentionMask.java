@@ -13,16 +13,17 @@ import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.options.Check;
 
 /**
- * What hides keys from queries.
+ * Hides keys from queries: the explicit mask of a forward, cached masks of keys, causality, windows and chunks.
  *
- * @param hidden the condition that the given mask hides a key, (B or 1, N or 1, T or 1, F or 1); null if no mask was
- *     given, or one that is added
- * @param offset the given mask if it is added to the scores, of the same shape, in the data type of the queries; null
- *     for nothing
- * @param padding the condition that a mask of keys hides a key, (B, 1, 1, n), of the keys of the forward; null for none
+ * @param hidden the condition that the explicit mask hides a key, (B or 1, N or 1, T or 1, F or 1); null without such a
+ *     mask, or if its numbers are added to the scores
+ * @param offset the explicit mask if it is added to the scores, of the same shape, in the data type of the queries;
+ *     null for none
+ * @param padding the condition that a mask of keys hides a key, (B, 1, 1, n), for the keys of the forward; null for
+ *     none
  * @param firstKey the index of the first of these keys
- * @param options what a query sees by its index
- * @param isSelf whether each query has a key of its own, which the order of the tokens never hides
+ * @param options the options of the attention, which hide keys by their index
+ * @param isSelf whether each query has a key of its own, which its index never hides
  */
 record AttentionMask(
         NDArray hidden,
@@ -33,29 +34,29 @@ record AttentionMask(
         boolean isSelf) {
 
     /**
-     * A mask for some of the queries.
+     * A mask for a part of the queries.
      *
      * @param bias added to the scores: -infinity for a hidden key, but 0 for each key of a query that sees none, whose
-     *     softmax would be NaN; null for nothing
-     * @param withoutKey the condition that a query sees no key, (B or 1, N or 1, T or 1, 1); null if all queries see
-     *     one
+     *     softmax would be NaN; null for none
+     * @param withoutKey the condition that a query sees no key, (B or 1, N or 1, T or 1, 1); null if every query sees a
+     *     key
      */
     record Part(NDArray bias, NDArray withoutKey) {
 
-        /** Zeros for queries that see no key, whose gradients are zeros too; the result itself if all see one. */
-        NDArray maskQueriesWithoutKeys(Temporaries own, NDArray result) {
+        /** Replaces the results of queries that see no key by zeros, whose gradients are zeros too. */
+        NDArray maskQueriesWithoutKeys(Temporaries temporaries, NDArray result) {
             return withoutKey == null
                     ? result
-                    : own.addResult(() -> where(result.getShape(), withoutKey, number(result, 0), result));
+                    : temporaries.addResult(() -> where(result.getShape(), withoutKey, number(result, 0), result));
         }
     }
 
     /**
      * Reads a mask.
      *
-     * @param temporaries closes what is created here
+     * @param temporaries closes the arrays of the mask
      * @param mask null, or an array of one of the shapes that {@link MultiHeadAttentionBlock} documents
-     * @param ofKeys which of the keys of the call are visible, (B, n), as a cache holds it; null for all
+     * @param ofKeys which of the keys of the call are visible, (B, n), from a cache; null for all
      * @param call all queries
      * @param queries (B, N, T, H), on the device of the scores
      */
@@ -78,7 +79,7 @@ record AttentionMask(
         Shape shape = mask.getShape();
         long batch = queries.getShape().get(0);
         long length = call.queryPositions().length();
-        // a mask is also given for the tokens that a window has dropped
+        // a mask also covers the tokens that the cache of a window has dropped
         long keys = (long) call.keyPositions().first() + call.keyPositions().length();
         Shape byKey = new Shape(batch, keys);
         Shape ofQueries = new Shape(batch, length, keys);
@@ -87,7 +88,7 @@ record AttentionMask(
         Check.that(
                 isOfScores ? Encodings.broadcasts(shape, ofScores) : shape.equals(byKey) || shape.equals(ofQueries),
                 () -> "mask of shape " + shape + " does not fit " + batch + " sequences of " + length + " queries and "
-                        + keys + " keys, those of the cache included: expected " + byKey + " or " + ofQueries
+                        + keys + " keys, including cached ones: expected " + byKey + " or " + ofQueries
                         + " with 1 for visible keys, or " + ofScores
                         + ", any size of which may be 1, to be added to the scores; give one of these");
         DataTypes.requireSameEngine(mask, queries, "queries");
@@ -126,7 +127,7 @@ record AttentionMask(
         });
     }
 
-    /** Whether a mask is one of keys, which a cache holds: (B, T) or (B, F). */
+    /** Whether a mask is one of keys, (B, T) or (B, F), which a cache stores. */
     static boolean isOfKeys(NDArray mask) {
         return mask != null && mask.getShape().dimension() == 2;
     }
@@ -142,13 +143,13 @@ record AttentionMask(
         return mask.getShape().dimension() == 4 && mask.getDataType() != DataType.BOOLEAN;
     }
 
-    /** Where numbers that are added to scores hide the key: -infinity, or the least finite number. */
+    /** Where numbers that are added to scores hide the key: -infinity, or the smallest finite number. */
     static NDArray isHidden(NDArray added) {
-        double least = added.getDataType() == DataType.FLOAT16 ? -65504 : -Float.MAX_VALUE;
-        return added.lte(Arithmetic.number(added, least));
+        double lowest = added.getDataType() == DataType.FLOAT16 ? -65504 : -Float.MAX_VALUE;
+        return added.lte(Arithmetic.number(added, lowest));
     }
 
-    /** Numbers in which -infinity replaces the least finite number of FLOAT16, which is not low among scores. */
+    /** Replaces the smallest finite number of FLOAT16, which scores in FLOAT32 may reach, by -infinity. */
     private static NDArray withInfinity(NDArray added) {
         return added.getDataType() != DataType.FLOAT16
                 ? added
@@ -156,16 +157,17 @@ record AttentionMask(
     }
 
     /**
-     * Returns what is added to the scores of some queries and keys: numbers, and -infinity for hidden keys; null for
-     * nothing.
+     * Returns what is added to the scores of a call: numbers, and -infinity for hidden keys; null for nothing.
      *
-     * @param own closes what is created here
+     * @param temporaries closes the result
      * @param call the queries and keys
-     * @param from the number of the first of the queries in the forward
+     * @param from the index of the first query within the forward
      * @param like an array on the device and in the data type of the scores
      */
-    NDArray bias(Temporaries own, AttentionCall call, int from, NDArray like) {
-        return !isGiven() && options.seesAll(call) ? null : own.addResult(offset, () -> bias(call, from, like));
+    NDArray bias(Temporaries temporaries, AttentionCall call, int from, NDArray like) {
+        return !hasExplicitMask() && options.seesAll(call)
+                ? null
+                : temporaries.addResult(offset, () -> bias(call, from, like));
     }
 
     private NDArray bias(AttentionCall call, int from, NDArray like) {
@@ -190,17 +192,15 @@ record AttentionMask(
         return where(condition.getShape(), condition, number(like, Double.NEGATIVE_INFINITY), number(like, 0));
     }
 
-    /**
-     * Returns the bias with 0 for the keys of queries that see none, whose softmax would be NaN, and which these are.
-     */
-    Part part(Temporaries own, AttentionCall call, int from, NDArray like) {
-        NDArray bias = bias(own, call, from, like);
+    /** Returns the bias with 0 for the keys of queries that see none, whose softmax would be NaN, and these queries. */
+    Part part(Temporaries temporaries, AttentionCall call, int from, NDArray like) {
+        NDArray bias = bias(temporaries, call, from, like);
         if (bias == null || !mayHideAll()) {
             return new Part(bias, null);
         }
-        NDArray withoutKey = own.addResult(() -> isHidden(bias.max(new int[] {3}, true)));
+        NDArray withoutKey = temporaries.addResult(() -> isHidden(bias.max(new int[] {3}, true)));
         return new Part(
-                own.addResult(() -> bias.maximum(where(
+                temporaries.addResult(() -> bias.maximum(where(
                         withoutKey.getShape(), withoutKey, number(like, 0), number(like, Double.NEGATIVE_INFINITY)))),
                 withoutKey);
     }
@@ -221,41 +221,43 @@ record AttentionMask(
 
     /** Whether all keys of a query may be hidden. */
     boolean mayHideAll() {
-        return isGiven() || !isSelf;
+        return hasExplicitMask() || !isSelf;
     }
 
-    /** Whether a mask was given. */
-    boolean isGiven() {
-        return given() != null || padding != null;
+    /** Whether the forward has an explicit mask, or the cache has one. */
+    boolean hasExplicitMask() {
+        return explicitMask() != null || padding != null;
     }
 
-    private NDArray given() {
+    private NDArray explicitMask() {
         return hidden == null ? offset : hidden;
     }
 
-    /** Whether the mask that was given differs between heads. */
+    /** Whether the explicit mask differs between heads. */
     boolean isByHead() {
-        return given() != null && given().getShape().get(1) > 1;
+        return explicitMask() != null && explicitMask().getShape().get(1) > 1;
     }
 
-    /** How many numbers a part of the mask has for each of its queries and keys. */
+    /** How many numbers a part of the mask has for each query and key. */
     long numbers() {
-        if (!isGiven()) {
+        if (!hasExplicitMask()) {
             return options.hidesDistances() || options.chunkSize() != null ? 1 : 0;
         }
         long ofPadding = padding == null ? 1 : padding.getShape().get(0);
-        return given() == null
+        return explicitMask() == null
                 ? ofPadding
-                : Math.max(ofPadding, given().getShape().get(0))
-                        * given().getShape().get(1);
+                : Math.max(ofPadding, explicitMask().getShape().get(0))
+                        * explicitMask().getShape().get(1);
     }
 
     /**
      * Returns 0 for the distances at which a key is visible, and -infinity for others: (1, T + F - 1), by the key's
      * index less the query's; null if all are visible.
      */
-    NDArray ofDistances(Temporaries own, AttentionCall call, NDArray like) {
-        return options.hidesDistances() ? own.addResult(() -> infinityWhere(hiddenDistances(call, like), like)) : null;
+    NDArray ofDistances(Temporaries temporaries, AttentionCall call, NDArray like) {
+        return options.hidesDistances()
+                ? temporaries.addResult(() -> infinityWhere(hiddenDistances(call, like), like))
+                : null;
     }
 
     /** The part of a mask, whose rows are the forward's queries and whose columns are all keys from index 0 on. */
@@ -273,7 +275,7 @@ record AttentionMask(
      * Returns the keys that are hidden from a query, (1 or B, 1, T, F), within {@link Temporaries#result}; null if each
      * query sees all.
      *
-     * @param call some or all queries and keys of the forward
+     * @param call a part of the forward
      * @param like an array on the device of the scores
      */
     private NDArray byOrder(AttentionCall call, NDArray like) {
@@ -291,7 +293,7 @@ record AttentionMask(
         return hidden;
     }
 
-    /** Whether keys are outside the window of a query, or after it if causal; null if none can be. */
+    /** The condition that a key is outside the window of a query, or after it if causal; null for neither option. */
     private NDArray byDistance(NDArray keys, NDArray queries) {
         NDArray hidden = null;
         if (options.hidesDistances()) {
@@ -313,8 +315,8 @@ record AttentionMask(
     }
 
     /**
-     * Returns where one of two conditions holds; a condition that is null never does. DJL's {@code logicalOr} leaves
-     * arrays open on MXNet.
+     * Returns where at least one of two conditions holds; null never holds. DJL's {@code logicalOr} leaves arrays open
+     * on MXNet.
      */
     private static NDArray or(NDArray one, NDArray other) {
         if (one == null || other == null) {
@@ -323,7 +325,7 @@ record AttentionMask(
         return numbers(one).maximum(numbers(other));
     }
 
-    /** A condition in a data type that the engine computes with: MXNet does not with booleans. */
+    /** A condition in a data type that the engine can compute with: MXNet cannot with booleans. */
     private static NDArray numbers(NDArray condition) {
         return Arithmetic.isPyTorch(condition) ? condition : Arithmetic.toType(condition, DataType.INT32);
     }

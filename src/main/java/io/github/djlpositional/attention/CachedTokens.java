@@ -15,15 +15,15 @@ import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.options.Check;
 
 /**
- * What a {@link KeyValueCache} holds of the tokens of one self-attention: columns of keys, values and masks, and
- * positions. Tokens that were written count once the cache commits them; until then, a rewind drops them.
+ * The tokens of one self-attention in a {@link KeyValueCache}: columns of keys, values and masks, and positions. Tokens
+ * that were written count once the cache commits them; until then, a rewind drops them.
  */
 final class CachedTokens implements AutoCloseable {
 
     private final NDManager manager;
     private final MultiHeadAttentionBlock attention;
 
-    /** The room of the first arrays. */
+    /** The initial room. */
     private final int capacity;
 
     /** (B, N, n, H). */
@@ -34,13 +34,13 @@ final class CachedTokens implements AutoCloseable {
     /** 1 for each visible token and 0 for others, (B, n), INT32; empty until a step has a mask. */
     private final TokenColumn mask;
 
-    /** The tokens that are held. Their positions are (…, n), and belong to this object. */
+    /** The cached tokens. Their positions are (…, n), and belong to this object. */
     private Positions tokens = Positions.of(0, 0);
 
     /** The index of the first token with an explicit position. */
     private int firstExplicit;
 
-    /** The length and the end of the positions before the last tokens were written, which may be rejected. */
+    /** The length and the end of the positions before the last tokens, which a rewind may drop. */
     private int lengthBefore;
 
     private int endBefore;
@@ -96,7 +96,7 @@ final class CachedTokens implements AutoCloseable {
         return keys.isEmpty();
     }
 
-    /** Continues at an index, as if no token from there on had been written. */
+    /** Drops the tokens from an index on. */
     void rewind(int next) {
         keys.truncate(next);
         values.truncate(next);
@@ -105,8 +105,9 @@ final class CachedTokens implements AutoCloseable {
             return;
         }
         int count = next - tokens.first();
-        try (Temporaries own = new Temporaries()) {
-            Positions rest = next > firstExplicit ? tokens.part(own, 0, count) : Positions.of(tokens.first(), count);
+        try (Temporaries temporaries = new Temporaries()) {
+            Positions rest =
+                    next > firstExplicit ? tokens.part(temporaries, 0, count) : Positions.of(tokens.first(), count);
             int end = next <= lengthBefore ? endBefore : rest.end();
             NDArray positions = copied(rest.positions(), manager);
             closePositions();
@@ -119,7 +120,7 @@ final class CachedTokens implements AutoCloseable {
         Check.that(
                 tokens.first() <= Math.max(0, next - before),
                 () -> "length " + next + ": expected at least " + (tokens.first() + before)
-                        + ", since a window would reach back to positions that are no longer held; call clear() and process"
+                        + ", since a window would reach back to positions that are no longer cached; call clear() and process"
                         + " the sequence again; attention: " + attention);
     }
 
@@ -128,15 +129,15 @@ final class CachedTokens implements AutoCloseable {
     }
 
     /**
-     * Makes room for further tokens, and drops those that no query from there on can see, but for one more to rewind by
-     * one step. The keys and values are then written by {@link #write} or {@link #step}. Returns the tokens that are
-     * held; their positions belong to this object.
+     * Makes room for further tokens, and drops tokens that no later query can see, except for one step to rewind. The
+     * keys and values are then written by {@link #write} or {@link #step}. Returns the cached tokens, whose positions
+     * belong to this object.
      *
      * @param newKeys (B, N, T, H)
      * @param newValues like the keys
      * @param added the tokens
-     * @param ofKeys which of the tokens are visible, (B, T), or which of all tokens so far, (B, F); null for all of the
-     *     step
+     * @param ofKeys which tokens of the step are visible, (B, T), or which tokens so far, (B, F); null if all of the
+     *     step are
      */
     Positions append(NDArray newKeys, NDArray newValues, Positions added, NDArray ofKeys, InputMistakes mistakes) {
         int length = length();
@@ -150,27 +151,27 @@ final class CachedTokens implements AutoCloseable {
                         + " follows steps with positions: expected positions for every step; add them to the forward"
                         + " parameters");
         int first = reach(length) == null ? tokens.first() : Math.max(tokens.first(), length - reach(length));
-        try (Temporaries own = new Temporaries()) {
-            Positions held = tokens.part(own, first - tokens.first(), length - first);
-            Positions together = held.followedBy(own, added);
+        try (Temporaries temporaries = new Temporaries()) {
+            Positions held = tokens.part(temporaries, first - tokens.first(), length - first);
+            Positions together = held.followedBy(temporaries, added);
             int room = reach(0) == null ? capacity : Math.min(capacity, 2 * reach(0));
             keys.reserve(newKeys, first, room);
             values.reserve(newValues, first, room);
-            appendMask(own, newKeys, ofKeys, first, room);
+            appendMask(temporaries, newKeys, ofKeys, first, room);
             closePositions();
             lengthBefore = length;
             endBefore = tokens.end();
             firstExplicit = tokens.positions() == null ? length : firstExplicit;
             tokens = together;
             if (tokens.positions() != null) {
-                own.keep(TokenColumn.owned(manager, tokens.positions()));
+                temporaries.remove(TokenColumn.owned(manager, tokens.positions()));
             }
         }
         return tokens;
     }
 
-    /** Appends the mask of a step, or replaces the column by one of all tokens. Tokens without a mask are visible. */
-    private void appendMask(Temporaries own, NDArray newKeys, NDArray ofKeys, int first, int room) {
+    /** Appends the mask of a step, or replaces the masks by one of all tokens. Tokens without a mask are visible. */
+    private void appendMask(Temporaries temporaries, NDArray newKeys, NDArray ofKeys, int first, int room) {
         if (ofKeys == null && mask.isEmpty()) {
             return;
         }
@@ -179,7 +180,7 @@ final class CachedTokens implements AutoCloseable {
         int length = end - (int) newKeys.getShape().get(2);
         boolean isOfAll = ofKeys != null && ofKeys.getShape().get(1) == end;
         boolean isFirst = mask.isEmpty();
-        NDArray added = own.addResult(() -> {
+        NDArray added = temporaries.addResult(() -> {
             NDArray visible = ofKeys == null ? ones(newKeys, batch, (long) end - length) : numbers(ofKeys);
             if (isOfAll) {
                 return visible.get(NDIndex.sliceAxis(1, first, end));
@@ -214,7 +215,7 @@ final class CachedTokens implements AutoCloseable {
      * Writes the key and the value of the last token, and returns the result of its query, (B, K, N / K, H).
      *
      * @param firstKey the index of the first key that the query sees
-     * @param bias what is added to the scores, (1 or N, n or more), the nearest distance last; null for nothing
+     * @param bias added to the scores, (1 or N, n or more), the nearest distance last; null for none
      * @param scale the factor of the scores, a number; null for 1 / √H
      */
     NDArray step(
@@ -238,22 +239,22 @@ final class CachedTokens implements AutoCloseable {
                 scale);
     }
 
-    /** What depends on parameters and distances only. */
+    /** Arrays that depend on parameters and distances only. */
     AttentionCall.Shared shared() {
         return shared;
     }
 
-    /** The keys of the tokens that are held, (B, N, n, H): a new array. */
+    /** The keys of the cached tokens, (B, N, n, H): a new array. */
     NDArray keys(NDManager receiver) {
         return keys.view(receiver, tokens.first());
     }
 
-    /** Their values, (B, N, n, H): a new array. */
+    /** The values of the cached tokens, (B, N, n, H): a new array. */
     NDArray values(NDManager receiver) {
         return values.view(receiver, tokens.first());
     }
 
-    /** 1 for each of them that is visible and 0 for others, (B, n), INT32: a new array; null if all are visible. */
+    /** 1 for each visible token and 0 for others, (B, n), INT32: a new array; null if all are visible. */
     NDArray mask(NDManager receiver) {
         return mask.isEmpty() ? null : mask.view(receiver, tokens.first());
     }
@@ -262,7 +263,7 @@ final class CachedTokens implements AutoCloseable {
         return !mask.isEmpty();
     }
 
-    /** Keeps some rows of the batch, in their order. */
+    /** Selects rows of the batch, in their order. */
     void select(NDArray rows) {
         keys.select(rows);
         values.select(rows);
@@ -274,7 +275,7 @@ final class CachedTokens implements AutoCloseable {
         }
     }
 
-    /** The batch is the last axis but one of positions. */
+    /** Selects rows of positions, whose last axis but one is the batch. */
     private NDArray selected(NDArray positions, NDArray rows) {
         if (positions.getShape().dimension() == 2) {
             return TokenColumn.selected(manager, positions, rows);
@@ -286,7 +287,7 @@ final class CachedTokens implements AutoCloseable {
         }
     }
 
-    /** The same tokens with arrays of their own. */
+    /** A copy of these tokens. */
     CachedTokens copy(NDManager receiver) {
         CachedTokens copy = new CachedTokens(
                 receiver, attention, capacity, keys.copy(receiver), values.copy(receiver), mask.copy(receiver));

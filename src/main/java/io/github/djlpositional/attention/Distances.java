@@ -7,24 +7,24 @@ import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.Temporaries;
 
 /**
- * The distances that an attention asks {@link RelativeEncoding#distanceBias} for: a key's position less a query's, so
- * that a key before the query has a negative one. They are whole numbers: consecutive ones, or, with explicit positions
- * that are far apart or on a GPU, those of each query and key.
+ * The distances that an attention passes to {@link RelativeEncoding#distanceBias}: a key's position minus a query's, so
+ * that a key before the query has a negative distance. They are whole numbers: consecutive ones, or, with explicit
+ * positions that are far apart or on a GPU, one for each query and key.
  */
 public final class Distances {
 
     private final int first;
     private final int count;
 
-    /** All of them, (size), INT32, if they are not consecutive; otherwise null. */
-    private final NDArray each;
+    /** The distances, (size), INT32; null if they are consecutive. */
+    private final NDArray values;
 
     private final NDArray like;
 
-    private Distances(NDArray like, int first, int count, NDArray each) {
+    private Distances(NDArray like, int first, int count, NDArray values) {
         this.first = first;
         this.count = count;
-        this.each = each;
+        this.values = values;
         this.like = like;
     }
 
@@ -32,9 +32,9 @@ public final class Distances {
         return new Distances(like, first, count, null);
     }
 
-    /** Distances in any order. The array is not closed here. */
-    static Distances of(NDArray like, NDArray each) {
-        return new Distances(like, 0, Math.toIntExact(each.size()), each);
+    /** Distances in any order; the caller closes the array. */
+    static Distances of(NDArray like, NDArray values) {
+        return new Distances(like, 0, Math.toIntExact(values.size()), values);
     }
 
     /** {@return the number of distances, at least 1} */
@@ -44,7 +44,7 @@ public final class Distances {
 
     /** {@return whether they are consecutive, from {@link #first} on} */
     public boolean areConsecutive() {
-        return each == null;
+        return values == null;
     }
 
     /** {@return the first, if they are consecutive; otherwise 0} */
@@ -52,9 +52,7 @@ public final class Distances {
         return first;
     }
 
-    /**
-     * {@return an array of the data type, and on the device, that biases are needed in; it belongs to the attention}
-     */
+    /** {@return an array with the data type and the device of the biases; it belongs to the attention} */
     public NDArray like() {
         return like;
     }
@@ -74,9 +72,9 @@ public final class Distances {
      */
     public NDArray toArray(DataType type) {
         return Temporaries.result(() -> {
-            NDArray whole = each == null
+            NDArray whole = values == null
                     ? like.getManager().arange(first, first + count, 1, DataType.INT32, like.getDevice())
-                    : each.reshape(count);
+                    : values.reshape(count);
             return Arithmetic.toType(whole, type);
         });
     }

@@ -18,15 +18,15 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * The relative encodings of an attention as one: their rotations follow each other, and their terms are added. What an
- * encoding has follows from the methods that its class implements.
+ * Combines the relative encodings of an attention: applies their rotations one after another, and adds their terms. The
+ * methods that the class of an encoding implements determine what it has.
  */
 final class Encodings {
 
-    /** Up to so many times the number of tokens, all distances take less time than those of each query and key. */
+    /** Up to this multiple of the number of tokens, computing consecutive distances takes less time than all pairs. */
     private static final int DENSE = 4;
 
-    /** Distances up to this number are few for any number of tokens. */
+    /** Up to this number, consecutive distances are computed for any number of tokens. */
     private static final int FEW = 512;
 
     private final List<RelativeEncoding> all;
@@ -34,7 +34,7 @@ final class Encodings {
     /** The rotation of each encoding; null for none. */
     private final Rotation[] rotations;
 
-    /** Those with biases of distances between positions, and of distances between coordinates of their own. */
+    /** The encodings with biases of distances between positions, and of distances between their own coordinates. */
     private final List<RelativeEncoding> biases;
 
     private final List<RelativeEncoding> ofCoordinates;
@@ -81,7 +81,7 @@ final class Encodings {
         return !withTerms.isEmpty();
     }
 
-    /** Whether biases of distances between positions are added, and nothing else. */
+    /** Whether only biases of distances between positions are added. */
     boolean hasBiasesOnly() {
         return !biases.isEmpty() && ofCoordinates.isEmpty() && ofScores.isEmpty() && ofValues.isEmpty();
     }
@@ -98,7 +98,7 @@ final class Encodings {
                         || (parameter.isInitialized() && parameter.getArray().hasGradient()));
     }
 
-    /** How many numbers terms take for each query and key; without terms, an attention need not be in parts. */
+    /** How many numbers the terms take for each query and key; 0 without terms. */
     long sizePerQueryAndKey(AttentionCall call) {
         return withTerms.stream()
                 .mapToLong(encoding -> encoding.sizePerQueryAndKey(call))
@@ -106,16 +106,16 @@ final class Encodings {
                 .orElse(0);
     }
 
-    /** Rotates and encodes queries, or keys: a new array, or the input itself. */
-    NDArray encode(Temporaries own, AttentionCall call, NDArray input, boolean areKeys) {
+    /** Rotates and encodes queries or keys: a new array, or the input itself. */
+    NDArray encode(Temporaries temporaries, AttentionCall call, NDArray input, boolean areKeys) {
         NDArray x = input;
         for (int i = 0; i < rotations.length; i++) {
             RelativeEncoding encoding = all.get(i);
-            NDArray rotated = rotations[i] == null ? x : own.add(rotations[i].of(encoding, call, x, areKeys));
+            NDArray rotated = rotations[i] == null ? x : temporaries.add(rotations[i].of(encoding, call, x, areKeys));
             NDArray encoded = areKeys ? encoding.encodeKeys(call, rotated) : encoding.encodeQueries(call, rotated);
             String method = areKeys ? "encodeKeys" : "encodeQueries";
             require(encoding, method, encoded, encoded.getShape().equals(input.getShape()), input.getShape());
-            x = own.addUnless(rotated, encoded);
+            x = temporaries.addUnless(rotated, encoded);
         }
         return x;
     }
@@ -128,29 +128,29 @@ final class Encodings {
     }
 
     /**
-     * What is added to the scores of some queries, (B or 1, N or 1, T, F), in their data type; null for nothing.
+     * The sum of the terms that are added to the scores, (B or 1, N or 1, T, F), in their data type; null for none.
      *
      * @param queries the queries, before any encoding, in the data type of the scores
      */
-    NDArray term(Temporaries own, AttentionCall call, NDArray queries, NDArray keys) {
+    NDArray term(Temporaries temporaries, AttentionCall call, NDArray queries, NDArray keys) {
         NDList terms = new NDList();
         if (!biases.isEmpty()) {
-            terms.add(biasTerm(own, call, queries));
+            terms.add(biasTerm(temporaries, call, queries));
         }
         for (RelativeEncoding encoding : ofCoordinates) {
-            terms.add(termOfCoordinates(own, encoding, call, queries));
+            terms.add(termOfCoordinates(temporaries, encoding, call, queries));
         }
         for (RelativeEncoding encoding : ofScores) {
             NDArray term = encoding.scoreTerm(call, queries, keys);
             if (term != null) {
-                terms.add(own.addUnless(queries, term));
+                terms.add(temporaries.addUnless(queries, term));
                 requireScores(encoding, term, queries.getShape(), call);
             }
         }
-        return sum(own, terms);
+        return sum(temporaries, terms);
     }
 
-    /** As a block of its own, an encoding whose term does not depend on the content has queries of any rank. */
+    /** Queries may have any rank in the own forward of an encoding whose term does not depend on their content. */
     private static void requireScores(RelativeEncoding encoding, NDArray term, Shape queries, AttentionCall call) {
         int keys = call.keyPositions().length();
         if (queries.dimension() == 4) {
@@ -160,15 +160,15 @@ final class Encodings {
     }
 
     /** The sum of arrays; null for none. */
-    private static NDArray sum(Temporaries own, NDList arrays) {
+    private static NDArray sum(Temporaries temporaries, NDList arrays) {
         return arrays.isEmpty()
                 ? null
-                : own.addResult(
+                : temporaries.addResult(
                         arrays.head(),
                         () -> arrays.stream().reduce(NDArray::add).orElseThrow());
     }
 
-    /** Whether the axes of a shape are those of another, or 1; axes may be missing at its front. */
+    /** Whether a shape broadcasts to another; leading axes may be missing. */
     static boolean broadcasts(Shape shape, Shape to) {
         int missing = to.dimension() - shape.dimension();
         for (int axis = 0; axis < shape.dimension(); axis++) {
@@ -179,51 +179,51 @@ final class Encodings {
         return true;
     }
 
-    /** What is added to the results, (B, N, T, H); null for nothing. */
-    NDArray valueTerm(Temporaries own, AttentionCall call, NDArray probabilities, Shape results) {
+    /** The sum of the terms that are added to the results, (B, N, T, H); null for none. */
+    NDArray valueTerm(Temporaries temporaries, AttentionCall call, NDArray probabilities, Shape results) {
         NDList terms = new NDList();
         for (RelativeEncoding encoding : ofValues) {
             NDArray term = encoding.valueTerm(call, probabilities);
             if (term != null) {
-                terms.add(own.addUnless(probabilities, term));
+                terms.add(temporaries.addUnless(probabilities, term));
                 require(encoding, "valueTerm", term, broadcasts(term.getShape(), results), results);
             }
         }
-        return sum(own, terms);
+        return sum(temporaries, terms);
     }
 
-    /** The biases of some distances without explicit positions, (1 or N, size). */
-    NDArray line(Temporaries own, AttentionCall call, Distances needed) {
-        return own.add(call.byDistance(this, 1, needed, each -> ofDistances(biases, call, each)));
+    /** The biases of distances without explicit positions, (1 or N, size). */
+    NDArray line(Temporaries temporaries, AttentionCall call, Distances needed) {
+        return temporaries.add(call.byDistance(this, 1, needed, distances -> ofDistances(biases, call, distances)));
     }
 
     /** The sum of the biases of several encodings, (1 or N, size), in their data type: a new array. */
     private static NDArray ofDistances(List<RelativeEncoding> encodings, AttentionCall call, Distances distances) {
-        try (Temporaries own = new Temporaries()) {
+        try (Temporaries temporaries = new Temporaries()) {
             NDList all = new NDList();
             for (RelativeEncoding encoding : encodings) {
                 NDArray biases = encoding.distanceBias(call, distances);
-                all.add(own.add(biases));
+                all.add(temporaries.add(biases));
                 Shape shape = biases.getShape();
                 boolean fits = shape.dimension() == 2 && shape.get(1) == distances.size();
                 require(encoding, "distanceBias", biases, fits, "(1 or N, " + distances.size() + ")");
             }
-            NDArray sum = sum(own, all);
-            return own.keep(own.toType(sum, distances.like().getDataType()));
+            NDArray sum = sum(temporaries, all);
+            return temporaries.remove(temporaries.toType(sum, distances.like().getDataType()));
         }
     }
 
-    /** The same for a step of a cache, to which it belongs: with further distances before those that are needed. */
+    /** Like {@link #line} for a step of a cache, which owns the array; more distant biases precede those needed. */
     NDArray lineOfStep(AttentionCall call, NDArray like) {
         return biases.isEmpty()
                 ? null
-                : call.wholeByDistance(this, call.distances(like), each -> ofDistances(biases, call, each));
+                : call.wholeByDistance(this, call.distances(like), distances -> ofDistances(biases, call, distances));
     }
 
-    private NDArray biasTerm(Temporaries own, AttentionCall call, NDArray queries) {
+    private NDArray biasTerm(Temporaries temporaries, AttentionCall call, NDArray queries) {
         if (call.hasPositions()) {
             return ofPairs(
-                    own,
+                    temporaries,
                     biases,
                     biases,
                     call,
@@ -231,9 +231,9 @@ final class Encodings {
                     call.queries().toArray(queries),
                     call.keys().toArray(queries));
         }
-        NDArray line = line(own, call, call.distances(queries));
+        NDArray line = line(temporaries, call, call.distances(queries));
         int keys = call.keyPositions().length();
-        return own.addResult(() -> {
+        return temporaries.addResult(() -> {
             NDArray row = line.reshape(1, line.getShape().get(0), 1, -1);
             Shape shape = Shape.update(row.getShape(), 2, call.queryPositions().length());
             return RelativeShift.toKeys(shape.equals(row.getShape()) ? row : row.broadcast(shape), keys);
@@ -241,16 +241,16 @@ final class Encodings {
     }
 
     private static NDArray termOfCoordinates(
-            Temporaries own, RelativeEncoding encoding, AttentionCall call, NDArray queries) {
+            Temporaries temporaries, RelativeEncoding encoding, AttentionCall call, NDArray queries) {
         NDArray[] coordinates = new NDArray[2];
         for (int side = 0; side < 2; side++) {
             boolean areKeys = side == 1;
             AttentionCall.Tokens tokens = areKeys ? call.keys() : call.queries();
             NDArray positions = tokens.toArray(queries);
             if (tokens.positions() == null) {
-                own.add(positions);
+                temporaries.add(positions);
             }
-            NDArray found = own.addUnless(positions, encoding.coordinates(call, positions, areKeys));
+            NDArray found = temporaries.addUnless(positions, encoding.coordinates(call, positions, areKeys));
             require(
                     encoding,
                     "coordinates",
@@ -259,32 +259,33 @@ final class Encodings {
                     positions.getShape());
             coordinates[side] = found;
         }
-        return ofPairs(own, encoding, List.of(encoding), call, queries, coordinates[0], coordinates[1]);
+        return ofPairs(temporaries, encoding, List.of(encoding), call, queries, coordinates[0], coordinates[1]);
     }
 
     /**
      * The biases for each query and key, (1 or B, 1 or N, T, F), by the differences of two arrays of whole numbers, (1
-     * or B, T) and (1 or B, F). On a CPU they are read: where the differences are not far apart, each is computed once.
+     * or B, T) and (1 or B, F). On a CPU the numbers are read, and the bias of each difference is computed once unless
+     * the differences are far apart.
      */
     private static NDArray ofPairs(
-            Temporaries own,
+            Temporaries temporaries,
             Object key,
             List<RelativeEncoding> encodings,
             AttentionCall call,
             NDArray like,
             NDArray ofQueries,
             NDArray ofKeys) {
-        NDArray pairs = own.addResult(() -> ofKeys.expandDims(1).sub(ofQueries.expandDims(2)));
+        NDArray pairs = temporaries.addResult(() -> ofKeys.expandDims(1).sub(ofQueries.expandDims(2)));
         int[] range = range(ofQueries, ofKeys);
-        NDArray biases = own.add(
+        NDArray biases = temporaries.add(
                 range == null
                         ? ofDistances(encodings, call, Distances.of(like, pairs))
                         : call.byDistance(
                                 key,
                                 1,
                                 Distances.consecutive(like, range[0], range[1] - range[0] + 1),
-                                each -> ofDistances(encodings, call, each)));
-        return own.addResult(() -> {
+                                distances -> ofDistances(encodings, call, distances)));
+        return temporaries.addResult(() -> {
             Shape shape = pairs.getShape();
             if (range == null) {
                 return biases.reshape(new Shape(biases.getShape().get(0)).addAll(shape))
@@ -299,7 +300,7 @@ final class Encodings {
         });
     }
 
-    /** The smallest and the largest difference; null if they are far apart, or on a GPU, where nothing is read. */
+    /** The smallest and the largest difference; null if they are far apart, or on a GPU, where they are not read. */
     private static int[] range(NDArray ofQueries, NDArray ofKeys) {
         if (!HostData.isHost(ofQueries.getDevice())) {
             return null;
@@ -322,8 +323,8 @@ final class Encodings {
             NDArray keys,
             boolean training,
             PairList<String, Object> params) {
-        try (Temporaries own = new Temporaries()) {
-            NDArray positions = Positions.given(null, params);
+        try (Temporaries temporaries = new Temporaries()) {
+            NDArray positions = Positions.explicit(null, params);
             int start = positions == null ? Positions.start(params, Positions.UNLIMITED) : 0;
             Positions tokens = Positions.of(
                             queries,
@@ -333,21 +334,21 @@ final class Encodings {
                             Positions.UNLIMITED,
                             false,
                             true)
-                    .like(own, queries);
+                    .like(temporaries, queries);
             long length = keys.getShape().get(keys.getShape().dimension() - 2);
             Positions ofKeys = keys == queries && positions != null
                     ? tokens
                     : Positions.of(0, keys == queries ? start + tokens.length() : Math.toIntExact(length));
             AttentionCall call = new AttentionCall(parameterStore, training, params, tokens, ofKeys, false, 1);
-            NDArray encoded = own.addUnless(keys, encoding.encodeKeys(call, keys));
-            NDArray term = new Encodings(List.of(encoding)).term(own, call, queries, encoded);
+            NDArray encoded = temporaries.addUnless(keys, encoding.encodeKeys(call, keys));
+            NDArray term = new Encodings(List.of(encoding)).term(temporaries, call, queries, encoded);
             Check.that(
                     term != null,
                     () -> Settings.classOf(encoding)
                             + " adds nothing to scores: expected an encoding with a term; use an"
                             + " attention with optRelativeEncoding");
             // the term of one query may be a view of a table
-            NDArray result = tokens.length() == 1 ? Arithmetic.copy(term) : own.keep(term);
+            NDArray result = tokens.length() == 1 ? Arithmetic.copy(term) : temporaries.remove(term);
             result.attach(queries.getManager());
             return result;
         }

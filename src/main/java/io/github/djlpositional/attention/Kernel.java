@@ -14,16 +14,16 @@ import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
 
-/** A way to compute softmax(cap(scale · q kᵀ + terms) + masks) v, for some of the queries at a time. */
+/** Computes softmax(cap(scale · q kᵀ + terms) + masks) v, for a part of the queries at a time. */
 abstract class Kernel {
 
-    /** The ways. */
+    /** The kernels. */
     enum Name {
-        /** PyTorch's fused attention, where query i sees the keys 0 … i and that is all. */
+        /** PyTorch's fused attention, where query i sees the keys 0 … i and no numbers are added. */
         CAUSAL,
-        /** PyTorch's fused attention with numbers by distance, as a view that takes no memory for the scores. */
+        /** PyTorch's fused attention with a mask by distance, a view that takes no memory for the scores. */
         BY_DISTANCE,
-        /** PyTorch's fused attention with numbers for each query and key, or without any. */
+        /** PyTorch's fused attention with a mask for each query and key, or without one. */
         MASKED,
         /** One operation after another. */
         PLAIN,
@@ -32,14 +32,14 @@ abstract class Kernel {
     }
 
     /**
-     * What an attention is computed from, all of it the forward's to close.
+     * The operands of an attention; the forward closes the arrays.
      *
      * @param attention the block
      * @param call the queries and keys
      * @param queries before the relative encodings, (B, N, T, H)
      * @param encoded encoded queries times their factors by position, (B, N, T, H)
      * @param all the keys and values
-     * @param mask what hides keys from queries, in the data type of the scores
+     * @param mask hides keys from queries, in the data type of the scores
      */
     record Operands(
             MultiHeadAttentionBlock attention,
@@ -64,7 +64,7 @@ abstract class Kernel {
         encodings = operands.attention.encodings();
     }
 
-    /** The fastest way that has the options, terms and masks of a forward. */
+    /** The fastest kernel that supports the options, terms and masks of a forward. */
     static Name choose(Operands operands) {
         MultiHeadAttentionBlockOptions options = operands.attention.options();
         Encodings encodings = operands.attention.encodings();
@@ -80,9 +80,9 @@ abstract class Kernel {
         if (!isFused) {
             return Name.PLAIN;
         }
-        boolean isByIndex = !mask.isGiven() && !call.hasPositions();
+        boolean isByIndex = !mask.hasExplicitMask() && !call.hasPositions();
         if (call.queryPositions().length() == 1) {
-            // for one query, the products of the plain way take no longer
+            // for one query, the plain kernel takes no longer
             return isStep(operands) ? Name.STEP : Name.PLAIN;
         }
         if (options.isGrouped() && (mask.isByHead() || encodings.hasTerms())) {
@@ -94,20 +94,20 @@ abstract class Kernel {
             return isByDistance ? Name.BY_DISTANCE : Name.MASKED;
         }
         boolean isOnlyCausal = options.causal() && options.window() == null && options.chunkSize() == null;
-        return isOnlyCausal && !mask.isGiven() && isOfSameTokens(call) ? Name.CAUSAL : Name.MASKED;
+        return isOnlyCausal && !mask.hasExplicitMask() && isOfSameTokens(call) ? Name.CAUSAL : Name.MASKED;
     }
 
     /**
-     * Whether one query sees all keys of a range, with nothing but biases of distances added to the scores. Arrays of a
-     * cache, which are written again and again, cannot have gradients.
+     * Whether one query sees all keys of a range, and only biases of distances are added to the scores. Arrays of a
+     * cache are written to in every step, so they cannot have gradients.
      */
     private static boolean isStep(Operands operands) {
         MultiHeadAttentionBlockOptions options = operands.attention.options();
         Encodings encodings = operands.attention.encodings();
         KeysAndValues all = operands.all;
         boolean hasPositions = operands.call.hasPositions();
-        return all.steps() != null
-                && !operands.mask.isGiven()
+        return all.cached() != null
+                && !operands.mask.hasExplicitMask()
                 && (!encodings.hasTerms() || (encodings.hasBiasesOnly() && !hasPositions))
                 && !(options.chunkSize() != null && hasPositions)
                 && !operands.encoded.hasGradient()
@@ -115,7 +115,7 @@ abstract class Kernel {
                 && !all.values().hasGradient();
     }
 
-    /** The kernel of a name other than STEP, with operands for all queries. */
+    /** Creates any kernel except STEP, with operands for all queries. */
     static Kernel of(Name name, Temporaries temporaries, Operands operands) {
         return name == Name.PLAIN ? new Plain(temporaries, operands) : new Fused(temporaries, operands, name);
     }
@@ -131,7 +131,7 @@ abstract class Kernel {
         NDArray query = operands.encoded;
         DataType type = DataTypes.ofScores(operands.queries);
         NDArray typed = temporaries.toType(operands.queries, type);
-        return all.steps()
+        return all.cached()
                 .step(
                         TorchFunctions.of(query),
                         query,
@@ -147,27 +147,27 @@ abstract class Kernel {
                 && call.queryPositions().length() == call.keyPositions().length();
     }
 
-    /** How many numbers are made for each query and key. */
+    /** How many numbers are computed at a time for each query and key. */
     abstract long sizePerQueryAndKey();
 
-    /** The results of some queries, (B, N, rows, H), of which the first is query {@code from}: a new array. */
-    abstract NDArray attend(Temporaries own, AttentionCall call, int from);
+    /** The results of the queries of a call, (B, N, rows, H), beginning with query {@code from}: a new array. */
+    abstract NDArray attend(Temporaries temporaries, AttentionCall call, int from);
 
     /** The part of an array of all queries, (B, N, T, …), that belongs to a call. */
-    static NDArray ofQueries(Temporaries own, NDArray array, AttentionCall call, int from) {
-        return part(own, array, 2, from, call.queryPositions().length());
+    static NDArray ofQueries(Temporaries temporaries, NDArray array, AttentionCall call, int from) {
+        return part(temporaries, array, 2, from, call.queryPositions().length());
     }
 
     /** The part of an array of all keys that belongs to a call. */
-    final NDArray ofKeys(Temporaries own, NDArray array, int axis, AttentionCall call) {
+    final NDArray ofKeys(Temporaries temporaries, NDArray array, int axis, AttentionCall call) {
         int from = call.keyPositions().first() - operands.all.tokens().first();
-        return part(own, array, axis, from, call.keyPositions().length());
+        return part(temporaries, array, axis, from, call.keyPositions().length());
     }
 
-    private static NDArray part(Temporaries own, NDArray array, int axis, int from, int count) {
+    private static NDArray part(Temporaries temporaries, NDArray array, int axis, int from, int count) {
         return array.getShape().get(axis) == count
                 ? array
-                : own.add(array.get(NDIndex.sliceAxis(axis, from, (long) from + count)));
+                : temporaries.add(array.get(NDIndex.sliceAxis(axis, from, (long) from + count)));
     }
 
     /** The fused attention of {@link TorchFunctions}. */
@@ -179,7 +179,7 @@ abstract class Kernel {
         /** The encoded queries, so that the kernel's factor 1 / √H gives the scale, (B, N, T, H). */
         private final NDArray queries;
 
-        /** What the kernel computes in. */
+        /** The data type that the kernel computes in. */
         private final DataType type;
 
         Fused(Temporaries temporaries, Operands operands, Name name) {
@@ -202,10 +202,7 @@ abstract class Kernel {
             return encodings.hasTerms() ? shape.get(0) * shape.get(1) : operands.mask.numbers();
         }
 
-        /**
-         * Whether the kernel copies a mask whose rows overlap, so that it takes memory for each query and key after
-         * all.
-         */
+        /** Whether the kernel copies a mask whose rows overlap, which then takes memory for each query and key. */
         private boolean copiesLines() {
             return !HostData.isHost(queries.getDevice()) && isFullPrecision();
         }
@@ -215,55 +212,57 @@ abstract class Kernel {
         }
 
         @Override
-        NDArray attend(Temporaries own, AttentionCall call, int from) {
-            NDArray some = ofQueries(own, queries, call, from);
-            NDArray keys = ofKeys(own, operands.all.keys(), 2, call);
-            NDArray values = ofKeys(own, operands.all.values(), 2, call);
+        NDArray attend(Temporaries temporaries, AttentionCall call, int from) {
+            NDArray partOfQueries = ofQueries(temporaries, queries, call, from);
+            NDArray keys = ofKeys(temporaries, operands.all.keys(), 2, call);
+            NDArray values = ofKeys(temporaries, operands.all.values(), 2, call);
             if (name == Name.CAUSAL) {
-                return functions.attendCausally(some, keys, values, type);
+                return functions.attendCausally(partOfQueries, keys, values, type);
             }
             if (name == Name.BY_DISTANCE) {
-                return functions.attendByDistance(some, keys, values, lines(own, call, some, keys), type);
+                return functions.attendByDistance(
+                        partOfQueries, keys, values, lines(temporaries, call, partOfQueries, keys), type);
             }
-            NDArray ofTerms = ofQueries(own, operands.queries, call, from);
-            NDArray like = encodings.hasTerms() ? ofScores(own, ofTerms) : some;
-            NDArray term = encodings.term(own, call, like, keys);
-            NDArray bias = operands.mask.bias(own, call, from, like);
+            NDArray ofTerms = ofQueries(temporaries, operands.queries, call, from);
+            NDArray like = encodings.hasTerms() ? ofScores(temporaries, ofTerms) : partOfQueries;
+            NDArray term = encodings.term(temporaries, call, like, keys);
+            NDArray bias = operands.mask.bias(temporaries, call, from, like);
             if (term != null) {
-                bias = bias == null ? term : own.add(bias.add(term));
+                bias = bias == null ? term : temporaries.add(bias.add(term));
             }
-            return functions.attend(some, keys, values, bias, operands.mask.mayHideAll(), type);
+            return functions.attend(partOfQueries, keys, values, bias, operands.mask.mayHideAll(), type);
         }
 
-        /** What is added to scores by distance, (1 or N, T + F - 1), as the kernel adds it best. */
-        private NDArray lines(Temporaries own, AttentionCall call, NDArray some, NDArray keys) {
-            NDArray like = ofScores(own, some);
-            NDArray biases = encodings.line(own, call, call.allDistances(like));
-            NDArray hidden = operands.mask.ofDistances(own, call, like);
-            NDArray lines = own.addResult(biases, () -> {
-                NDArray limited = isLimited(call, some) ? functions.limited(some, keys, biases) : biases;
+        /** The biases and masks that the kernel adds to the scores by distance, (1 or N, T + F - 1). */
+        private NDArray lines(Temporaries temporaries, AttentionCall call, NDArray partOfQueries, NDArray keys) {
+            NDArray like = ofScores(temporaries, partOfQueries);
+            NDArray biases = encodings.line(temporaries, call, call.allDistances(like));
+            NDArray hidden = operands.mask.ofDistances(temporaries, call, like);
+            NDArray lines = temporaries.addResult(biases, () -> {
+                NDArray limited =
+                        isLimited(call, partOfQueries) ? functions.limited(partOfQueries, keys, biases) : biases;
                 if (isFullPrecision()) {
                     return limited;
                 }
-                // less the bias of a query's own key, which it always sees, near biases are small: half precision has
-                // few bits for large ones
+                // relative to the bias of a query's own key, which it always sees, biases of near keys are small:
+                // half precision has few bits for large numbers
                 int zero = -call.allDistances(like).first();
                 return limited.sub(limited.get(NDIndex.sliceAxis(1, zero, zero + 1L)));
             });
-            return hidden == null ? lines : own.add(lines.add(hidden));
+            return hidden == null ? lines : temporaries.add(lines.add(hidden));
         }
 
-        /** Queries in the data type of scores, which terms are computed in. */
-        private static NDArray ofScores(Temporaries own, NDArray queries) {
-            return own.toType(queries, DataTypes.ofScores(queries));
+        /** Queries in the data type of the scores and of their terms. */
+        private static NDArray ofScores(Temporaries temporaries, NDArray queries) {
+            return temporaries.toType(queries, DataTypes.ofScores(queries));
         }
 
-        /** Whether denormal numbers would make training slow: those of FLOAT32 on a CPU. */
-        private boolean isLimited(AttentionCall call, NDArray some) {
+        /** Whether denormal numbers would make training slow, as in FLOAT32 on a CPU. */
+        private boolean isLimited(AttentionCall call, NDArray partOfQueries) {
             return call.training()
-                    && some.getDataType() == DataType.FLOAT32
+                    && partOfQueries.getDataType() == DataType.FLOAT32
                     && type == DataType.FLOAT32
-                    && HostData.isHost(some.getDevice())
+                    && HostData.isHost(partOfQueries.getDevice())
                     && isOfSameTokens(call);
         }
     }
@@ -280,12 +279,12 @@ abstract class Kernel {
         /** In the data type of the scores, (B, K, H, F). */
         private final NDArray keys;
 
-        Plain(Temporaries own, Operands operands) {
+        Plain(Temporaries temporaries, Operands operands) {
             super(operands);
             DataType type = DataTypes.ofScores(operands.queries);
-            queries = own.toType(operands.queries, type);
-            scaled = scaled(own, own.toType(operands.encoded, type));
-            keys = own.addResult(
+            queries = temporaries.toType(operands.queries, type);
+            scaled = scaled(temporaries, temporaries.toType(operands.encoded, type));
+            keys = temporaries.addResult(
                     () -> Arithmetic.toType(operands.all.keys(), type).transpose(0, 1, 3, 2));
         }
 
@@ -303,18 +302,18 @@ abstract class Kernel {
         }
 
         /** The probabilities of all queries, (B, N, T, F): a new array. */
-        NDArray probabilities(Temporaries own) {
-            Weights weights = weights(own, operands.call, 0);
+        NDArray probabilities(Temporaries temporaries) {
+            Weights weights = weights(temporaries, operands.call, 0);
             DataType type = operands.queries.getDataType();
-            NDArray converted = own.toType(weights.probabilities, type);
-            return own.keep(weights.mask.maskQueriesWithoutKeys(own, converted));
+            NDArray converted = temporaries.toType(weights.probabilities, type);
+            return temporaries.remove(weights.mask.maskQueriesWithoutKeys(temporaries, converted));
         }
 
         @Override
-        NDArray attend(Temporaries own, AttentionCall call, int from) {
-            Weights weights = weights(own, call, from);
+        NDArray attend(Temporaries temporaries, AttentionCall call, int from) {
+            Weights weights = weights(temporaries, call, from);
             NDArray values = operands.all.values();
-            NDArray probabilities = own.addResult(weights.probabilities, () -> {
+            NDArray probabilities = temporaries.addResult(weights.probabilities, () -> {
                 NDArray dropped = weights.probabilities;
                 if (call.training() && options.dropoutRate() > 0) {
                     dropped = Dropout.dropout(dropped, options.dropoutRate(), true)
@@ -322,31 +321,34 @@ abstract class Kernel {
                 }
                 return Arithmetic.toType(dropped, values.getDataType());
             });
-            NDArray ofCall = ofKeys(own, values, 2, call);
-            NDArray result = own.addResult(() -> byHead(byGroup(probabilities).matMul(ofCall)));
-            NDArray term = encodings.valueTerm(own, call, probabilities, result.getShape());
-            NDArray together = term == null ? result : own.add(result.add(term));
-            return weights.mask.maskQueriesWithoutKeys(own, together);
+            NDArray ofCall = ofKeys(temporaries, values, 2, call);
+            NDArray result =
+                    temporaries.addResult(() -> byHead(byGroup(probabilities).matMul(ofCall)));
+            NDArray term = encodings.valueTerm(temporaries, call, probabilities, result.getShape());
+            NDArray together = term == null ? result : temporaries.add(result.add(term));
+            return weights.mask.maskQueriesWithoutKeys(temporaries, together);
         }
 
         /**
-         * The weights of some queries.
+         * The weights of the queries of a call.
          *
          * @param probabilities the softmax of the scores, (B, N, rows, F)
-         * @param mask tells which queries see no key, whose probabilities have no meaning
+         * @param mask the queries that see no key; their probabilities have no meaning
          */
         private record Weights(NDArray probabilities, AttentionMask.Part mask) {}
 
-        private Weights weights(Temporaries own, AttentionCall call, int from) {
-            NDArray some = ofQueries(own, scaled, call, from);
-            NDArray transposed = ofKeys(own, keys, 3, call);
-            NDArray products = own.addResult(() -> byHead(byGroup(some).matMul(transposed)));
-            NDArray unscaled = ofQueries(own, queries, call, from);
-            NDArray encoded = ofKeys(own, operands.all.keys(), 2, call);
-            NDArray term = encodings.term(own, call, unscaled, encoded);
-            NDArray scores = own.addResult(products, () -> capped(term == null ? products : products.add(term)));
-            AttentionMask.Part mask = operands.mask.part(own, call, from, scores);
-            NDArray softmax = own.addResult(() -> {
+        private Weights weights(Temporaries temporaries, AttentionCall call, int from) {
+            NDArray partOfQueries = ofQueries(temporaries, scaled, call, from);
+            NDArray transposed = ofKeys(temporaries, keys, 3, call);
+            NDArray products =
+                    temporaries.addResult(() -> byHead(byGroup(partOfQueries).matMul(transposed)));
+            NDArray unscaled = ofQueries(temporaries, queries, call, from);
+            NDArray encoded = ofKeys(temporaries, operands.all.keys(), 2, call);
+            NDArray term = encodings.term(temporaries, call, unscaled, encoded);
+            NDArray scores =
+                    temporaries.addResult(products, () -> capped(term == null ? products : products.add(term)));
+            AttentionMask.Part mask = operands.mask.part(temporaries, call, from, scores);
+            NDArray softmax = temporaries.addResult(() -> {
                 NDArray hiding = mask.bias() == null ? scores : scores.add(mask.bias());
                 Parameter sinks = operands.attention.getSinks();
                 return sinks == null ? softmax(hiding) : softmaxBeside(call, sinks, hiding);
@@ -383,7 +385,7 @@ abstract class Kernel {
                     .get(NDIndex.sliceAxis(3, 0, shape.get(3)));
         }
 
-        /** The rows of the heads that share a key head, one below the other: (B, N, T, …) to (B, K, N / K · T, …). */
+        /** Stacks the rows of the heads that share a key head: (B, N, T, …) to (B, K, N / K · T, …). */
         private NDArray byGroup(NDArray array) {
             return withHeads(array, options.keyValueHeadCount());
         }

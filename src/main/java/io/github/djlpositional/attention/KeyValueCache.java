@@ -14,9 +14,9 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
 /**
- * The keys and values of the positions that a decoder has processed, so that the next step, a forward of the tokens
- * that follow, computes only its own. One cache is for all {@link MultiHeadAttentionBlock}s of a model, and for one
- * sequence or batch of sequences.
+ * Caches the keys and values of the positions that a decoder has processed, so that the next step, a forward of the
+ * following tokens, computes only its own. One cache holds the keys and values of all {@link MultiHeadAttentionBlock}s
+ * of a model, for one sequence or batch of sequences.
  *
  * <pre>{@code
  * try (KeyValueCache cache = new KeyValueCache(manager)) {
@@ -36,35 +36,35 @@ import java.util.function.Supplier;
  *
  * <ul>
  *   <li>Self-attention, which is an input {@code [x]}, or the same array as keys and queries, adds its keys and values.
- *       {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS} among the forward parameters are held with
- *       the keys; the start position then only says how many tokens the cache holds.
- *   <li>An attention over other arrays, such as an encoder's output, caches its projected keys and values as long as it
- *       is given the same array objects, even after they were closed, and computes them again for others. It does not
- *       notice a change of their content: after an operation in place, give a new array, or call {@link #clear} and
+ *       Explicit {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS} are cached with the keys; the start
+ *       position is then only the number of cached tokens.
+ *   <li>An attention over other arrays, such as an encoder's output, caches its projected keys and values as long as
+ *       its inputs are the same array objects, even closed ones, and computes them again for other objects. It does not
+ *       detect a change of their content: after an operation in place, pass a new array, or call {@link #clear} and
  *       start again.
  *   <li>A bias of distances, such as ALiBi's, T5's or a network's, is cached for up to twice as many distances as there
- *       are keys, (1, N, 2F), from the first step of one token on. Like the keys, the biases are computed with the
- *       parameters of that time.
- *   <li>Masks of keys. One of the tokens of a step, (B, T), is appended to those of before, so that padding stays
- *       hidden in later steps. One of all tokens so far, (B, F), replaces them. The tokens of a step without a mask are
- *       visible. A mask with an axis of queries, (B, T, F) or (B, N, T, F), counts for its own step only. The mask of
- *       an attention over other arrays stays with their keys: give it again with other arrays, and after
+ *       are keys, (1, N, 2F), from the first step of one token on. Like the keys, cached biases do not change when the
+ *       parameters do.
+ *   <li>Masks of keys. A mask of the tokens of a step, (B, T), is appended to the previous ones, so that padding stays
+ *       hidden in later steps. A mask of all tokens so far, (B, F), replaces them. The tokens of a step without a mask
+ *       are visible. A mask with an axis of queries, (B, T, F) or (B, N, T, F), applies to its own step only. The mask
+ *       of an attention over other arrays is cached with their keys: pass it again with other arrays, and after
  *       {@link #select}.
  * </ul>
  *
  * <p>The capacity doubles when needed, starting at 64 positions or the capacity of the constructor: (B, K, capacity, H)
  * for keys and for values in each attention, on the device and in the data type of the model. An attention with a
- * window or chunks of w positions holds the last w and the latest step, in room for at most twice as many. With
- * explicit positions, chunks hold all, since a chunk may then have any number of tokens.
+ * window or chunks of w positions caches the last w and the latest step, with room for at most twice as many. With
+ * explicit positions, an attention with chunks caches all tokens, since a chunk may then have any number of them.
  *
- * <h2>Steps</h2>
+ * <h2>Decoding step by step</h2>
  *
  * In a self-attention that is not causal, an earlier query does not see later keys. The first step may be a prompt that
  * sees itself in both directions, as in prefix language models; later steps have one token, or a mask (B, T, F) or (B,
  * N, T, F) that hides later keys.
  *
- * <p>A cache cannot know that a forward failed after its attentions, for example in an output layer. After a forward
- * that threw an exception, call {@link #rewind} with the length from before it, and the step can be repeated:
+ * <p>A cache does not detect that a forward failed after its attentions, for example in an output layer. After a
+ * forward that threw an exception, call {@link #rewind} with the previous length; then the step can be repeated:
  *
  * <pre>{@code
  * int length = cache.getLength();
@@ -82,20 +82,20 @@ import java.util.function.Supplier;
  *
  * <ul>
  *   <li>a cache in training;
- *   <li>a step of another batch size, data type or device than the previous ones;
- *   <li>a mask of keys that is neither of the tokens of the step nor of all tokens so far;
- *   <li>self-attentions to which one step adds different numbers of tokens, such as those of an encoder that is given
- *       the parameters of a decoder's step;
+ *   <li>a step with a different batch size, data type or device than the previous steps;
+ *   <li>a mask of keys that fits neither the tokens of the step nor all tokens so far;
+ *   <li>self-attentions to which one step adds different numbers of tokens, such as the attentions of an encoder that
+ *       gets the parameters of a decoder's step;
  *   <li>several tokens after the first step in a self-attention that is not causal and has no mask that differs between
  *       queries;
- *   <li>a step that gives a causal attention over other arrays fewer keys than there are tokens so far;
- *   <li>a cache without the start position that {@link #nextStep} gave with it, or with another one.
+ *   <li>a causal attention over other arrays with fewer keys than there are tokens so far;
+ *   <li>a cache without the start position that {@link #nextStep} returned, or with another one.
  * </ul>
  *
  * <p>A cache is for one thread at a time. A call while another thread is in an attention's forward with the cache, or
  * in {@link #rewind}, {@link #select}, {@link #fork} or {@link #clear}, throws {@link IllegalStateException}. A cache
- * cannot detect threads that take turns within one model's forward, which mixes their steps, nor that another thread
- * closes the parent manager, which may abort the JVM. A closed cache throws {@link IllegalStateException} too.
+ * detects neither threads that take turns within one model's forward, which mixes their steps, nor a thread that closes
+ * the parent manager, which may abort the JVM. A closed cache throws {@link IllegalStateException} too.
  */
 public final class KeyValueCache implements AutoCloseable {
 
@@ -108,17 +108,17 @@ public final class KeyValueCache implements AutoCloseable {
     private final NDManager manager;
     private final int capacity;
     private final IdentityHashMap<Block, CachedTokens> tokens = new IdentityHashMap<>();
-    private final IdentityHashMap<Block, Source> sources = new IdentityHashMap<>();
+    private final IdentityHashMap<Block, ProjectedKeysAndValues> projected = new IdentityHashMap<>();
 
     /** The number of positions that each attention has processed. */
     private final IdentityHashMap<Block, Integer> lengths = new IdentityHashMap<>();
 
     private final InputMistakes mistakes = new InputMistakes();
 
-    /** Whether a step was begun that has not reached an attention yet. */
+    /** Whether a step has begun but not reached an attention yet. */
     private boolean isPending;
 
-    /** Where the last step began, and the number of tokens that its self-attentions add; 0 until the first. */
+    /** The position of the last step, and the number of tokens that its self-attentions add, 0 if not known yet. */
     private int stepStart;
 
     private int added;
@@ -137,11 +137,11 @@ public final class KeyValueCache implements AutoCloseable {
     }
 
     /**
-     * Creates an empty cache. Up to its capacity, adding positions copies none of the earlier ones.
+     * Creates an empty cache. Up to its capacity, adding positions does not copy the earlier ones.
      *
      * @param manager the parent of the manager that the arrays are attached to; they are freed with it or by
      *     {@link #close}
-     * @param capacity the number of positions to make room for at first, at least 1
+     * @param capacity the initial room in positions, at least 1
      * @throws IllegalArgumentException if the capacity is not positive
      */
     public KeyValueCache(NDManager manager, int capacity) {
@@ -160,7 +160,7 @@ public final class KeyValueCache implements AutoCloseable {
      * Begins the next step. Call it once for each forward of the whole model. Positions that only some of the
      * attentions have processed are dropped.
      *
-     * @return new forward parameters: this cache, and the position that the step begins at; others may be added
+     * @return new forward parameters: this cache and the first position of the step; the caller may add others
      * @throws IllegalStateException if the previous step did not reach an attention: the forward parameters were not
      *     passed on, or the forward failed before and {@link #rewind} was not called
      */
@@ -182,20 +182,20 @@ public final class KeyValueCache implements AutoCloseable {
     }
 
     /**
-     * Drops the last positions, after a forward that failed or to replace them by others. The cache is then as it was
-     * when it had this length, at the start of a step or within one, except that a mask of all tokens which has
-     * replaced another stays.
+     * Drops the last positions, after a forward that failed or to replace them by others. This restores the state of
+     * the cache at that length, which need not be the start of a step, except that a mask of all tokens stays in place
+     * of the one that it replaced.
      *
-     * @param length the number of positions to keep, from 0 to {@link #getLength}
+     * @param length the number of positions that remain, from 0 to {@link #getLength}
      * @throws IllegalArgumentException if the cache holds fewer, or if the window of an attention reaches back to
-     *     positions that are no longer held
+     *     positions that are no longer cached
      */
     public void rewind(int length) {
         exclusively(() -> {
             Check.between("length", length, 0, getLength());
             tokens.values().forEach(held -> held.requireHeld(length));
             if (length == 0) {
-                // what follows may have another batch size
+                // the next sequence may have another batch size
                 tokens.values().forEach(CachedTokens::close);
                 tokens.clear();
             }
@@ -208,8 +208,8 @@ public final class KeyValueCache implements AutoCloseable {
     }
 
     /**
-     * Keeps some of the sequences in a new order, such as the best beams of a beam search, or those that are not
-     * finished. A cross-attention projects its keys and values again at the next step.
+     * Selects sequences of the batch, in any order, such as the best beams of a beam search or the sequences that are
+     * not finished. A cross-attention projects its keys and values again at the next step.
      *
      * @param rows indices of the batch, (n) of an integer type; an index may occur several times
      * @throws IllegalArgumentException if the rows have another rank or data type, there are none, or one is out of
@@ -219,14 +219,14 @@ public final class KeyValueCache implements AutoCloseable {
         Check.that(
                 rows.getShape().dimension() == 1 && rows.getDataType().isInteger() && rows.size() > 0,
                 () -> "rows " + rows.getShape() + " of type " + rows.getDataType()
-                        + ": expected one integer or more, (n); give the indices of the sequences to keep");
+                        + ": expected one integer or more, (n); give the indices of the sequences to select");
         exclusively(() -> {
-            // a step that failed may have left one without keys
+            // a step that failed may leave an attention without keys
             tokens.values().removeIf(CachedTokens::isEmpty);
             tokens.values().forEach(held -> held.requireRows(rows));
             tokens.values().forEach(held -> held.select(rows));
-            sources.values().forEach(Source::close);
-            sources.clear();
+            projected.values().forEach(ProjectedKeysAndValues::close);
+            projected.clear();
             return null;
         });
     }
@@ -240,7 +240,7 @@ public final class KeyValueCache implements AutoCloseable {
             KeyValueCache copy = new KeyValueCache(parent, capacity);
             copy.lengths.putAll(lengths);
             tokens.forEach((attention, held) -> copy.tokens.put(attention, held.copy(copy.manager)));
-            sources.forEach((attention, source) -> copy.keep(attention, source));
+            projected.forEach(copy::putProjected);
             return copy;
         });
     }
@@ -253,8 +253,8 @@ public final class KeyValueCache implements AutoCloseable {
             added = 0;
             tokens.values().forEach(CachedTokens::close);
             tokens.clear();
-            sources.values().forEach(Source::close);
-            sources.clear();
+            projected.values().forEach(ProjectedKeysAndValues::close);
+            projected.clear();
             return null;
         });
     }
@@ -268,7 +268,7 @@ public final class KeyValueCache implements AutoCloseable {
         }
     }
 
-    /** Runs an action on the arrays, which no other thread may write or free meanwhile. */
+    /** Runs an action on the arrays while no other thread may write to them or free them. */
     <T> T exclusively(Supplier<T> use) {
         if (!lock.tryLock()) {
             throw new IllegalStateException("another thread is using this KeyValueCache: expected one thread at a time;"
@@ -285,7 +285,7 @@ public final class KeyValueCache implements AutoCloseable {
         }
     }
 
-    /** Takes the cache from the parameters of a forward, which has reached an attention; null for none. */
+    /** Returns the cache among the parameters of a forward that has reached an attention; null for none. */
     static KeyValueCache take(PairList<String, Object> params, boolean training) {
         Object found = params == null ? null : params.get(KEY);
         Check.that(
@@ -305,7 +305,7 @@ public final class KeyValueCache implements AutoCloseable {
         return cache;
     }
 
-    /** Begins the step of a self-attention that adds some tokens: drops those of a step that failed. */
+    /** Begins the step of a self-attention that adds tokens; drops the tokens of a step that failed. */
     CachedTokens beginStep(MultiHeadAttentionBlock attention, PairList<String, Object> params, int count) {
         int length = lengths.getOrDefault(attention, 0);
         int start = Positions.start(params, Positions.UNLIMITED);
@@ -343,47 +343,47 @@ public final class KeyValueCache implements AutoCloseable {
         lengths.put(attention, length);
     }
 
-    /** The projected keys and values of an attention over other arrays; null if those were other objects. */
-    Source sourceOf(Block attention, NDArray keys, NDArray values) {
-        Source found = sources.get(attention);
+    /** The cached keys and values of an attention over other arrays; null if they belong to other objects. */
+    ProjectedKeysAndValues projectedOf(Block attention, NDArray keys, NDArray values) {
+        ProjectedKeysAndValues found = projected.get(attention);
         return found != null && found.keysInput == keys && found.valuesInput == values ? found : null;
     }
 
-    /** Rejects a step of a causal attention with only its own keys: it would not see those of earlier steps. */
+    /** Rejects a step of a causal attention without the keys of earlier steps, which its queries would not see. */
     void requireEarlierKeys(MultiHeadAttentionBlock attention, int start, int length, long keys) {
         Check.that(
                 start == 0
-                        || !(sources.containsKey(attention) || tokens.containsKey(attention))
+                        || !(projected.containsKey(attention) || tokens.containsKey(attention))
                         || !attention.options().causal()
                         || keys >= start + length,
                 () -> "a step of " + length + " tokens at position " + start + " gives a causal attention " + keys
-                        + " keys: expected [x], or the same array as keys and queries, so that the cache keeps the"
-                        + " keys, or at least " + (start + length)
+                        + " keys: expected [x], or the same array as keys and queries, so that they are"
+                        + " cached, or at least " + (start + length)
                         + "; or build a cross-attention with optCausal(false); attention: " + attention);
     }
 
-    /** Keeps copies of projected keys and values, and of their mask, together with what they were projected from. */
-    void keep(Block attention, Source source) {
-        NDArray mask = source.mask == null ? null : TokenColumn.owned(manager, source.mask.duplicate());
-        Source copy =
-                new Source(source.keysInput, source.valuesInput, detached(source.keys), detached(source.values), mask);
-        Source before = sources.put(attention, copy);
+    /** Caches projected keys and values without their gradients, and a copy of their mask. */
+    void putProjected(Block attention, ProjectedKeysAndValues entry) {
+        NDArray mask = entry.mask == null ? null : TokenColumn.owned(manager, entry.mask.duplicate());
+        ProjectedKeysAndValues copy = new ProjectedKeysAndValues(
+                entry.keysInput, entry.valuesInput, detached(entry.keys), detached(entry.values), mask);
+        ProjectedKeysAndValues before = projected.put(attention, copy);
         if (before != null) {
             before.close();
         }
     }
 
-    /** The values of an array without their gradient, beyond any scope. */
+    /** The numbers of an array without their gradient, as an array that no scope closes. */
     private NDArray detached(NDArray array) {
         return TokenColumn.owned(manager, array.stopGradient());
     }
 
     /**
-     * Projected keys and values, (B, N, F, H), and what they were projected from.
+     * Projected keys and values, (B, N, F, H), and the inputs that they were projected from.
      *
      * @param mask which of the keys are visible, (B, F); null for all
      */
-    record Source(NDArray keysInput, NDArray valuesInput, NDArray keys, NDArray values, NDArray mask)
+    record ProjectedKeysAndValues(NDArray keysInput, NDArray valuesInput, NDArray keys, NDArray values, NDArray mask)
             implements AutoCloseable {
         @Override
         public void close() {

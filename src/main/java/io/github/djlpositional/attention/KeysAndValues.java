@@ -6,16 +6,15 @@ import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 
 /**
- * What the queries of a forward attend to: keys and values that were projected, those that a cache holds of the same
- * arrays, or those of the steps before and of this one.
+ * The keys and values that the queries of a forward attend to: projected from the inputs, cached from the same inputs,
+ * or cached from earlier cached and followed by the tokens of this step.
  *
  * @param queries the queries and their positions
  * @param tokens the keys and their positions
- * @param keys encoded, (B, K, F, H); of a step, those of its own tokens only, until {@link #all} writes them
+ * @param keys encoded, (B, K, F, H); in a step, the keys of its own tokens only, until {@link #all} writes them
  * @param values (B, K, F, H), like the keys
- * @param mask which of the keys are visible, (B, F), as a cache holds it; null for all
- * @param steps the tokens that a cache holds, for which there is room but keys and values are not written; otherwise
- *     null
+ * @param mask which of the keys are visible, (B, F), from a cache; null for all
+ * @param cached in a step, the cached tokens, with room for the keys and values of the step; otherwise null
  * @param commit changes the cache once the attention has succeeded
  */
 record KeysAndValues(
@@ -24,7 +23,7 @@ record KeysAndValues(
         NDArray keys,
         NDArray values,
         NDArray mask,
-        CachedTokens steps,
+        CachedTokens cached,
         Runnable commit) {
 
     /** Without a cache. */
@@ -32,18 +31,18 @@ record KeysAndValues(
         this(queries, tokens, keys, values, null, null, () -> {});
     }
 
-    /** The keys and values of all tokens; those of a step are written to the cache first. */
+    /** Writes the keys and values of a step to the cache, and returns the keys and values of all tokens. */
     KeysAndValues all(Temporaries temporaries) {
-        if (steps == null) {
+        if (cached == null) {
             return this;
         }
-        steps.write(keys, values);
+        cached.write(keys, values);
         NDManager manager = keys.getManager();
         return new KeysAndValues(
                 queries,
                 tokens,
-                temporaries.add(steps.keys(manager)),
-                temporaries.add(steps.values(manager)),
+                temporaries.add(cached.keys(manager)),
+                temporaries.add(cached.values(manager)),
                 mask,
                 null,
                 commit);

@@ -47,14 +47,14 @@ import java.util.Map;
  *   <li>Either of these followed by a mask, which defines what each query sees:
  *       <ul>
  *         <li>(B, F): false or 0 for padding, true or any other number for a token; any integer, boolean or real type.
- *             A cache holds it, and accepts one of the tokens of a step too, (B, T).
+ *             With a cache, it may also be (B, T), for the tokens of the step.
  *         <li>(B, T, F): the same for each query.
  *         <li>(B, N, T, F), any size of which may be 1: booleans have the same meaning; numbers, of the data type of x,
  *             are added to the scores. Negative infinity and the smallest finite number (-65504 in FLOAT16, otherwise
- *             that of FLOAT32) hide the key.
+ *             {@code -Float.MAX_VALUE}) hide the key.
  *       </ul>
- *       PyTorch's masks have the opposite meaning: true hides a key. No mask is rejected for its numbers; one that is
- *       probably a mistake is logged once, see docs/troubleshooting.md#warnings.
+ *       PyTorch's masks have the opposite meaning: true hides a key. The numbers of a mask are not checked; a mask that
+ *       is probably a mistake is logged once, see docs/troubleshooting.md#warnings.
  * </ul>
  *
  * The output is (B, T, D), like the queries. A hidden key has weight 0 for any scores. The result for a query that sees
@@ -64,8 +64,8 @@ import java.util.Map;
  * <p>Vectors of hidden keys must be finite, since 0 · NaN is NaN: if the input or its projection has NaN or infinite
  * numbers at a hidden key, all results of its sequence may be NaN. Replace such padding with zeros before the forward.
  *
- * <p>A forward also throws {@link IllegalArgumentException} for keys of length 0, a mask that does not fit, and what a
- * relative encoding or the {@link KeyValueCache} rejects. For positions and memory, see
+ * <p>A forward also throws {@link IllegalArgumentException} for keys of length 0, a mask that does not fit, and
+ * anything that a relative encoding or the {@link KeyValueCache} rejects. For positions and memory, see
  * {@link io.github.djlpositional.attention}.
  */
 public final class MultiHeadAttentionBlock extends OptionsBlock {
@@ -82,7 +82,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
     private final Linear valueProjection;
     private final Linear resultProjection;
 
-    /** Null for none, like the norm of the keys. */
+    /** Null for none, as is the norm of the keys. */
     private final Block queryNorm;
 
     private final Block keyNorm;
@@ -222,8 +222,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
 
     /**
      * Returns the attention probabilities, for inspecting a trained attention: the weights that a forward without
-     * forward parameters multiplies the values by, all at once and without dropout. Those of a query that sees no key
-     * are 0.
+     * parameters multiplies the values by, without dropout. The probabilities of a query that sees no key are 0.
      *
      * @param parameterStore provides the weights, as for a forward
      * @param inputs the inputs of a forward: {@code [x]} or {@code [keys, queries, values]}, and a mask or none; not
@@ -339,8 +338,8 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         }
 
         /**
-         * Sets one or several relative encodings, for heads of the same number and size (default: none, and no
-         * positions but those in the input). The rotations of several follow each other, and their terms are added.
+         * Sets one or several relative encodings, for heads of the same number and size (default: none). The rotations
+         * of several encodings are applied one after another, and their terms are added.
          */
         public Builder optRelativeEncoding(RelativeEncoding... encodings) {
             for (RelativeEncoding encoding : Check.notNull("relativeEncoding", encodings, "one encoding or several")) {
@@ -364,8 +363,8 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         }
 
         /**
-         * Divides positions into chunks of a size from 1 to 2<sup>24</sup>, between which nothing is seen, as in Llama
-         * 4 (default: one chunk). The position of a token divided by the size, rounded down, is its chunk.
+         * Divides positions into chunks of a size from 1 to 2<sup>24</sup>, as in Llama 4 (default: one chunk). A query
+         * sees only keys of its chunk, which is its position divided by the size, rounded down.
          */
         public Builder optChunkSize(int chunkSize) {
             return set("chunkSize", chunkSize);
@@ -404,7 +403,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
             return set("scale", scale);
         }
 
-        /** Gives the projections a bias (default: true); those of T5 and Llama have none. */
+        /** Gives the projections a bias (default: true); T5 and Llama have none. */
         public Builder optBias(boolean bias) {
             return set("bias", bias);
         }
@@ -418,20 +417,20 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         }
 
         /**
-         * Uses PyTorch's fused attention where it supports the options (default: true). It has the same results but for
-         * rounding, takes less time, and needs no memory for the scores. It does not support dropout in training, score
-         * caps, sinks, Shaw's values, nor biases that are being trained.
+         * Uses PyTorch's fused attention where it supports the options (default: true). Its results differ only in
+         * rounding; it takes less time, and needs no memory for the scores. It does not support dropout in training,
+         * score caps, sinks, Shaw's values, nor biases that are being trained.
          */
         public Builder optFusedKernel(boolean fusedKernel) {
             return set("fusedKernel", fusedKernel);
         }
 
         /**
-         * Sets the data type that PyTorch's fused attention computes in (default: that of the input): FLOAT16, for
-         * scores below 65504, or BFLOAT16. Queries, keys and values are converted for it, and its result back; all
-         * other operations keep their type, and gradients pass. On a GPU, FLOAT32 inputs take a fraction of the time;
-         * on a CPU, neither type saves time. Results differ by up to 3·10<sup>-3</sup> of the largest one with FLOAT16,
-         * and 2·10<sup>-2</sup> with BFLOAT16. Without {@link #optFusedKernel}, it has no effect.
+         * Sets the data type that PyTorch's fused attention computes in (default: the type of the input): FLOAT16, for
+         * scores below 65504, or BFLOAT16. Queries, keys and values are converted for it, and its result back; the type
+         * of all other operations does not change, and gradients pass. On a GPU, FLOAT32 inputs take a fraction of the
+         * time; on a CPU, neither type saves time. Results differ by up to 3·10<sup>-3</sup> of the largest one with
+         * FLOAT16, and 2·10<sup>-2</sup> with BFLOAT16. Without {@link #optFusedKernel}, it has no effect.
          */
         public Builder optKernelType(DataType kernelType) {
             return set("kernelType", kernelType);

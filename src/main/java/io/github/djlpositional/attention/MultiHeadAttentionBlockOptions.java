@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.stream.Stream;
 
-/** The options of a {@link MultiHeadAttentionBlock}, and what a query sees by its index. */
+/** The options of a {@link MultiHeadAttentionBlock}, and the keys that they let a query see. */
 record MultiHeadAttentionBlockOptions(
         @Range(min = 1) int embeddingSize,
         @Range(min = 1) int headCount,
@@ -64,7 +64,7 @@ record MultiHeadAttentionBlockOptions(
                     .findFirst()
                     .orElse(1 / Math.sqrt((double) headSize));
         }
-        // the scale of a relative encoding too
+        // also checks the scale of a relative encoding
         Check.positive("scale", scale, "usually 1 / √H");
         resultBias = Objects.requireNonNullElse(resultBias, bias);
         Check.that(
@@ -85,17 +85,17 @@ record MultiHeadAttentionBlockOptions(
         return relativeEncoding == null ? List.of() : relativeEncoding;
     }
 
-    /** Whether fewer heads of keys and values are shared by those of queries. */
+    /** Whether several query heads share a head of keys and values. */
     boolean isGrouped() {
         return headCount != keyValueHeadCount;
     }
 
-    /** Whether the scale is the one that kernels have. */
+    /** Whether the scale is 1 / √H, which fused kernels use. */
     boolean hasUsualScale() {
         return scale == 1 / Math.sqrt(headSize);
     }
 
-    /** The number of keys, up to and including its own, that a query reaches back to; null for all. */
+    /** The number of keys, up to and including its own, that a query may see; null for all. */
     Integer reach() {
         if (chunkSize != null) {
             return chunkSize;
@@ -108,37 +108,40 @@ record MultiHeadAttentionBlockOptions(
         return causal || window != null;
     }
 
-    /** The keys that any of some queries may see: their indices, from the first to one more than the last. */
+    /** Like {@link #seen}, with at least one key. */
     int[] range(AttentionCall call, int from, int count) {
         int[] range = seen(call, from, count);
-        int least = call.keyPositions().first();
+        int firstKey = call.keyPositions().first();
         // a query that sees nothing still needs a key
-        return range[0] < range[1] ? range : new int[] {least, least + 1};
+        return range[0] < range[1] ? range : new int[] {firstKey, firstKey + 1};
     }
 
-    /** The same, but nothing if the first index is not less than the last. */
+    /**
+     * The indices of the keys that a query of a range may see, from the first to one more than the last; empty if the
+     * first is not less than the last.
+     */
     int[] seen(AttentionCall call, int from, int count) {
         int first = call.queryPositions().first() + from;
         int last = first + count - 1;
-        int least = call.keyPositions().first();
-        int end = least + call.keyPositions().length();
+        int firstKey = call.keyPositions().first();
+        int end = firstKey + call.keyPositions().length();
         if (chunkSize != null && !call.hasPositions()) {
-            least = Math.max(least, first / chunkSize * chunkSize);
+            firstKey = Math.max(firstKey, first / chunkSize * chunkSize);
             end = (int) Math.min(end, (last / chunkSize + 1L) * chunkSize);
         } else if (window != null) {
-            least = Math.max(least, first - reach() + 1);
+            firstKey = Math.max(firstKey, first - reach() + 1);
             end = causal ? end : Math.min(end, last + window / 2 + 1);
         }
-        return new int[] {least, causal ? Math.min(end, last + 1) : end};
+        return new int[] {firstKey, causal ? Math.min(end, last + 1) : end};
     }
 
     /** Whether every query is known to see all keys of a call. */
     boolean seesAll(AttentionCall call) {
         int[] first = seen(call, 0, 1);
         int[] last = seen(call, call.queryPositions().length() - 1, 1);
-        int least = call.keyPositions().first();
-        int end = least + call.keyPositions().length();
+        int firstKey = call.keyPositions().first();
+        int end = firstKey + call.keyPositions().length();
         boolean isChunkOfIndices = chunkSize == null || !call.hasPositions();
-        return isChunkOfIndices && Math.max(first[0], last[0]) == least && Math.min(first[1], last[1]) == end;
+        return isChunkOfIndices && Math.max(first[0], last[0]) == firstKey && Math.min(first[1], last[1]) == end;
     }
 }

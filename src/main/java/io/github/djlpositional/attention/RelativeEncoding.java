@@ -12,7 +12,7 @@ import java.util.Map;
 
 /**
  * A relative positional encoding for a {@link MultiHeadAttentionBlock}. It may rotate or change the queries and the
- * keys, add a term to the scores, and add a term to the attention's result: it has what the methods are for that its
+ * keys, add a term to the scores, and add a term to the attention's result. The attention calls the methods that its
  * class implements.
  *
  * <p>With the queries q, the keys k, the values v, and the terms b, s and r of this interface, the attention is
@@ -35,9 +35,9 @@ import java.util.Map;
  *
  * <h2>An encoding of your own</h2>
  *
- * It implements one method or several. The attention does the rest, as for the encodings of this library: it selects
- * biases for each query and key, masks, holds biases for the steps of a cache, processes long sequences in parts, and
- * uses PyTorch's fused kernel where there is no {@link #valueTerm} and no term is being trained.
+ * Implement one method or several. The attention does the rest, as for the encodings of this library: it selects biases
+ * for each query and key, applies masks, caches biases for later steps, processes long sequences in parts, and uses
+ * PyTorch's fused kernel where there is no {@link #valueTerm} and no term is being trained.
  *
  * <p>The encoding is initialized with the shape of the queries, (B, N, T, H), of which B and T may be -1. A method
  * returns a new array on the manager of its input, which the attention closes, or the input itself. The result has the
@@ -47,7 +47,7 @@ import java.util.Map;
 public interface RelativeEncoding extends Block {
 
     /**
-     * Checks that the encoding fits an attention. It is called when the attention is built; by default, any is fine.
+     * Checks that the encoding fits an attention, when the attention is built. By default, it fits any.
      *
      * @param headCount N
      * @param headSize H
@@ -61,8 +61,8 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * {@return the rotation of queries and keys; null, the default, for none} It is asked for once, when the attention
-     * is built. A cache holds rotated keys.
+     * {@return the rotation of queries and keys; null, the default, for none} It is called once, when the attention is
+     * built. A cache stores rotated keys.
      */
     default Rotation rotation() {
         return null;
@@ -80,7 +80,7 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * Encodes the keys, rotated ones if there is a rotation, before they are multiplied by the queries. A cache holds
+     * Encodes the keys, rotated ones if there is a rotation, before they are multiplied by the queries. A cache stores
      * the result.
      *
      * @param call the forward, with the tokens of these keys as {@link AttentionCall#keys}
@@ -92,11 +92,11 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * Computes biases that depend on the head and the distance only. They are added after the scale. The attention
-     * selects one for each query and key, caches them for the steps of a decoder, and passes them to the fused kernel.
+     * Computes biases that depend on the head and the distance only. They are not scaled. The attention selects one for
+     * each query and key, caches them for the steps of a decoder, and passes them to the fused kernel.
      *
-     * @param call some or all queries of the forward
-     * @param distances the distances that are needed
+     * @param call all queries of the forward, or a part of them
+     * @param distances the distances to compute biases for
      * @return (1 or N, {@link Distances#size}), finite, of any real data type
      */
     default NDArray distanceBias(AttentionCall call, Distances distances) {
@@ -104,10 +104,10 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * Returns numbers of tokens whose differences are the distances of {@link #distanceBias}, such as those of the
-     * cells of a window. By default, distances are those of positions.
+     * Returns a number for each token, such as the cell of a window, so that the differences of these numbers are the
+     * distances of {@link #distanceBias}. By default, these are the positions.
      *
-     * @param call some or all queries and keys of the forward
+     * @param call all queries and keys of the forward, or a part of them
      * @param positions the positions of the queries or the keys, (1 or B, n), INT32
      * @param areKeys whether they are positions of keys
      * @return like the positions
@@ -117,12 +117,12 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * Computes what is added to the scores, if it depends on their content or on the positions themselves. It is added
-     * after the scale: an implementation whose term has to be scaled multiplies it by {@link AttentionCall#scale}.
+     * Computes a term of the scores that depends on the content or on the positions themselves. The attention does not
+     * scale it: an implementation whose term has to be scaled multiplies it by {@link AttentionCall#scale}.
      *
-     * @param call some or all queries of the forward
-     * @param queries their queries, (B, N, T, H), before any encoding; FLOAT32 if the attention is FLOAT16
-     * @param keys their keys, (B, K, F, H), after all encodings; of the data type of the attention
+     * @param call all queries of the forward, or a part of them
+     * @param queries the queries of the call, (B, N, T, H), before any encoding; FLOAT32 if the attention is FLOAT16
+     * @param keys the keys of the call, (B, K, F, H), after all encodings; in the data type of the attention
      * @return a finite array that broadcasts to (B, N, T, F), or null for nothing
      */
     default NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
@@ -130,10 +130,10 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * Computes what is added to the weighted sum of the values.
+     * Computes a term that is added to the weighted sum of the values.
      *
-     * @param call some or all queries of the forward
-     * @param probabilities their attention weights, (B, N, T, F), in training after dropout
+     * @param call all queries of the forward, or a part of them
+     * @param probabilities the attention weights of these queries, (B, N, T, F), in training after dropout
      * @return (B, N, T, H), or null for nothing
      */
     default NDArray valueTerm(AttentionCall call, NDArray probabilities) {
@@ -141,16 +141,16 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * {@return whether an encoding whose class implements {@link #valueTerm} adds one: by default it does} Without it,
-     * an attention can use its fused kernel.
+     * {@return whether the encoding adds a {@link #valueTerm}: true by default if its class implements that method}
+     * Without such a term, an attention can use its fused kernel.
      */
     default boolean hasValueTerm() {
         return true;
     }
 
     /**
-     * {@return how many numbers the computation of the terms has at a time for each query and key of the batch: 0 by
-     * default} If these are more than the attention's own, a long sequence is processed in smaller parts.
+     * {@return how many numbers the computation of the terms needs at a time for each query and key, over the batch: 0
+     * by default} If it needs more than the attention itself, a long sequence is processed in smaller parts.
      *
      * @param call all queries and keys of the forward
      */
@@ -159,11 +159,11 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * Computes what an attention adds to its scores for an encoding, with the scale 1: for the forward of an encoding
-     * as a block of its own.
+     * Computes the term that an encoding adds to the scores of an attention with scale 1, for the own forward of an
+     * encoding.
      *
      * @param encoding the encoding
-     * @param parameterStore has the values of its parameters
+     * @param parameterStore provides the values of its parameters
      * @param queries (…, T, D), or (B, N, T, H) for an encoding with a {@link #scoreTerm}
      * @param keys (…, F, D), or (B, N, F, H); the queries themselves for as many keys as there are positions up to the
      *     last query
@@ -218,8 +218,8 @@ public interface RelativeEncoding extends Block {
     /**
      * {@return one of this library's relative encodings, which the arguments describe}
      *
-     * @param arguments what {@link io.github.djlpositional.options.HasArguments#getArguments} has returned;
-     *     {@code type} is the simple name of the class
+     * @param arguments a result of {@link io.github.djlpositional.options.HasArguments#getArguments}; {@code type} is
+     *     the simple name of the class
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     static RelativeEncoding fromArguments(Map<?, ?> arguments) {

@@ -24,9 +24,9 @@ public record Rotation(int start, int size, PairLayout layout, Angles angles) {
     public interface Angles {
 
         /**
-         * Returns a cosine and a sine for each pair, in the place of the pair's halves: (1, n, r) or (1 or B, 1 or N,
-         * n, r) for the tokens of x. Arrays that are created meanwhile are closed after the rotation, the result too;
-         * an array that is used again belongs to no {@link ai.djl.ndarray.NDScope}.
+         * Returns a cosine and a sine for each pair, in place of the pair's halves: (1, n, r) or (1 or B, 1 or N, n, r)
+         * for the tokens of x. All arrays that the method creates, including the result, are closed after the rotation;
+         * unregister an array that is used again from its {@link ai.djl.ndarray.NDScope}.
          *
          * @param call all queries of the forward, or the forward of these keys
          * @param x the queries (B, N, n, H), or the keys (B, K, n, H)

@@ -1,8 +1,8 @@
 /**
- * Relative positions: encodings that act within the attention, and an attention block that takes any of them.
+ * Relative positional encodings, which act within the attention, and an attention block that uses them.
  *
- * <p>{@link io.github.djlpositional} says what holds for every block. This page says what holds for every relative
- * encoding.
+ * <p>{@link io.github.djlpositional} documents the rules for all blocks, and this page the rules for all relative
+ * encodings.
  *
  * <h2>Options</h2>
  *
@@ -11,16 +11,16 @@
  *
  * <h2>Positions</h2>
  *
- * Query i and key j have the positions i and j. With other arrays as keys, the start position is that of query 0. With
- * a {@link KeyValueCache} among the forward parameters, a self-attention appends its keys and values to the cached
- * ones, and i continues from there; F, and the mask's F, is then the length of both together.
+ * Query i and key j have the positions i and j. With other arrays as keys, the start position is the position of query
+ * 0. With a {@link KeyValueCache} among the forward parameters, a self-attention appends its keys and values to the
+ * cached ones, and i continues from there; F, and the mask's F, is then the length of both together.
  *
  * <p>The forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS} gives the positions of the
  * queries, and, in a self-attention, of the keys: (T) or (B, T), or (axes, B, T) for a rotary embedding on several
- * axes. Relative encodings and chunks use them; causality and windows go by the order of the tokens. Masks are as
- * without them. Nothing waits for a GPU, except with {@link MultiHeadAttentionBlock.Builder#optQueryScale}, and for
- * what a {@link io.github.djlpositional.relative.RotaryEmbeddingBlock} and a
- * {@link io.github.djlpositional.relative.TransformerXlPositionBlock} read.
+ * axes. Relative encodings and chunks use them; causality, windows and masks depend on the order of the tokens. A
+ * forward does not wait for a GPU, except with {@link MultiHeadAttentionBlock.Builder#optQueryScale}, and where a
+ * {@link io.github.djlpositional.relative.RotaryEmbeddingBlock} or a
+ * {@link io.github.djlpositional.relative.TransformerXlPositionBlock} reads positions.
  *
  * <p>There is no largest position, except in a window and with a rotary embedding. Positions are integers, except with
  * a rotary embedding.
@@ -47,7 +47,7 @@
  * </ul>
  *
  * The output is (B, N, T, F), or of a bias (1, N, T, F), with positions for each sequence (B, N, T, F). A learned term
- * is rounded more than once, in FLOAT16 once more from FLOAT32. A forward throws {@link IllegalArgumentException} also
- * for an empty sequence.
+ * is rounded more than once, in FLOAT16 once more from FLOAT32. For an empty sequence, the forward throws
+ * {@link IllegalArgumentException}.
  */
 package io.github.djlpositional.attention;

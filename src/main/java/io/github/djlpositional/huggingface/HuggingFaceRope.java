@@ -37,10 +37,10 @@ import java.util.stream.IntStream;
  * }</pre>
  *
  * <p>A configuration leaves much to the code of its {@code model_type}: the layout of the pairs, and values of missing
- * keys. They are known for the types that {@code docs/models.md} lists. Other types are refused, and so are unknown
- * rope types and unknown keys of the rope section; nothing is guessed. The rope section is read as Hugging Face's
- * {@code modeling_rope_utils.py} (transformers 4 and 5) reads it. LongRoPE and dynamic NTK need the length that the
- * model is to serve, as in vLLM; transformers takes the length of each forward.
+ * keys. They are known for the types that {@code docs/models.md} lists. Other types, unknown rope types and unknown
+ * keys of the rope section are rejected; nothing is guessed. The rope section is read as Hugging Face's
+ * {@code modeling_rope_utils.py} (transformers 4 and 5) reads it. LongRoPE and dynamic NTK need the maximum length of
+ * the sequences, as in vLLM; transformers uses the length of each forward.
  *
  * <p>For a model of text and images, {@code text_config} is read.
  *
@@ -49,16 +49,16 @@ import java.util.stream.IntStream;
  */
 public final class HuggingFaceRope {
 
-    /** Published files have a few kilobytes, or some hundred if they list quantized layers. */
+    /** Published files have a few kilobytes, or a few hundred if they list quantized layers. */
     private static final int MOST_BYTES = 4 << 20;
 
-    /** The first length of a rotary table, which grows as far as the model allows. */
+    /** The initial length of a rotary table, which grows as far as the model allows. */
     private static final int FIRST_LENGTH = 4096;
 
-    /** The greatest length of a rotary table. */
+    /** The maximum length of a rotary table. */
     private static final int LONGEST = 1 << 29;
 
-    /** Far above any published model; bounds the number of frequencies that a configuration makes. */
+    /** Far above any published model; bounds the number of frequencies of a configuration. */
     private static final int LARGEST_HEAD = 1 << 12;
 
     final Map<String, Object> config;
@@ -143,7 +143,7 @@ public final class HuggingFaceRope {
     /**
      * Returns the rotary encoding of all layers.
      *
-     * @param length the number of positions that the model is to serve, at least 1
+     * @param length the maximum length of the sequences, at least 1
      * @return a new builder of this encoding; see {@link #rotary(String, int)}
      * @throws IllegalArgumentException if layers of different types are rotated differently
      */
@@ -164,13 +164,13 @@ public final class HuggingFaceRope {
     }
 
     /**
-     * Returns the rotary encoding of one type of layers. Its table has up to 4096 positions at first, and grows to the
+     * Returns the rotary encoding of one type of layers. Its table initially has up to 4096 positions, and grows to the
      * length that the configuration allows: {@code max_position_embeddings}, multiplied by {@code factor} for linear
      * and dynamic scaling, and at least {@code factor} times the original length for YaRN.
      *
      * @param layerType {@code full_attention}, {@code sliding_attention} or {@code chunked_attention}
-     * @param length the number of positions that the model is to serve, at least 1, by which the rope types
-     *     {@code longrope} and {@code dynamic} choose the frequencies; the other types do not depend on it
+     * @param length the maximum length of the sequences, at least 1, by which the rope types {@code longrope} and
+     *     {@code dynamic} choose the frequencies; the other types do not depend on it
      * @return a new builder with head size, rotated dimensions, layout, frequencies, scaling, axes and maximum length
      * @throws IllegalArgumentException if the model has no rotary encoding for such layers
      */
@@ -215,7 +215,8 @@ public final class HuggingFaceRope {
     }
 
     /**
-     * The share of a head that rotates. Code that does not know it fails for a scaled encoding, and else ignores it.
+     * The share of a head that is rotated. Published code that does not read it fails for a scaled encoding, and
+     * otherwise ignores it.
      */
     private double share(RopeSection section) {
         boolean isRead = type.reads("partial_rotary_factor");
@@ -238,7 +239,7 @@ public final class HuggingFaceRope {
         return base == null ? number(isLocal(layerType) ? "rope_local_base_freq" : "rope_theta") : base;
     }
 
-    /** Whether such layers have a base of their own, which the scaling of the other layers does not change. */
+    /** Whether layers of a type have their own base, which the scaling of the other layers does not change. */
     private boolean isLocal(String layerType) {
         return layerType.equals(ModelType.SLIDING) && value("rope_local_base_freq") != null;
     }
@@ -260,7 +261,7 @@ public final class HuggingFaceRope {
         return isInterleaved ? RotaryAxes.interleaved(pairs, sections) : RotaryAxes.sections(sections);
     }
 
-    /** The types of layers that are rotated differently, or only one of all layers. */
+    /** The types of layers that are rotated differently, or a single type for all layers. */
     private List<String> layerTypes() {
         Map<String, Map<?, ?>> parts = parts(sectionOfAll());
         if (isLocal(ModelType.SLIDING)) {
@@ -303,15 +304,15 @@ public final class HuggingFaceRope {
                 isMissing(scaling) || parameters == null || scaling.equals(parameters),
                 () -> "rope_scaling " + shown(scaling) + " and rope_parameters " + shown(parameters)
                         + ": expected one of them; remove the one that the model does not have");
-        Map<?, ?> given = isMissing(scaling) ? parameters : scaling;
-        return given == null ? (Map<?, ?>) value("default_rope") : given;
+        Map<?, ?> section = isMissing(scaling) ? parameters : scaling;
+        return section == null ? (Map<?, ?>) value("default_rope") : section;
     }
 
     private static boolean isMissing(Map<?, ?> section) {
         return section == null || section.isEmpty();
     }
 
-    /** Checks that sections for layers with a base of their own say which layers they are for. */
+    /** Checks that the sections of a model whose layers have different bases name their layers. */
     private void requireParts(Map<String, Map<?, ?>> parts) {
         Map<?, ?> scaling = get("rope_scaling", Map.class);
         boolean isOld = scaling == null || scaling.isEmpty() || scaling.containsKey("rope_type");
@@ -346,7 +347,7 @@ public final class HuggingFaceRope {
     }
 
     /**
-     * Returns the factor of the products of queries and keys: 1 / √H, or what the model has instead, such as the
+     * Returns the factor of the products of queries and keys: 1 / √H, or the model's own, such as from the
      * {@code query_pre_attn_scalar} of Gemma. DeepSeek's is also multiplied by
      * {@link io.github.djlpositional.math.RotaryScaling#yarnMagnitude g}(factor, mscale_all_dim)<sup>2</sup>.
      *
@@ -397,23 +398,23 @@ public final class HuggingFaceRope {
     /** Returns a size or a count, which must be present and positive. */
     private int required(String key) {
         String name = type.keyOf(key);
-        int value = Check.given(name, whole(key));
+        int value = Check.present(name, whole(key));
         Check.positive(name, value);
         return value;
     }
 
     private double number(String key) {
-        return Check.given(type.keyOf(key), get(key, Double.class));
+        return Check.present(type.keyOf(key), get(key, Double.class));
     }
 
-    /** Older configurations have numbers for some switches, of which 0 is off. */
+    /** Older configurations have numbers instead of some booleans: 0 is false. */
     private boolean isOn(String key) {
         return value(key) instanceof Number number
                 ? number.doubleValue() != 0
                 : Boolean.TRUE.equals(get(key, Boolean.class));
     }
 
-    /** Checks that the keys that the encoding is known for some values of are missing or have these values. */
+    /** Checks that keys of which only some values are supported are missing or have these values. */
     private void requireKnownValues() {
         type.column("required")
                 .forEach((key, value) -> Check.that(

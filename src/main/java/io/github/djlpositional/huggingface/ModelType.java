@@ -14,10 +14,10 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * What the published code of a model type fixes, and the values that it takes where a configuration has none: a line of
- * the file {@code model-types.jsonc}, which explains its columns and all facts.
+ * The facts that the published code of a model type fixes, and its default values: a line of the file
+ * {@code model-types.jsonc}, which explains its columns and all facts.
  *
- * @param like the type whose line holds for what this one does not say; null for the line of every type
+ * @param like the type whose line has the entries that this line lacks; null for the line of every type
  */
 record ModelType(ModelType like, Map<?, ?> line) {
 
@@ -25,7 +25,7 @@ record ModelType(ModelType like, Map<?, ?> line) {
     static final String SLIDING = "sliding_attention";
     static final String CHUNKED = "chunked_attention";
 
-    /** Types whose {@code text_config} is the configuration of the text, and its type if it does not name one. */
+    /** Types whose {@code text_config} configures the text model, and the type of that configuration by default. */
     static final Map<?, ?> WITH_TEXT_CONFIG;
 
     private static final String FILE = "model-types.jsonc";
@@ -106,7 +106,7 @@ record ModelType(ModelType like, Map<?, ?> line) {
         return facts;
     }
 
-    /** Returns a column of this type, with the entries of the types that it is like. */
+    /** Returns a column of this type, including inherited entries. */
     Map<Object, Object> column(String name) {
         Map<Object, Object> entries = like == null ? new LinkedHashMap<>() : like.column(name);
         entries.putAll(own(name));
@@ -123,7 +123,7 @@ record ModelType(ModelType like, Map<?, ?> line) {
         return key != null ? key.toString() : like == null ? fact : like.keyOf(fact);
     }
 
-    /** Returns a fact, or null for none. A key with the value null is not the same as no key. */
+    /** Returns a fact, or null for none. A key with the value null differs from a missing key. */
     Object value(String fact, Map<String, ?> config) {
         return value(fact, keyOf(fact), config);
     }

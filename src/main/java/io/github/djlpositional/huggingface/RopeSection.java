@@ -14,12 +14,12 @@ import java.util.TreeSet;
 
 /**
  * The rope section of a configuration, {@code rope_scaling} or {@code rope_parameters}, or its part for one type of
- * layers. Keys mean what they mean in {@code modeling_rope_utils.py} of Hugging Face's transformers. A key with the
- * value null counts as missing.
+ * layers. Keys have the meaning of {@code modeling_rope_utils.py} of Hugging Face's transformers. A key with the value
+ * null counts as missing.
  */
 final class RopeSection {
 
-    /** The keys of all types; finetuned changes nothing, and neither does attn_factor of YaRN. */
+    /** The keys of all types. finetuned has no effect, nor has attn_factor of YaRN. */
     private static final String COMMON_KEYS = "rope_type type rope_theta partial_rotary_factor finetuned ";
 
     private static final Map<String, String> KEYS = Map.of(
@@ -47,7 +47,7 @@ final class RopeSection {
      * Reads a section.
      *
      * @param types the rope types that the model may have; null for all
-     * @param otherKeys keys that the model has besides those of the rope type
+     * @param otherKeys keys of the model in addition to the keys of the rope type
      * @param maxLength {@code max_position_embeddings}
      * @param originalLength {@code original_max_position_embeddings} outside the section; null for none
      */
@@ -98,7 +98,7 @@ final class RopeSection {
         return known;
     }
 
-    /** Whether all frequencies are those of the base. */
+    /** Whether the frequencies are not scaled. */
     boolean isDefault() {
         return type.equals("default");
     }
@@ -119,7 +119,7 @@ final class RopeSection {
 
     /** Returns a number, which must be present. */
     double number(String key) {
-        return Check.given(key, value(key, Double.class));
+        return Check.present(key, value(key, Double.class));
     }
 
     double number(String key, double defaultValue) {
@@ -128,14 +128,14 @@ final class RopeSection {
 
     /** Returns a list, which must be present unless there is a default. */
     <T> List<T> list(String key, List<?> defaultValue, Class<T> wanted) {
-        List<?> given = value(key, List.class);
-        List<?> elements = given == null ? Check.given(key, defaultValue) : given;
+        List<?> listed = value(key, List.class);
+        List<?> elements = listed == null ? Check.present(key, defaultValue) : listed;
         return elements.stream()
                 .map(each -> Settings.value(HuggingFaceRope.class, Collections.singletonMap(key, each), key, wanted))
                 .toList();
     }
 
-    /** Returns the length that a sequence may have: the maximum of the model, or more if the positions are scaled. */
+    /** Returns the maximum length of a sequence: the maximum of the model, or more if the positions are scaled. */
     double lengthLimit() {
         return switch (type) {
             case "linear", "dynamic" -> maxLength * number("factor");
@@ -145,28 +145,28 @@ final class RopeSection {
     }
 
     /**
-     * Returns how the frequencies are scaled. The proportional type is no scaling: it has its own frequencies.
+     * Returns the scaling of the frequencies. The proportional type has its own frequencies, and no scaling.
      *
-     * @param length the number of positions that the model is to serve; null if it was not given
+     * @param length the maximum length of the sequences; null if unknown
      */
     RotaryScaling scaling(Integer length) {
         return switch (type) {
             case "linear" -> RotaryScaling.linear(number("factor"));
-            case "dynamic" -> dynamicNtk(given(length));
+            case "dynamic" -> dynamicNtk(requireLength(length));
             case "yarn" -> yarn();
             case "llama3" ->
                 RotaryScaling.llama3(
                         number("factor"), number("low_freq_factor"), number("high_freq_factor"), originalLength);
-            case "longrope" -> longRope(given(length));
+            case "longrope" -> longRope(requireLength(length));
             default -> RotaryScaling.none();
         };
     }
 
-    private int given(Integer length) {
+    private int requireLength(Integer length) {
         Check.that(
                 length != null,
                 () -> "no length for rope type \"" + type
-                        + "\": expected the number of positions that the model is to serve, on which its frequencies"
+                        + "\": expected the maximum length of the sequences, on which its frequencies"
                         + " depend; use rotary(int) or rotary(String, int)");
         return length;
     }
@@ -196,7 +196,7 @@ final class RopeSection {
                 number("attention_factor", magnitudeRatio(factor)));
     }
 
-    /** The attention factor of YaRN, or of DeepSeek, which divides by what it multiplies the scale of scores with. */
+    /** The attention factor of YaRN or of DeepSeek, which divides by a factor that it moves to the scale of scores. */
     private double magnitudeRatio(double factor) {
         double mscale = number("mscale", 0);
         double ofAllDimensions = number("mscale_all_dim", 0);

@@ -12,8 +12,8 @@ import ai.djl.ndarray.types.Shape;
  */
 public final class Arithmetic {
 
-    /** A sum of floats is not exact for lesser numbers. */
-    private static final double LEAST = 1e-20;
+    /** A sum of floats is not exact for smaller numbers. */
+    private static final double SMALLEST = 1e-20;
 
     private Arithmetic() {}
 
@@ -26,7 +26,7 @@ public final class Arithmetic {
     }
 
     /**
-     * Returns whether an array that only this library holds may be written to. MXNet fails on an operation in place
+     * Returns whether an intermediate array of this library may be written to. MXNet fails on an operation in place
      * while gradients are recorded, and does not say whether they are.
      */
     public static boolean isInPlaceSafe(NDArray array) {
@@ -49,9 +49,9 @@ public final class Arithmetic {
     }
 
     /**
-     * Multiplies an array by a number, into a new array. {@code array.mul(number)} of DJL keeps the number in memory of
-     * Java; PyTorch reads it again for the gradient, possibly after it was garbage collected. Here the number is in
-     * memory of PyTorch.
+     * Multiplies an array by a number, into a new array. {@code array.mul(number)} of DJL stores the number in Java's
+     * memory; PyTorch reads it again for the gradient, possibly after it was garbage collected. This method stores the
+     * number in PyTorch's memory.
      */
     public static NDArray multiply(NDArray array, double factor) {
         if (!isPyTorch(array) && array.getDataType().isFloating()) {
@@ -85,13 +85,13 @@ public final class Arithmetic {
     }
 
     /**
-     * Creates a number for an operation with an array, whose data type the result keeps: a new array of rank 0 on
-     * PyTorch and (1) on MXNet, on the device of the array. Numbers for integer arrays are whole.
+     * Creates a number for an operation with an array whose result has the data type of the array: a new array of rank
+     * 0 on PyTorch and (1) on MXNet, on the device of the array. Numbers for integer arrays are integers.
      */
     public static NDArray number(NDArray array, double value) {
         NDManager manager = array.getManager();
         Device device = array.getDevice();
-        boolean isFloat = Math.abs(value) >= LEAST && Math.abs(value) <= Float.MAX_VALUE;
+        boolean isFloat = Math.abs(value) >= SMALLEST && Math.abs(value) <= Float.MAX_VALUE;
         if (array.getDataType() == DataType.FLOAT64 && !isFloat && value != 0 && !Double.isInfinite(value)) {
             return HostData.number(manager, device, value);
         }
@@ -109,7 +109,7 @@ public final class Arithmetic {
         DataType type = array.getDataType();
         Shape shape = isPyTorch(array) ? new Shape() : new Shape(1);
         if (type == DataType.FLOAT16) {
-            // PyTorch keeps the type of the array; MXNet creates no numbers in FLOAT16
+            // on PyTorch, the result has the type of the array; MXNet cannot create numbers in FLOAT16
             NDArray number = manager.full(shape, (float) value, DataType.FLOAT32);
             if (isPyTorch(array)) {
                 return number;
@@ -118,7 +118,7 @@ public final class Arithmetic {
                 return number.toType(type, true);
             }
         }
-        // DJL passes numbers as floats: others are sums of two or three
+        // DJL passes numbers as floats: a double is the sum of two or three
         NDArray number = manager.full(shape, (float) value, type);
         double rest = value - (float) value;
         if (type == DataType.FLOAT32 || rest == 0 || Double.isInfinite(value)) {

@@ -17,15 +17,15 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The {@link Rows} of whole positions as an array: created once for each engine, device and data type that it is used
- * with, and replaced by a longer one where a longer one is needed.
+ * The {@link Rows} of integer positions as an array. It is created once for each engine, device and data type, and
+ * replaced by a longer one when needed.
  *
  * <p>The arrays are not {@link ai.djl.nn.Parameter}s: {@code freezeParameters(false)} makes every parameter trainable,
  * and parameters are saved. They are attached to a child of the manager that the block was initialized or loaded with,
  * so closing the model frees them, and garbage collection does not. Where there is no such manager, or it is closed or
  * of another engine, they are attached to a manager of their own, which is closed by {@link #close} or after the table
- * was garbage collected: whoever uses such an array keeps the table reachable. An array that was replaced by a longer
- * one lives as long: lengths at least double, so all replaced arrays together are no larger than the latest.
+ * was garbage collected: a user of such an array must hold a reference to the table. Replaced arrays live as long as
+ * the latest: lengths at least double, so all of them together are no larger than it.
  *
  * <p>Any number of threads may use a table at once. {@link #close} and {@link #moveTo} must not run beside them.
  */
@@ -41,7 +41,7 @@ public final class ConstantTable implements AutoCloseable {
     /** The managers of arrays that live with the owner. */
     private final Managers owned = new Managers();
 
-    /** The managers of other arrays, without a reference to this table, whose garbage collection closes them. */
+    /** The managers of other arrays. They do not refer to this table, whose garbage collection closes them. */
     private final Managers others = new Managers();
 
     private volatile int length;
@@ -76,8 +76,8 @@ public final class ConstantTable implements AutoCloseable {
     }
 
     /**
-     * Names the manager that the arrays live with from now on, and closes those that live with another one. A table of
-     * positions is allocated there in the data type, unless that is null; if this fails, nothing has changed.
+     * Sets the manager that owns the arrays from now on, and closes the arrays of the previous one. A table of
+     * positions is allocated in the data type, unless it is null; if this fails, nothing has changed.
      */
     public synchronized void moveTo(NDManager manager, DataType type) {
         boolean isSame = owner == manager;
@@ -130,7 +130,7 @@ public final class ConstantTable implements AutoCloseable {
      */
     public NDArray lookUp(NDArray positions, int end, NDArray like, DataType type) {
         NDArray array = table(Place.of(like, type), Math.min(end, limit)).array;
-        return Indices.lookUpGiven(positions, array, like.getManager());
+        return Indices.lookUpOrNaN(positions, array, like.getManager());
     }
 
     /** Computes the rows of any positions, (n, W): a new array. */
@@ -200,17 +200,17 @@ public final class ConstantTable implements AutoCloseable {
         others.run();
     }
 
-    /** What a table is created once for. */
+    /** The key of a table. */
     private record Place(Engine engine, Device device, DataType type) {
         static Place of(NDArray like, DataType type) {
             return new Place(like.getManager().getEngine(), like.getDevice(), type);
         }
     }
 
-    /** The rows of the positions from a first one to before an end. */
+    /** The rows of a range of positions. */
     private static final class Table {
 
-        /** Single rows, of which each step of a decoder uses one, are cut in runs of this length. */
+        /** Single rows, one for each step of a decoder, are split from runs of this length. */
         private static final int RUN = 64;
 
         private final int first;
@@ -225,7 +225,7 @@ public final class ConstantTable implements AutoCloseable {
             this.array = array;
         }
 
-        /** All rows, (1, n, W): a copy on MXNet. The caller of a getter might have closed it. */
+        /** All rows, (1, n, W); on MXNet a copy. It is created again if the caller of a getter has closed it. */
         NDArray batched() {
             if (batched == null || batched.isReleased()) {
                 batched = array.expandDims(0);
@@ -244,9 +244,9 @@ public final class ConstantTable implements AutoCloseable {
             int count = (int) Math.min(RUN, array.getShape().get(0) - from);
             try (NDArray run = array.get(NDIndex.sliceAxis(0, from, from + count));
                     NDArray batchedRun = run.expandDims(0)) {
-                NDList each = count == 1 ? new NDList(batchedRun.duplicate()) : batchedRun.split(count, 1);
-                NDScope.unregister(each);
-                return each.toArray(NDArray[]::new);
+                NDList rows = count == 1 ? new NDList(batchedRun.duplicate()) : batchedRun.split(count, 1);
+                NDScope.unregister(rows);
+                return rows.toArray(NDArray[]::new);
             }
         }
     }

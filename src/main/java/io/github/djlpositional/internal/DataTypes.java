@@ -32,7 +32,7 @@ public final class DataTypes {
 
     /**
      * Checks the data type of an embedding. It is called before an array is created: creating a BFLOAT16 array on
-     * PyTorch aborts the JVM. {@code what} has the data type.
+     * PyTorch aborts the JVM. {@code what} describes the array.
      */
     public static void requireEmbedding(DataType type, String what) {
         Check.that(
@@ -69,7 +69,7 @@ public final class DataTypes {
                     + " a damaged one, and throws nothing; block: " + block);
         }
         NDArray value = store.getValue(parameter, input.getDevice(), training);
-        // the store may have created it just now, and keeps it
+        // the store may just have created it, and owns it
         NDScope.unregister(value);
         return value;
     }

@@ -28,15 +28,15 @@ import java.util.stream.Stream;
 public final class HostData {
 
     /**
-     * An array that Java cannot write to directly is copied in pieces of about this size, so that it is never held
+     * An array that Java cannot write to directly is copied in pieces of about this size, so that it is never in memory
      * twice.
      */
     private static final int PIECE_BYTES = 8 << 20;
 
-    /** The bytes of a buffer that every engine accepts. */
+    /** The size in bytes of a buffer that every engine accepts. */
     public static final int LARGEST_BUFFER = 1 << 30;
 
-    /** Smaller arrays need no check: reading the available memory takes some hundred microseconds. */
+    /** Smaller arrays need no check: reading the available memory takes a few hundred microseconds. */
     private static final long CHECKED_BYTES = 64L << 20;
 
     private static final Path LINUX_MEMORY = Path.of("/proc/meminfo");
@@ -45,7 +45,7 @@ public final class HostData {
 
     private HostData() {}
 
-    /** Replaces the reading of the available bytes, for tests; null restores it. */
+    /** Replaces the detection of available memory in tests; null restores it. */
     static void detectMemoryBy(LongSupplier other) {
         availableBytes = other == null ? HostData::readAvailableBytes : other;
     }
@@ -90,7 +90,7 @@ public final class HostData {
     }
 
     /**
-     * The same from the rows of any positions.
+     * Creates an array like {@link #computed}, from the rows of any positions.
      *
      * @param position the position of a row, by its index
      */
@@ -110,7 +110,7 @@ public final class HostData {
                         + Integer.MAX_VALUE + " on MXNet; use fewer positions");
         Shape byRow = new Shape(shape.size() / rows.width(), rows.width());
         NDArray array = allocated(manager, device, byRow, type);
-        // a scope of this method: in the caller's, the temporary pieces would pile up
+        // its own scope: in the scope of the caller, the temporary pieces would accumulate
         try (NDScope scope = new NDScope()) {
             scope.suppressNotUsedWarning();
             write(array, format, rows, position);
@@ -149,7 +149,7 @@ public final class HostData {
                 NDArray piece = temporaries.add(
                         shared(manager, buffer.limit((end - first) * rowBytes), shape, array.getDataType()));
                 array.set(index, temporaries.addUnless(piece, piece.toDevice(array.getDevice(), false)));
-                // an engine that runs asynchronously would otherwise keep all pieces until it has copied them
+                // otherwise an asynchronous engine would hold all pieces until it has copied them
                 temporaries
                         .add(array.get(NDIndex.sliceAxis(0, first, first + 1L)))
                         .toByteBuffer();
@@ -231,7 +231,7 @@ public final class HostData {
 
     /**
      * Reads the values of an array. DJL's PyTorch engine copies a view that is not contiguous, and an array on a GPU,
-     * and attaches the copy to the array's manager: here that is one that is closed afterwards.
+     * and attaches the copy to the array's manager: here a manager that is closed afterwards.
      */
     static <T> T read(NDArray array, Function<NDArray, T> reader) {
         if (array.size() <= 1 && isHost(array.getDevice())) {
@@ -244,14 +244,14 @@ public final class HostData {
         }
     }
 
-    /** Reads the values of an array after converting them to a data type. No gradient is recorded for that. */
+    /** Reads the values of an array, converted to a data type, without recording gradients. */
     static <T> T read(NDArray array, DataType type, Function<NDArray, T> reader) {
         try (Temporaries temporaries = new Temporaries()) {
             return read(temporaries.addUnless(array, array.toType(type, false)), reader);
         }
     }
 
-    /** Whether an array holds nothing but ones, which is not known of one on a GPU: nothing waits for that. */
+    /** Whether an array is known to contain only ones; false for an array on a GPU, which is not read. */
     public static boolean areKnownOnes(NDArray array) {
         return isHost(array.getDevice()) && Arrays.stream(doubles(array)).allMatch(value -> value == 1);
     }

@@ -13,7 +13,7 @@ import ai.djl.nn.core.Embedding;
  */
 public final class Indices {
 
-    /** Reading so many values costs less than asking the engine for the least and the greatest. */
+    /** Reading so many values costs less than two reductions by the engine. */
     private static final int FEW = 64;
 
     private Indices() {}
@@ -27,28 +27,28 @@ public final class Indices {
     }
 
     /**
-     * Checks that all indices are from 0 to limit - 1, and returns the greatest, -1 if there is none. The engines do
-     * not: MXNet silently reads another row, and PyTorch fails with a message that does not name the index. This waits
-     * for the device.
+     * Checks that all indices are from 0 to limit - 1, and returns the largest; -1 if there are none. The engines do
+     * not check them: MXNet silently reads another row, and PyTorch fails with a message that does not name the index.
+     * This waits for the device.
      */
     public static int requireBelow(NDArray indices, int limit, String what, String remedy) {
         DataType type = indices.getDataType();
         if (indices.size() > FEW && (type == DataType.INT32 || type == DataType.INT64)) {
-            long greatest = scalar(indices.max());
-            if (greatest < limit && scalar(indices.min()) >= 0) {
-                return (int) greatest;
+            long largest = scalar(indices.max());
+            if (largest < limit && scalar(indices.min()) >= 0) {
+                return (int) largest;
             }
         }
         long[] values = HostData.read(indices, DataType.INT64, NDArray::toLongArray);
-        long greatest = -1;
+        long largest = -1;
         for (int i = 0; i < values.length; i++) {
             if (values[i] < 0 || values[i] >= limit) {
                 throw new IllegalArgumentException(what + " " + values[i] + " at index " + i + " of "
                         + indices.getShape() + ": expected 0 to " + (limit - 1) + "; " + remedy);
             }
-            greatest = Math.max(greatest, values[i]);
+            largest = Math.max(largest, values[i]);
         }
-        return (int) greatest;
+        return (int) largest;
     }
 
     /** Reads a whole number, and closes its array. This waits for the device. */
@@ -71,8 +71,11 @@ public final class Indices {
         return lookUp(indices, table, manager, false);
     }
 
-    /** The same by indices that a user gave; those that {@linkplain #areChecked had to be checked} were. */
-    public static NDArray lookUpGiven(NDArray indices, NDArray table, NDManager manager) {
+    /**
+     * Looks up rows by indices from the caller of a forward. Where they {@linkplain #areChecked are not checked}, the
+     * row of an index out of range is NaN.
+     */
+    public static NDArray lookUpOrNaN(NDArray indices, NDArray table, NDManager manager) {
         return lookUp(indices, table, manager, !areChecked(indices));
     }
 

@@ -17,8 +17,8 @@ import java.util.stream.IntStream;
 import org.slf4j.LoggerFactory;
 
 /**
- * Warns of inputs that are probably mistakes, although a correct program may give them. A block or a cache checks only
- * the first mask, positions, step and names that it gets on a CPU; the process logs each kind of mistake once.
+ * Warns of inputs that are probably mistakes, although a correct program may pass them. A block or a cache checks only
+ * its first mask, positions, step and names on a CPU; each kind of mistake is logged once for each process.
  */
 public final class InputMistakes {
     enum Mistake {
@@ -28,7 +28,7 @@ public final class InputMistakes {
         ALL_HIDDEN("leaves no query a key: expected 1 for visible keys; give mask.logicalNot() if 1 hides keys"),
         MASK("hold only 0 and 1: expected the position of each token; give a mask to the attention, [x, mask]"),
         ROUNDED("exceed 2047 in FLOAT16, which lacks odd numbers there: expected another type; convert them earlier"),
-        REPEATED("repeats the tokens of the cache: expected those that follow; pass only these"),
+        REPEATED("repeats the tokens of the cache: expected the following tokens; pass only these"),
         NAME("is not read: expected startPosition, positions, keyValueCache, or a mask as an input; use one of these");
 
         private final String text;
@@ -56,7 +56,7 @@ public final class InputMistakes {
         return HostData.isHost(array.getDevice()) && array.size() <= MOST_NUMBERS && checked.add(argument);
     }
 
-    /** Checks a mask for T queries, which see the keys of a range without it: the first, and one more than the last. */
+    /** Checks a mask for T queries. Without it, a query sees the keys of a range, from the first to before the last. */
     public void checkMask(NDArray mask, boolean isAdded, boolean isCausal, int queries, IntFunction<int[]> range) {
         if (!isFirst("mask", mask)) {
             return;
@@ -73,8 +73,8 @@ public final class InputMistakes {
         IntPredicate isOfTriangle = i -> (each[i] != 0) == (i % columns <= i / columns);
         long lower = IntStream.range(0, each.length).filter(isOfTriangle).count();
         warn(Mistake.TRIANGLE, isSquare && !isCausal && (lower == 0 || lower == each.length), input);
-        double least = mask.getDataType() == DataType.FLOAT16 ? -65504 : -Float.MAX_VALUE;
-        DoublePredicate isVisible = isAdded ? value -> value > least : value -> value != 0;
+        double lowest = mask.getDataType() == DataType.FLOAT16 ? -65504 : -Float.MAX_VALUE;
+        DoublePredicate isVisible = isAdded ? value -> value > lowest : value -> value != 0;
         boolean isAnyVisible = IntStream.range(0, queries)
                 .anyMatch(query -> IntStream.range(0, each.length / columns)
                         .filter(row -> rows == 1 || row % rows == query)
@@ -95,7 +95,7 @@ public final class InputMistakes {
         }
     }
 
-    /** Checks whether a step begins with the tokens of a cache, given the values of both, (B, N, length, H). */
+    /** Checks whether a step begins with the tokens of a cache, by the values of both, (B, N, length, H). */
     public void checkStep(NDArray added, long length, Supplier<NDArray> held) {
         if (isFirst("step", added) && added.getShape().get(2) > length) {
             try (NDArray first = added.get(NDIndex.sliceAxis(2, 0, length));
@@ -103,7 +103,7 @@ public final class InputMistakes {
                 double[] now = HostData.doubles(first);
                 double[] before = HostData.doubles(earlier);
                 double largest = DoubleStream.of(before).map(Math::abs).max().orElse(0);
-                // numbers that are computed twice differ by less, in FLOAT16 too
+                // results that are computed twice differ by less, even in FLOAT16
                 IntPredicate isSame = i -> Math.abs(before[i] - now[i]) <= 0.01 * largest;
                 warn(Mistake.REPEATED, IntStream.range(0, now.length).allMatch(isSame), "step " + added.getShape());
             }

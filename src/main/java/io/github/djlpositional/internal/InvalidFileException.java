@@ -24,7 +24,7 @@ public final class InvalidFileException extends IOException {
             "convert it in Python as in docs/weights.md#files-in-other-formats, if you trust it";
 
     /**
-     * Other formats: a regular expression of the first bytes, a description, and what to do. The first match counts.
+     * Other formats: a regular expression for the first bytes, a description, and what to do. The first match is used.
      */
     private static final String[][] FORMATS = {
         {"", "is empty", SAVE_AGAIN},
@@ -71,19 +71,19 @@ public final class InvalidFileException extends IOException {
         }
     }
 
-    /** Returns a text from a file in quotes, as messages show it. */
+    /** Returns a text from a file in quotes, for messages. */
     public static String quoted(Object text) {
         return '"' + shown(text) + '"';
     }
 
-    /** Returns the first of some texts in quotes. */
+    /** Returns the first few texts in quotes. */
     public static List<String> listed(Collection<String> texts) {
         Stream<String> first = texts.stream().limit(TEXTS_SHOWN).map(InvalidFileException::quoted);
         return Stream.concat(first, texts.size() > TEXTS_SHOWN ? Stream.of("…") : Stream.empty())
                 .toList();
     }
 
-    /** Returns a value from a file as messages show it: visible, on one line, and not too long. */
+    /** Returns a value from a file for messages: printable, on one line, and shortened. */
     public static String shown(Object value) {
         boolean isArray = value != null && value.getClass().isArray();
         String text = isArray ? Settings.shown(value) : String.valueOf(value);
@@ -106,12 +106,12 @@ public final class InvalidFileException extends IOException {
         return new InvalidFileException(format[1], format[2], null);
     }
 
-    /** Returns the exception that the caller gets for a weight file. */
+    /** Returns the exception to throw for a weight file. */
     public MalformedModelException of(Path file) {
         return of("the weight file " + file, "a complete safetensors file");
     }
 
-    /** Returns the exception that the caller gets for a configuration. */
+    /** Returns the exception to throw for a configuration. */
     public MalformedModelException ofConfiguration(Path file) {
         return of("the configuration " + file, "the config.json of a model");
     }

@@ -13,12 +13,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Reads JSON that is not trusted, strictly, into plain values. */
+/** Parses untrusted JSON strictly into plain values. */
 public final class Json {
 
     private static final int MAX_DEPTH = 16;
 
-    /** The longest text of a number, and of a key in a message: the time to parse a number grows with its square. */
+    /** The maximum length of a number, and of a key in a message: parsing a number takes quadratic time. */
     private static final int MAX_TEXT = 100;
 
     private static final String NESTED = "values are nested more than " + MAX_DEPTH + " deep";
@@ -26,8 +26,7 @@ public final class Json {
     private Json() {}
 
     /**
-     * Returns the one object that a text holds: maps, lists, strings, booleans, nulls, and numbers as
-     * {@link BigDecimal}.
+     * Returns the JSON object in a text: maps, lists, strings, booleans, nulls, and numbers as {@link BigDecimal}.
      *
      * @throws MalformedJsonException if the text is not one object in UTF-8 and strict JSON, has a key twice, is nested
      *     more than 16 deep, or has a number of more than 100 characters. The first line of the message says which

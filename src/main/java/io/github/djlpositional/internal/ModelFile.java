@@ -33,7 +33,7 @@ import java.util.stream.Stream;
 final class ModelFile {
 
     /**
-     * No block of DJL has such a version: DJL would take the options after a version that it knows for shapes, and
+     * No block of DJL has this version. After a version that DJL knows, it would read the options as shapes, and
      * allocate gigabytes.
      */
     private static final byte VERSION = 100;
@@ -84,7 +84,7 @@ final class ModelFile {
         }
     }
 
-    /** The options of a block within this one are in its own section; this one has its class. */
+    /** The options as JSON. The section of a block within this block has its options; this section has its class. */
     private byte[] json() {
         Map<String, Object> saved = new LinkedHashMap<>();
         saved.put(Settings.TYPE, block);
@@ -92,7 +92,7 @@ final class ModelFile {
         return new Gson().toJson(saved).getBytes(StandardCharsets.UTF_8);
     }
 
-    /** Reads what {@link #write(DataOutputStream, Shape...)} has written, and returns the shapes of the inputs. */
+    /** Reads the output of {@link #write(DataOutputStream, Shape...)}, and returns the shapes of the inputs. */
     Shape[] read(DataInputStream in) throws IOException, MalformedModelException {
         byte version = in.readByte();
         require(version == VERSION, "version " + version, "version " + VERSION);
@@ -159,7 +159,9 @@ final class ModelFile {
                 + (own == null ? none : shortened(own));
     }
 
-    /** Whether the lists have different numbers of blocks; numbers, such as the sizes of a window, are shown. */
+    /**
+     * Whether lists contain different numbers of blocks. Lists of numbers, such as the sizes of a window, are shown.
+     */
     private static boolean areOtherBlocks(List<?> one, List<?> other) {
         return one.size() != other.size()
                 && Stream.of(one, other).flatMap(List::stream).noneMatch(Number.class::isInstance);

@@ -34,11 +34,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A block with a record of settings. Its description, its arguments and its section of a model file are derived from
- * the record; a model file with other options is refused.
+ * the record; a model file with other options is rejected.
  */
 public abstract class OptionsBlock extends AbstractBlock implements HasArguments {
 
-    /** Stands for a number of forwards while the block is initialized, loaded or cleared. */
+    /** The number of forwards while the block is initialized, loaded or cleared. */
     private static final int CHANGING = -1;
 
     private final Record options;
@@ -66,8 +66,8 @@ public abstract class OptionsBlock extends AbstractBlock implements HasArguments
     }
 
     /**
-     * Adds a parameter with an initializer of its own. It has the type OTHER, so that a trainer's initializer for
-     * weights does not replace that.
+     * Adds a parameter with its own initializer. It has the type OTHER, so that a trainer's initializer for weights
+     * does not replace this one.
      */
     protected final Parameter addParameter(String name, Shape shape, Initializer initializer) {
         return addParameter(Parameter.builder()
@@ -142,8 +142,8 @@ public abstract class OptionsBlock extends AbstractBlock implements HasArguments
     }
 
     /**
-     * Returns a result that is computed from parameters or tables. Meanwhile they are not freed: neither by a change of
-     * this block, which throws, nor by the garbage collector.
+     * Computes a result from parameters or tables, which are not freed meanwhile: a change of this block throws, and
+     * the block stays reachable.
      */
     protected final <T, E extends Exception> T reading(Reading<T, E> result) throws E {
         if (isIncomplete) {
@@ -252,7 +252,7 @@ public abstract class OptionsBlock extends AbstractBlock implements HasArguments
         isIncomplete = true;
         try {
             load(manager, is);
-            keepBeyondScopes();
+            unregisterFromScopes();
             isIncomplete = false;
         } finally {
             if (isIncomplete) {
@@ -267,7 +267,7 @@ public abstract class OptionsBlock extends AbstractBlock implements HasArguments
         ModelFile section = section();
         try {
             Shape[] shapes = section.read(is);
-            // children first, so that a file with other options is refused before a large table is read
+            // children first, so that a file with other options is rejected before a large table is read
             for (Block child : ownChildren()) {
                 child.loadParameters(manager, is);
             }
@@ -298,8 +298,8 @@ public abstract class OptionsBlock extends AbstractBlock implements HasArguments
         owner = manager;
     }
 
-    /** Keeps parameters after the end of a scope of the user that they were created in. */
-    private void keepBeyondScopes() {
+    /** Unregisters parameters from a scope of the user that they were created in. */
+    private void unregisterFromScopes() {
         getParameters().values().stream()
                 .filter(Parameter::isInitialized)
                 .forEach(parameter -> NDScope.unregister(parameter.getArray()));
@@ -321,7 +321,7 @@ public abstract class OptionsBlock extends AbstractBlock implements HasArguments
      * @param manager the manager that parameters and tables are created with; the tables live with it from now on
      * @param dataType FLOAT16, FLOAT32 or FLOAT64
      * @param inputShapes the shapes of the inputs; -1 stands for an unknown size
-     * @throws IllegalArgumentException if the data type is another, or another than that of the present parameters, the
+     * @throws IllegalArgumentException if the data type is not supported or differs from the present parameters, the
      *     block cannot have inputs of these shapes, or the machine has no memory for a table
      * @throws IllegalStateException if a forward of the block runs
      * @throws UnsupportedOperationException if the engine cannot create a parameter in the data type: MXNet in FLOAT16
@@ -351,14 +351,14 @@ public abstract class OptionsBlock extends AbstractBlock implements HasArguments
         List<Parameter> created = getParameters().values().stream()
                 .filter(parameter -> !parameter.isInitialized())
                 .toList();
-        // others may be shared, and are left as they are
+        // others may be shared, and do not change
         List<Block> children =
                 ownChildren().stream().filter(child -> !child.isInitialized()).toList();
         boolean isComplete = false;
         try {
             moveTables(manager, dataType);
             super.initialize(manager, dataType, inputShapes);
-            keepBeyondScopes();
+            unregisterFromScopes();
             this.dataType = dataType;
             isIncomplete = false;
             isComplete = true;

@@ -20,8 +20,8 @@ import java.util.List;
  *
  * @param first the index of the first token, from 0
  * @param length the number of tokens, n
- * @param positions the positions that were given; null if each token's position is its index. In an attention they are
- *     (1 or B, n), or (axes, 1 or B, n), INT32 or FLOAT64, on the device of the tokens, and the attention closes them
+ * @param positions the explicit positions; null if each token's position is its index. In an attention they are (1 or
+ *     B, n), or (axes, 1 or B, n), INT32 or FLOAT64, on the device of the tokens, and the attention closes them
  * @param end one more than the largest position, or a greater number; negative positions count as positive ones
  * @param reals real positions that were read, row-major; otherwise null
  */
@@ -42,12 +42,12 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
     private static final List<String> PARAMETERS = List.of(START, CACHE, POSITIONS, GRID_SIZES);
 
     private static final String MASK_REMEDY =
-            "a second input is positions here: give the mask to the attention, [x, mask]; see docs/using.md#padding";
+            "a second input is an array of positions: give the mask to the attention, [x, mask]; see docs/using.md#padding";
 
     /** The limit where no table limits the positions: small enough that the lengths of two sequences can be added. */
     public static final int UNLIMITED = 1 << 29;
 
-    /** Tokens with positions that were not read, or are integers. */
+    /** Creates tokens whose positions are integers, or were not read. */
     public Positions(int first, int length, NDArray positions, int end) {
         this(first, length, positions, end, null);
     }
@@ -59,11 +59,11 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
 
     /**
      * Returns the tokens of a forward. Positions are (T), or (1 or B, T) for an input (B, …, T, …) and (T, B) for (T,
-     * B, D); those of a rotary embedding may have a leading axis for several coordinates, and may be negative real
+     * B, D); positions of a rotary embedding may have a leading axis for several coordinates, and may be negative real
      * numbers. Throws {@link IllegalArgumentException} for positions that are not valid.
      *
      * @param x the tokens, whose axis {@code axis} is T
-     * @param positions the positions that the forward was {@linkplain #given given}; null for the indices
+     * @param positions the {@linkplain #explicit explicit positions} of the forward; null for the indices
      * @param first the index of the first token
      * @param limit one more than the largest position
      * @param isRead whether the largest position must be known, for which positions are read on a GPU too
@@ -81,8 +81,8 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
     }
 
     /**
-     * Returns the same tokens with positions as an attention has them: (1 or B, n), or (axes, 1 or B, n), INT32 or
-     * FLOAT64, on the device of x.
+     * Returns these tokens with positions in the form that an attention needs: (1 or B, n), or (axes, 1 or B, n), INT32
+     * or FLOAT64, on the device of x.
      */
     public Positions like(Temporaries temporaries, NDArray x) {
         if (positions == null) {
@@ -102,17 +102,18 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
         Shape shape = positions.getShape();
         long length = input.get(axis);
         Shape all = new Shape(length);
-        Shape each = axis > 0
+        Shape perSequence = axis > 0
                 ? new Shape(input.get(0), length)
                 : input.dimension() == 3 ? new Shape(length, input.get(1)) : all;
         Shape onAxis = isRotary && shape.dimension() == 3 ? shape.slice(1) : shape;
         boolean isShared =
                 (axis > 0 || isRotary) && onAxis.dimension() == 2 && onAxis.get(0) == 1 && onAxis.get(1) == length;
         Check.that(
-                isShared || shape.equals(all) || onAxis.equals(each),
+                isShared || shape.equals(all) || onAxis.equals(perSequence),
                 () -> POSITIONS + " of shape " + shape + " do not fit input " + input
                         + (isRotary ? ", " + input.get(0) + " sequences of " + length + " tokens" : "") + ": expected "
-                        + all + (each.equals(all) ? "" : " or " + each) + (isRotary ? ", also for each axis" : "")
+                        + all + (perSequence.equals(all) ? "" : " or " + perSequence)
+                        + (isRotary ? ", also for each axis" : "")
                         + "; give one position for each token");
     }
 
@@ -127,11 +128,11 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
     }
 
     /**
-     * Returns the positions that a forward is given for its steps, as an input or as the forward parameter
-     * {@value #POSITIONS}; null for none. Throws {@link IllegalArgumentException} for both, and for a start position
-     * beside them, unless that is where a cache stands.
+     * Returns the explicit positions of a forward, from an input or from the forward parameter {@value #POSITIONS};
+     * null for none. Throws {@link IllegalArgumentException} if there are both, or if there is also a start position,
+     * unless a cache set it.
      */
-    public static NDArray given(NDArray input, PairList<String, Object> params) {
+    public static NDArray explicit(NDArray input, PairList<String, Object> params) {
         Object parameter = params == null ? null : params.get(POSITIONS);
         Check.that(
                 parameter == null || parameter instanceof NDArray,
@@ -151,8 +152,8 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
     }
 
     /**
-     * Returns the start position, 0 if none is given. Throws {@link IllegalArgumentException} if it is not from 0 to
-     * the limit.
+     * Returns the start position (default: 0). Throws {@link IllegalArgumentException} unless it is from 0 to the
+     * limit.
      */
     public static int start(PairList<String, Object> params, int limit) {
         Object start = params == null ? null : params.get(START);
@@ -166,7 +167,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
         return (int) number;
     }
 
-    /** Checks that each forward parameter of this library is given once, and the type of the start position. */
+    /** Checks that no forward parameter of this library occurs twice, and the type of the start position. */
     static void requireParameters(PairList<String, Object> params) {
         for (String name : PARAMETERS) {
             Check.that(
@@ -199,7 +200,9 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
                         + " optMaxSequenceLength(int) or optAutoExtend(int)";
     }
 
-    /** Checks that these positions are below a limit, which real ones do not have: no table is looked up for them. */
+    /**
+     * Checks that these positions are below a limit. Real positions have none, since they are not looked up in a table.
+     */
     public Positions below(int limit, boolean isRead) {
         if (positions == null) {
             requireLength(length, first, limit);
@@ -208,7 +211,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
         return positions == null || isReal || end < limit ? this : checked(limit, isRead);
     }
 
-    /** Checks positions, and finds their end: the limit, if they are not read. */
+    /** Checks positions, and determines their end: the limit if they are not read. */
     private Positions checked(int limit, boolean isRead) {
         if (positions.getDataType().isInteger()) {
             boolean isKnown = isRead || Indices.areChecked(positions);
@@ -220,24 +223,24 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
                 () -> POSITIONS + " of shape " + positions.getShape()
                         + " have data type boolean: expected integer or real numbers; " + MASK_REMEDY);
         DataTypes.requireEmbedding(positions, "the array of positions");
-        double[] each = values();
+        double[] numbers = values();
         double largest = -1;
-        for (int i = 0; i < each.length; i++) {
+        for (int i = 0; i < numbers.length; i++) {
             int index = i;
             Check.that(
-                    Double.isFinite(each[i]),
-                    () -> "position " + each[index] + " at index " + index + " of " + positions.getShape()
+                    Double.isFinite(numbers[i]),
+                    () -> "position " + numbers[index] + " at index " + index + " of " + positions.getShape()
                             + ": expected a finite number; check how it was computed");
-            largest = Math.max(largest, Math.abs(each[i]));
+            largest = Math.max(largest, Math.abs(numbers[i]));
         }
-        return new Positions(first, length, positions, (int) (Math.floor(largest) + 1), DoubleBuffer.wrap(each));
+        return new Positions(first, length, positions, (int) (Math.floor(largest) + 1), DoubleBuffer.wrap(numbers));
     }
 
     private double[] values() {
         return reals == null ? HostData.doubles(positions) : reals.array();
     }
 
-    /** Returns some of these tokens, counted from the first. */
+    /** Returns a part of these tokens, counted from the first. */
     public Positions part(Temporaries temporaries, int from, int count) {
         // MXNet cannot slice nothing
         return positions == null || count == 0
@@ -252,7 +255,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
                 : temporaries.add(positions.get(NDIndex.sliceAxis(axis, from, (long) from + count)));
     }
 
-    /** Returns these tokens and those that follow, which have positions if these have. The array is a new one. */
+    /** Appends tokens, which must have positions if these tokens have. The array is a new one. */
     public Positions followedBy(Temporaries temporaries, Positions next) {
         NDArray later = next.positions;
         if (later == null || length == 0) {
@@ -275,7 +278,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
                 .reshape(1, length);
     }
 
-    /** Positions for the axes and the batch of others too. */
+    /** Broadcasts positions to the axes and the batch of others. */
     private static NDArray fitted(NDArray positions, NDArray others) {
         int last = others.getShape().dimension() - 1;
         Shape steps = Shape.update(others.getShape(), last, positions.getShape().getLastDimension());
@@ -337,7 +340,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
     }
 
     /**
-     * Returns the rows of an array of positions, which need not belong to a sequence. The result is a new array, the
+     * Returns the rows of an array of positions that need not belong to a sequence. The result is a new array, the
      * shape of the positions + (W), on their device and manager. Throws {@link IllegalArgumentException} for a position
      * that is not valid.
      */

@@ -13,9 +13,9 @@ import ai.djl.ndarray.types.Shape;
  * Converts between scores by relative position and scores by key.
  *
  * <p>By relative position, (B, N, T, W), column c of every row belongs to the keys that are {@code c + first} after the
- * query, where {@code first} is the first key's index less the last query's. By key, (B, N, T, F), column j belongs to
- * key j. Row i by key is row i by relative position, moved by i columns. In memory that is the same numbers in rows of
- * W - 1 instead of W, as in Huang et al., <em>Music Transformer</em> (2018), section 3.4.1, and Dai et al.,
+ * query, where {@code first} is the first key's index minus the last query's. By key, (B, N, T, F), column j belongs to
+ * key j. Row i by key is row i by relative position, moved by i columns. In memory these are the same numbers in rows
+ * of W - 1 instead of W, as in Huang et al., <em>Music Transformer</em> (2018), section 3.4.1, and Dai et al.,
  * <em>Transformer-XL</em> (2019), appendix B. So no array of the shape (T, F, H) is needed.
  *
  * <p>Intermediate arrays are closed by {@link Temporaries#result}, which the methods are called in.
@@ -52,7 +52,7 @@ public final class RelativeShift {
     }
 
     /**
-     * Converts weights by key to weights by relative position, all of them; a weight is 0 where there is no key.
+     * Converts weights by key to weights by all relative positions; a weight is 0 where there is no key.
      *
      * @param byKey (B, N, T, F); not closed here
      * @return (B, N, T, F + T - 1), a new array; for one query it may be a view of the input

@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.function.Supplier;
 
 /**
- * The intermediate arrays of one forward, closed at its end. An {@code NDScope} would also close what a user's block
- * keeps for its next forward.
+ * The intermediate arrays of one forward, closed at its end. An {@code NDScope} would also close arrays that a user's
+ * block stores for its next forward.
  */
 public final class Temporaries implements AutoCloseable {
 
@@ -42,14 +42,14 @@ public final class Temporaries implements AutoCloseable {
         return addUnless(array, Arithmetic.toType(array, type));
     }
 
-    /** Removes the result of the forward, so that it is not closed. */
-    public NDArray keep(NDArray result) {
+    /** Removes an array, usually the result, so that it is not closed. */
+    public NDArray remove(NDArray result) {
         arrays.removeIf(array -> array == result);
         return result;
     }
 
     /**
-     * {@return the result of a formula, which is a new array} Every other array that is created meanwhile is closed. It
+     * {@return the result of a formula, which is a new array} All other arrays that the formula creates are closed. It
      * must not call blocks of users.
      */
     public static NDArray result(Supplier<NDArray> formula) {

@@ -8,8 +8,8 @@ import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.options.Check;
 
 /**
- * Something of each token that a cache holds, such as the keys: an array with the batch as its first axis, and an axis
- * of the tokens with room for further ones.
+ * One property of the tokens in a cache, such as their keys: an array with the batch as its first axis, and an axis of
+ * tokens with room for further ones.
  */
 public final class TokenColumn implements AutoCloseable {
 
@@ -36,7 +36,7 @@ public final class TokenColumn implements AutoCloseable {
         this.axis = axis;
     }
 
-    /** Returns whether there were no tokens yet. */
+    /** Returns whether no token was added yet. */
     public boolean isEmpty() {
         return array == null;
     }
@@ -59,9 +59,9 @@ public final class TokenColumn implements AutoCloseable {
     /**
      * Makes room for further tokens. The tokens before an index may be dropped.
      *
-     * @param added the tokens, an array like those of before
+     * @param added the tokens, an array like the previous ones
      * @param first the index of the first token that is needed
-     * @param room the room for tokens in a first array
+     * @param room the initial room in tokens
      */
     public void reserve(NDArray added, int first, int room) {
         requireFits(added);
@@ -89,7 +89,7 @@ public final class TokenColumn implements AutoCloseable {
         end += count;
     }
 
-    /** Forgets all tokens: the next one has an index. */
+    /** Drops all tokens; the next one has the specified index. */
     public void restart(int index) {
         close();
         origin = index;
@@ -99,13 +99,13 @@ public final class TokenColumn implements AutoCloseable {
     /** Writes the last tokens, for which there is room. */
     public void write(NDArray added) {
         int at = end - origin - (int) added.getShape().get(axis);
-        // without its gradient, otherwise each step would extend a graph that is never used
+        // without its gradient: otherwise each step would extend a graph that is never used
         try (NDArray plain = added.stopGradient()) {
             array.set(NDIndex.sliceAxis(axis, at, end - origin), plain);
         }
     }
 
-    /** Checks that tokens have the batch size, data type and device of those of before. */
+    /** Checks that tokens have the batch size, data type and device of the previous ones. */
     public void requireFits(NDArray added) {
         Check.that(
                 array == null
@@ -137,14 +137,14 @@ public final class TokenColumn implements AutoCloseable {
         end = Math.min(end, length);
     }
 
-    /** Keeps some rows of the batch, in their order. */
+    /** Selects rows of the batch, in their order. */
     public void select(NDArray rows) {
         if (array != null) {
             array = selected(manager, array, rows);
         }
     }
 
-    /** Returns some rows of an array, which is closed. */
+    /** Returns the selected rows of an array, which is closed. */
     public static NDArray selected(NDManager manager, NDArray array, NDArray rows) {
         Shape others = array.getShape().slice(1);
         NDArray selected = Temporaries.result(() -> {
@@ -155,7 +155,7 @@ public final class TokenColumn implements AutoCloseable {
         return owned(manager, selected);
     }
 
-    /** Returns the same column with an array of its own. */
+    /** Returns a copy of this column. */
     public TokenColumn copy(NDManager receiver) {
         TokenColumn copy = new TokenColumn(receiver, axis);
         copy.array = array == null ? null : owned(receiver, array.duplicate());
@@ -164,7 +164,7 @@ public final class TokenColumn implements AutoCloseable {
         return copy;
     }
 
-    /** Attaches an array that was just created to a manager, beyond any scope. */
+    /** Attaches an array that was just created to a manager, so that no scope closes it. */
     public static NDArray owned(NDManager manager, NDArray created) {
         NDScope.unregister(created);
         created.attach(manager);

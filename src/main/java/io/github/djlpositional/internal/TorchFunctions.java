@@ -35,13 +35,13 @@ import org.slf4j.LoggerFactory;
  */
 public final class TorchFunctions {
 
-    /** The first version that gives zeros for a query whose keys all have a mask of -infinity. */
-    private static final double LEAST_VERSION = 2.05;
+    /** The first version that returns zeros for a query whose keys all have a mask of -infinity. */
+    private static final double OLDEST_VERSION = 2.05;
 
     /** The floats of a vector of AVX-512, two of AVX2; the vectors of other processors are too short to matter. */
     private static final int LANES = "amd64".equals(System.getProperty("os.arch")) ? 16 : 1;
 
-    /** With more keys, those that are left over hardly matter. */
+    /** With more keys, the remainder hardly matters. */
     private static final int MOST_KEYS = 64;
 
     /** A pickled object of the class M whose attribute {@code training} is false, in protocol 2. */
@@ -49,7 +49,7 @@ public final class TorchFunctions {
 
     private static final String EMPTY_TUPLE = "\u0080\u0002).";
 
-    /** The name of an array by which DJL calls a method of the archive begins so. */
+    /** The prefix of the name of an array by which DJL calls a method of the archive. */
     private static final String METHOD = "module_method:";
 
     /** Names of arrays that DJL would pass together, as a dictionary, a tuple or a list. */
@@ -57,7 +57,7 @@ public final class TorchFunctions {
 
     private static final Map<Engine, Optional<TorchFunctions>> BY_ENGINE = new ConcurrentHashMap<>();
 
-    /** Keeps the archive for as long as the engine. */
+    /** Holds the archive as long as the engine lives. */
     private final Model model;
 
     private final ParameterStore none;
@@ -65,7 +65,7 @@ public final class TorchFunctions {
     /** For each method, an array by whose name DJL calls it in place of {@code forward}. */
     private final Map<String, NDArray> methods = new ConcurrentHashMap<>();
 
-    /** Arrays without numbers, by their shapes. */
+    /** Empty arrays, by their shapes. */
     private final Map<Shape, NDArray> bySizes = new ConcurrentHashMap<>();
 
     private TorchFunctions(Model model) {
@@ -82,7 +82,7 @@ public final class TorchFunctions {
     }
 
     private static Optional<TorchFunctions> load(Engine engine) {
-        if (!"PyTorch".equals(engine.getEngineName()) || versionOf(engine) < LEAST_VERSION) {
+        if (!"PyTorch".equals(engine.getEngineName()) || versionOf(engine) < OLDEST_VERSION) {
             return Optional.empty();
         }
         Model model = engine.newModel("torchFunctions", Device.cpu());
@@ -144,12 +144,15 @@ public final class TorchFunctions {
                 : run(mayHideAll ? "hidden" : "masked", queries, keys, values, mask, sizes);
     }
 
-    /** The same where query i sees the keys 0 … i. */
+    /** Like {@link #attend} without a mask, where query i sees the keys 0 … i. */
     public NDArray attendCausally(NDArray queries, NDArray keys, NDArray values, DataType type) {
         return run("unmasked", queries, keys, values, kernel(type, queries, keys, 1));
     }
 
-    /** The same where lines (N or 1, T + F - 1) are added: column j - i + T - 1 for query i and key j. */
+    /**
+     * Like {@link #attend}, with lines (N or 1, T + F - 1) added to the scores: column j - i + T - 1 for query i and
+     * key j.
+     */
     public NDArray attendByDistance(NDArray queries, NDArray keys, NDArray values, NDArray lines, DataType type) {
         return run("distances", queries, keys, values, lines, kernel(type, queries, keys, 0));
     }
@@ -160,7 +163,7 @@ public final class TorchFunctions {
 
     /**
      * Returns how many hidden keys to add for queries (B, N, T, H) and F keys, so that an attention takes less time. A
-     * CPU computes the exponentials of a row 16 at a time, and those that are left over one by one, each as long as 16.
+     * CPU computes the exponentials of a row 16 at a time, and the remaining ones one by one, each as slowly as 16.
      */
     public static int hiddenKeys(NDArray queries, long keyLength) {
         int rest = (int) (keyLength % LANES);
@@ -177,8 +180,8 @@ public final class TorchFunctions {
     }
 
     /**
-     * Writes the key and the value of a token into those of a cache, at an index, and returns the result of its query
-     * with the keys from another index; bias and scale may be null.
+     * Writes the key and the value of a token into a cache, at the index {@code at}, and returns the result of its
+     * query with the keys from {@code firstKey} on; bias and scale may be null.
      */
     public NDArray step(
             NDArray query,
@@ -190,7 +193,7 @@ public final class TorchFunctions {
             int at,
             NDArray bias,
             NDArray scale) {
-        // not kept: each step has others
+        // not cached: each step has other sizes
         try (NDArray sizes = query.getManager().create(new Shape(firstKey, at, 0))) {
             return run("step", query, key, value, keys, values, bias, scale, sizes);
         }
@@ -209,7 +212,7 @@ public final class TorchFunctions {
         }
     }
 
-    /** Does the reverse of {@link #toKeys}: (B, N, T, F) to (B, N, T, F + T - 1). */
+    /** The reverse of {@link #toKeys}: (B, N, T, F) to (B, N, T, F + T - 1). */
     public NDArray toPositions(NDArray byKey) {
         return run("toPositions", byKey);
     }
@@ -253,7 +256,7 @@ public final class TorchFunctions {
         };
     }
 
-    /** An array without numbers whose first axes have sizes: how a method gets whole numbers. */
+    /** An empty array with the specified sizes, which passes whole numbers to a method. */
     private NDArray sizes(long... sizes) {
         return bySizes.computeIfAbsent(new Shape(sizes), shape -> empty(shape.add(0)));
     }
@@ -266,7 +269,7 @@ public final class TorchFunctions {
         });
     }
 
-    /** An array that is kept for as long as the archive. */
+    /** An array that lives as long as the archive. */
     private NDArray empty(Shape shape) {
         NDArray array = model.getNDManager().create(shape);
         NDScope.unregister(array);
@@ -283,8 +286,8 @@ public final class TorchFunctions {
             for (NDArray array : arrays) {
                 String name = array == null ? null : array.getName();
                 boolean isGrouped = name != null && GROUPED.matcher(name).find();
-                NDArray given = array == null ? sizes(0) : array;
-                inputs.add(isGrouped ? temporaries.add(array.reshape(array.getShape())) : given);
+                NDArray input = array == null ? sizes(0) : array;
+                inputs.add(isGrouped ? temporaries.add(array.reshape(array.getShape())) : input);
             }
             inputs.add(method(method));
             // not in training, DJL would run it in inference mode, in which no gradient is recorded

@@ -5,8 +5,8 @@ import java.util.Arrays;
 import java.util.function.IntFunction;
 
 /**
- * The slope of each attention head in ALiBi, by which the score of a key decreases with each step of its distance from
- * the query.
+ * The slope of each attention head in ALiBi: the score of a key decreases by the slope for each step of its distance
+ * from the query.
  *
  * <p>After Press, Smith and Lewis, <em>Train Short, Test Long: Attention with Linear Biases Enables Input Length
  * Extrapolation</em> (2022), section 3, and the authors' published code. If the number of heads N is a power of two,
@@ -41,7 +41,7 @@ public final class AlibiSlopes {
     }
 
     /**
-     * {@return the slopes of a number of heads with another number instead of 8} MPT calls it {@code alibi_bias_max}.
+     * {@return the slopes with a number other than 8 in the exponent} MPT calls it {@code alibi_bias_max}.
      *
      * @param heads N, from 1 to 65,536
      * @param maximum positive and finite
@@ -52,8 +52,8 @@ public final class AlibiSlopes {
         int power = Integer.highestOneBit(heads);
         // -maximum (head + 1) / m, and for the heads beyond m the odd multiples of -maximum / 2m
         return new AlibiSlopes(heads, head -> {
-            int halfSteps = head < power ? 2 * (head + 1) : 2 * (head - power) + 1;
-            return powerOfTwo(DoubleDouble.of(-maximum / 2).times(halfSteps), power);
+            int exponent = head < power ? 2 * (head + 1) : 2 * (head - power) + 1;
+            return powerOfTwo(DoubleDouble.of(-maximum / 2).times(exponent), power);
         });
     }
 
@@ -72,12 +72,12 @@ public final class AlibiSlopes {
     }
 
     /**
-     * {@return given slopes}
+     * {@return the specified slopes}
      *
      * @param slopes one for each head, 0 or more and finite; with 0 the head has no bias
      * @throws IllegalArgumentException if there is none, or one is outside its range
      */
-    public static AlibiSlopes given(double... slopes) {
+    public static AlibiSlopes custom(double... slopes) {
         Check.between("head count", slopes.length, 1, MAX_HEADS);
         for (int head = 0; head < slopes.length; head++) {
             double slope = slopes[head];

@@ -22,7 +22,9 @@ abstract sealed class AngleRows implements Rows permits SinusoidalEncoding, Rota
     /** The factor of every value. */
     final double factor;
 
-    /** What each column has: with p pairs, the sine of a pair (0 … p - 1), its cosine (p … 2p - 1), or a zero (2p). */
+    /**
+     * The value of each column: with p pairs, the sine of a pair (0 … p - 1), its cosine (p … 2p - 1), or a zero (2p).
+     */
     final int[] columns;
 
     /** The number of values that the columns refer to. */
@@ -66,7 +68,7 @@ abstract sealed class AngleRows implements Rows permits SinusoidalEncoding, Rota
         });
     }
 
-    /** Whether the values of a sum of two positions follow from theirs by a rotation. */
+    /** Whether the row of a sum of two positions is a rotation of their rows. */
     boolean canRotate() {
         return true;
     }
@@ -81,16 +83,16 @@ abstract sealed class AngleRows implements Rows permits SinusoidalEncoding, Rota
     /**
      * Writes consecutive rows, most of them computed by rotation.
      *
-     * <p>Only every n-th position (an anchor) and the n offsets from it are computed from the definition. The others
-     * follow from the angle sum sin(a + b) = sin a · cos b + cos a · sin b at a fraction of the cost: for n² positions,
-     * 2n are computed and the others are rotated.
+     * <p>Only every n-th position (an anchor) and n offsets from it are computed from the definition. The others follow
+     * from the angle sum sin(a + b) = sin a · cos b + cos a · sin b at a fraction of the cost: for n² positions, 2n are
+     * computed and the others are rotated.
      *
      * <p>The error of a rotated value is bounded. Both ends of the error interval are rounded. If the results differ,
      * the value is computed from the definition (Ziv's rounding test: Ziv, <em>Fast evaluation of elementary
      * mathematical functions with correctly rounded last bit</em>, ACM TOMS 17, 1991). The result is therefore the
      * same, bit for bit, as if every value were computed from the definition.
      *
-     * @param floats the destination in floats, for which whole rows are faster than single numbers; or null
+     * @param floats the destination in floats, where writing whole rows is faster; or null
      */
     void writeConsecutive(int start, int length, FloatFormat format, ByteBuffer out, FloatBuffer floats) {
         int stride = Math.max(1, (int) Math.ceil(Math.sqrt(length)));
@@ -150,12 +152,12 @@ abstract sealed class AngleRows implements Rows permits SinusoidalEncoding, Rota
         return Double.compare(format.round(value - error), format.round(value + error)) == 0;
     }
 
-    /** The same for all values of a row and the most frequent format, in a loop without branches. */
+    /** Like {@link #roundsSafely} for all values of a row in FLOAT32, in a loop without branches. */
     private static boolean roundSafelyToFloat(double[] values, int count, double error) {
         boolean areSafe = true;
         for (int half = 0; half < count; half++) {
-            int least = Float.floatToRawIntBits((float) (values[half] - error));
-            areSafe &= least == Float.floatToRawIntBits((float) (values[half] + error));
+            int lower = Float.floatToRawIntBits((float) (values[half] - error));
+            areSafe &= lower == Float.floatToRawIntBits((float) (values[half] + error));
         }
         return areSafe;
     }

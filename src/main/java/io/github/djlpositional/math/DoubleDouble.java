@@ -89,8 +89,8 @@ record DoubleDouble(double high, double low) {
     }
 
     /**
-     * The natural logarithm of a positive number: one Newton step from that of the double, which doubles the number of
-     * digits.
+     * The natural logarithm of a positive number: one Newton step from the logarithm of the double, which doubles the
+     * number of digits.
      */
     DoubleDouble log() {
         DoubleDouble estimate = of(StrictMath.log(high));

@@ -68,7 +68,7 @@ public enum FloatFormat {
         }
     }
 
-    /** Infinity is what 65536 would be, whose exponent is one too large. */
+    /** Infinity is encoded as 65536 would be, whose exponent is one too large. */
     private static short bits16(double value) {
         double magnitude = Math.min(Math.abs(round16(value)), 0x1p16);
         // the exponent of a float is greater by 127 - 15 = 112, its fraction longer by 23 - 10 = 13 bits

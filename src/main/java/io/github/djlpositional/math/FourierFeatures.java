@@ -42,7 +42,7 @@ public record FourierFeatures(int coordinates, int linearCount, boolean logarith
      */
     public FourierFeatures {
         Check.positive("coordinates", coordinates);
-        numbers = List.copyOf(Check.given("numbers", numbers));
+        numbers = List.copyOf(Check.present("numbers", numbers));
         int count = numbers.size();
         Check.that(
                 count > 0 && count % (coordinates + 1) == 0 && numbers.stream().allMatch(Double::isFinite),
@@ -150,7 +150,7 @@ public record FourierFeatures(int coordinates, int linearCount, boolean logarith
      * @see <a href="https://arxiv.org/abs/2006.11239">Denoising Diffusion Probabilistic Models</a>
      */
     public static FourierFeatures sinusoids(SinusoidalEncoding encoding) {
-        int size = Check.given("encoding", encoding).getEmbeddingSize();
+        int size = Check.present("encoding", encoding).getEmbeddingSize();
         double[][] rows = new double[2][size];
         Arrays.setAll(rows[0], encoding::frequency);
         // at position 0 every cosine is 1, and everything else 0

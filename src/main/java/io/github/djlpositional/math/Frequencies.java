@@ -30,9 +30,9 @@ public final class Frequencies implements HasArguments {
     private static final double FIRST_ORDER_LIMIT = 0x1p-27;
 
     /** Between these limits the low part of a frequency is a normal double too. */
-    private static final double LEAST = 1e-270;
+    private static final double SMALLEST = 1e-270;
 
-    private static final double GREATEST = 1e270;
+    private static final double LARGEST = 1e270;
 
     /**
      * More than the pairs of any model; a larger count, from a file perhaps, is rejected before memory is allocated.
@@ -40,7 +40,7 @@ public final class Frequencies implements HasArguments {
     static final int MAX_COUNT = 1 << 20;
 
     /** How frequencies were created. */
-    sealed interface Origin permits Geometric, Timescales, Given, Proportional, Scaled, Joined, RotaryScalings.Rotary {
+    sealed interface Origin permits Geometric, Timescales, Custom, Proportional, Scaled, Joined, RotaryScalings.Rotary {
 
         /** Computes the frequencies. */
         Frequencies create();
@@ -76,10 +76,10 @@ public final class Frequencies implements HasArguments {
         }
     }
 
-    private record Given(List<Double> values) implements Origin {
+    private record Custom(List<Double> values) implements Origin {
 
-        Given {
-            Check.given("values", values);
+        Custom {
+            Check.present("values", values);
             for (int pair = 0; pair < values.size(); pair++) {
                 Check.that(
                         Double.isFinite(values.get(pair)),
@@ -103,7 +103,8 @@ public final class Frequencies implements HasArguments {
                     "headSize " + headSize + ": expected an even number; set it to the number of a head's dimensions");
             Check.that(
                     share >= 0 && share <= 1,
-                    "share " + share + ": expected 0 to 1; set it to the part of the pairs that turn, 0.25 in Gemma 4");
+                    "share " + share
+                            + ": expected 0 to 1; set it to the part of the pairs that rotate, 0.25 in Gemma 4");
             Check.positive("base", base, "usually 10000");
             Check.positive("factor", factor, "1 for no scaling");
         }
@@ -124,7 +125,7 @@ public final class Frequencies implements HasArguments {
     private record Scaled(Origin frequencies, double factor) implements Origin {
 
         Scaled {
-            Check.given("frequencies", frequencies);
+            Check.present("frequencies", frequencies);
             Check.that(
                     factor != 0 && Double.isFinite(factor),
                     () -> "frequency factor " + factor
@@ -144,7 +145,7 @@ public final class Frequencies implements HasArguments {
     private record Joined(List<Origin> parts) implements Origin {
 
         Joined {
-            parts = List.copyOf(Check.given("parts", parts));
+            parts = List.copyOf(Check.present("parts", parts));
         }
 
         @Override
@@ -209,22 +210,22 @@ public final class Frequencies implements HasArguments {
     }
 
     /**
-     * Returns the given frequencies, which are taken as exact.
+     * Returns frequencies with the specified values, which are exact.
      *
      * @param frequencies angular frequencies in radians per position; each finite, may be 0 or negative
-     * @return the frequencies, in the given order
+     * @return the frequencies, in the same order
      * @throws IllegalArgumentException if a frequency is infinite or NaN
      */
     public static Frequencies of(double... frequencies) {
-        return new Given(DoubleStream.of(frequencies).boxed().toList()).create();
+        return new Custom(DoubleStream.of(frequencies).boxed().toList()).create();
     }
 
     /**
-     * Returns frequencies that turn only a part of the pairs, which Gemma 4 calls {@code proportional}: of the headSize
-     * / 2 pairs, the first ⌊share · headSize / 2⌋ have base<sup>-2k/headSize</sup> / factor, and the others 0.
+     * Returns frequencies that rotate only a part of the pairs, which Gemma 4 calls {@code proportional}: of the
+     * headSize / 2 pairs, the first ⌊share · headSize / 2⌋ have base<sup>-2k/headSize</sup> / factor, and the others 0.
      *
      * @param headSize the number of dimensions of a head; even, from 2 to 2,097,152
-     * @param share the part of the pairs that turn, from 0 to 1
+     * @param share the part of the pairs that rotate, from 0 to 1
      * @param base positive and finite
      * @param factor positive and finite; 1 for no scaling
      * @return headSize / 2 frequencies
@@ -236,7 +237,7 @@ public final class Frequencies implements HasArguments {
     }
 
     /**
-     * Returns the pairs of several lists one after another, for example of the axes of an image.
+     * Concatenates lists of frequencies, for example of the axes of an image.
      *
      * @param parts the lists
      * @return the frequencies, with the same accuracy
@@ -251,14 +252,14 @@ public final class Frequencies implements HasArguments {
      *
      * @param factor finite and not zero
      * @return new frequencies, with the same accuracy
-     * @throws IllegalArgumentException if the factor is zero, infinite or NaN, or makes a frequency other than 0 one
+     * @throws IllegalArgumentException if the factor is zero, infinite or NaN, or moves a frequency other than 0
      *     outside 10<sup>-270</sup> to 10<sup>270</sup>
      */
     public Frequencies scaledBy(double factor) {
         return new Scaled(options, factor).create();
     }
 
-    /** Frequencies that a rule computes. They must be in the range of normal doubles. */
+    /** Computes frequencies by a rule. They must be in the range of normal doubles. */
     static Frequencies computed(Origin origin, int count, IntFunction<DoubleDouble> rule) {
         return new Frequencies(origin, count, pair -> requireNormal(rule.apply(pair), pair, origin));
     }
@@ -266,9 +267,9 @@ public final class Frequencies implements HasArguments {
     private static DoubleDouble requireNormal(DoubleDouble frequency, int pair, Origin origin) {
         double size = Math.abs(frequency.high());
         Check.that(
-                size > LEAST && size < GREATEST,
+                size > SMALLEST && size < LARGEST,
                 () -> "frequency " + frequency.high() + " of pair " + pair + " of " + origin + ": expected a size of "
-                        + LEAST + " to " + GREATEST + "; use a base, timescales or factors nearer to 1");
+                        + SMALLEST + " to " + LARGEST + "; use a base, timescales or factors nearer to 1");
         return frequency;
     }
 
@@ -281,7 +282,7 @@ public final class Frequencies implements HasArguments {
      * {@return the frequencies that a map of {@link #getArguments} describes}
      *
      * @param arguments {@code type} and the arguments of that type: {@code Geometric} (count, base, period),
-     *     {@code Timescales} (count, minTimescale, maxTimescale), {@code Given} (values, a list), {@code Proportional}
+     *     {@code Timescales} (count, minTimescale, maxTimescale), {@code Custom} (values, a list), {@code Proportional}
      *     (headSize, share, base, factor), {@code Rotary} (rotarySize, base, and scaling, a map for
      *     {@link RotaryScaling#fromArguments}), {@code Scaled} (frequencies, a map of any type, and factor), or
      *     {@code Joined} (parts, a list of maps of any type)
@@ -343,7 +344,7 @@ public final class Frequencies implements HasArguments {
         return turned(StrictMath.cos(angle), -StrictMath.sin(angle), angleRest(position, pair, angle));
     }
 
-    /** A sine or cosine at an angle that is greater by {@code rest}, from its value and its derivative. */
+    /** A sine or cosine at an angle increased by {@code rest}, from its value and its derivative. */
     private static double turned(double value, double derivative, double rest) {
         return Math.abs(rest) < FIRST_ORDER_LIMIT
                 ? value + rest * derivative
@@ -351,7 +352,7 @@ public final class Frequencies implements HasArguments {
     }
 
     /**
-     * The sines of all pairs at a position, then their cosines: {@link #half} of each, with one more ulp of error, at a
+     * The sines of all pairs at a position, then their cosines, like {@link #half} with one more ulp of error, at a
      * quarter of the cost. Unlike {@code StrictMath}, {@code Math} may use processor instructions.
      */
     double[] halves(double position) {

@@ -14,8 +14,8 @@ import java.util.stream.IntStream;
 
 /**
  * The function from a place in a grid of two or three dimensions to its sinusoidal encoding. The channels are parts,
- * one after the other. Each part encodes the coordinate on one axis with a {@link SinusoidalEncoding}, or with some of
- * its dimensions. Channels after the last part are zero.
+ * one after the other. Each part encodes the coordinate on one axis with a {@link SinusoidalEncoding}, or with a range
+ * of its dimensions. Channels after the last part are zero.
  *
  * <p>The coordinate of index i on an axis of size n is scale · (i + offset), or scale · (i + offset) / (n + ε) if it is
  * normalized. By default it is i. It is rounded to a double, at which the parts are evaluated.
@@ -33,13 +33,13 @@ import java.util.stream.IntStream;
  */
 public final class GridEncoding implements HasArguments {
 
-    /** The numbers of one axis are computed once, and held as doubles. */
+    /** The numbers of one axis are computed once, and stored as doubles. */
     private static final int MAX_NUMBERS_OF_AXIS = 1 << 27;
 
     /** The channels that {@code count} dimensions of an encoding have, from {@code first} on. */
     record Part(int axis, SinusoidalEncoding encoding, Integer first, Integer count) {
         Part {
-            int size = Check.given("encoding", encoding).getEmbeddingSize();
+            int size = Check.present("encoding", encoding).getEmbeddingSize();
             first = first == null ? 0 : first;
             Check.between("first", first, 0, size);
             count = count == null ? size - first : count;
@@ -58,7 +58,7 @@ public final class GridEncoding implements HasArguments {
 
         Options {
             requireAxes(axes);
-            parts = List.copyOf(Check.given("parts", parts));
+            parts = List.copyOf(Check.present("parts", parts));
             parts.forEach(part -> Check.between("axis", part.axis, 0, axes - 1L));
             long used = parts.stream().mapToLong(Part::count).sum();
             Check.between(
@@ -95,9 +95,9 @@ public final class GridEncoding implements HasArguments {
         Check.that(axes == 2 || axes == 3, () -> axes + " axes: expected 2 or 3; for one axis use SinusoidalEncoding");
     }
 
-    private static void check(int axes, int channels, int least, int divisor) {
+    private static void check(int axes, int channels, int smallest, int divisor) {
         requireAxes(axes);
-        Check.between("channel count", channels, least, SinusoidalEncoding.MAX_DIMENSIONS);
+        Check.between("channel count", channels, smallest, SinusoidalEncoding.MAX_DIMENSIONS);
         Check.that(
                 channels % divisor == 0,
                 () -> "channel count " + channels + ": expected a multiple of " + divisor
@@ -342,7 +342,7 @@ public final class GridEncoding implements HasArguments {
         return cells(coordinates, (axis, cell) -> indices[axis][cell]);
     }
 
-    /** The encodings of cells, given the coordinates on each axis and which of them a cell has. */
+    /** The encodings of cells from the coordinates on each axis, and the index of a cell's coordinate on an axis. */
     private Rows.Value cells(double[][] coordinates, IntBinaryOperator indexOfAxisAndCell) {
         int[] axisOfChannel = new int[channels];
         double[][][] values = new double[axes][][];
@@ -384,7 +384,7 @@ public final class GridEncoding implements HasArguments {
         return coordinates;
     }
 
-    /** Cells are counted with the last axis fastest; a step along an axis passes so many of them. */
+    /** The number of cells that one step along each axis passes; the last axis changes fastest. */
     private static int[] strides(int... sizes) {
         int[] strides = new int[sizes.length];
         for (int axis = sizes.length - 1, stride = 1; axis >= 0; stride *= sizes[axis--]) {
@@ -447,7 +447,7 @@ public final class GridEncoding implements HasArguments {
         }
 
         /**
-         * Adds the channels of an axis after those that were added before.
+         * Adds the channels of an axis after the previous ones.
          *
          * @param axis the axis, counted from 0: D, H, W or H, W
          * @param encoding the function from the coordinate on this axis to these channels
@@ -459,7 +459,7 @@ public final class GridEncoding implements HasArguments {
         }
 
         /**
-         * Adds some dimensions of an encoding, for example only its sines.
+         * Adds a range of dimensions of an encoding, for example only its sines.
          *
          * @param axis the axis, counted from 0
          * @param encoding the function from the coordinate on this axis to its dimensions
@@ -485,7 +485,7 @@ public final class GridEncoding implements HasArguments {
         }
 
         /**
-         * Sets what is added to an index (default: 0).
+         * Sets the number that is added to an index (default: 0).
          *
          * @param offset finite
          * @return this builder

@@ -5,8 +5,9 @@ import java.util.Arrays;
 import java.util.stream.IntStream;
 
 /**
- * How a table of one vector for each cell of a grid becomes the table of another grid. Each method is one of PyTorch's
- * {@code interpolate}. It resamples one axis after the other, so it also applies to grids of one axis or of three.
+ * Resamples a table of one vector for each cell of a grid to another grid, by the methods of PyTorch's
+ * {@code interpolate}. A method resamples one axis after the other, so it also applies to grids of one axis or of
+ * three.
  *
  * <p>Weights are computed and applied in double.
  */
@@ -24,8 +25,8 @@ public enum GridResampling {
     BILINEAR(1, 0),
 
     /**
-     * Linear interpolation that keeps the first and the last cell of each axis (modes linear, bilinear and trilinear
-     * with {@code align_corners}). Qwen3-VL and the vision tower of Llama 3.2 do this.
+     * Linear interpolation that preserves the first and the last cell of each axis (modes linear, bilinear and
+     * trilinear with {@code align_corners}). Qwen3-VL and the vision tower of Llama 3.2 do this.
      */
     BILINEAR_ALIGNED(1, 0);
 
@@ -64,7 +65,7 @@ public enum GridResampling {
         int last = (int) Math.floor(at + support * width);
         for (int j = (int) Math.ceil(at - support * width); j <= last; j++) {
             int cell = Math.max(0, Math.min(j, from - 1));
-            // beyond the border there is nothing to average; interpolation repeats the border
+            // averaging skips cells beyond the border; interpolation repeats the border
             if (j == cell || this != BICUBIC_ANTIALIASED) {
                 weights[cell] += kernel(Math.abs(j - at) / width);
             }
@@ -91,8 +92,8 @@ public enum GridResampling {
      * @param from the sizes of its grid
      * @param to the sizes of the new grid
      * @return a new table, row-major (to…, C)
-     * @throws IllegalArgumentException if a size is not positive, the grids have another number of axes, the table is
-     *     not one of the first grid, or the new one would have more than 2<sup>31</sup> - 1 values
+     * @throws IllegalArgumentException if a size is not positive, the grids have different numbers of axes, the table
+     *     does not fit the first grid, or the new table would have more than 2<sup>31</sup> - 1 values
      */
     public double[] resample(double[] table, int[] from, int[] to) {
         long cells = IntStream.of(from).asLongStream().reduce(1, (product, size) -> product * size);

@@ -1,7 +1,7 @@
 package io.github.djlpositional.math;
 
 /**
- * The positions of the two halves of each pair in a vector.
+ * Where the two halves of each pair are in a vector.
  *
  * <p>A pair belongs to one frequency. It is a sine and a cosine in a sinusoidal encoding, and two coordinates that are
  * rotated together in a rotary embedding.

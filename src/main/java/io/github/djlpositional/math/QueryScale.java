@@ -7,8 +7,8 @@ import java.nio.ByteBuffer;
 import java.util.Map;
 
 /**
- * A factor of the query at each position p, so that attention stays as sharp over many keys as over few. Immutable. Two
- * scales are equal if they are of the same kind and all their arguments are equal.
+ * A factor of the query at each position p, so that attention is as sharp over many keys as over few. Immutable. Two
+ * scales are equal if they have the same class and the same arguments.
  */
 public sealed interface QueryScale extends HasArguments, Rows {
 

@@ -24,7 +24,7 @@ public final class RelativeBuckets {
     /**
      * A bound on the relative error of a boundary in double. Boundaries that are closer than this to a whole number are
      * computed with integers. The relative errors of the quotient, the exponent and the power are below 2^-52 each; a
-     * logarithm of up to 21.5 multiplies that of the exponent by 22. The sum is below 1e-14.
+     * logarithm of up to 21.5 multiplies the error of the exponent by 22. The sum is below 1e-14.
      */
     private static final double BOUNDARY_ERROR = 1e-12;
 
@@ -53,7 +53,7 @@ public final class RelativeBuckets {
         return distance;
     }
 
-    /** The same condition without roots: distance^steps ≥ maxDistance^step · exact^(steps - step). */
+    /** Whether distance^steps ≥ maxDistance^step · exact^(steps - step): the condition of a boundary in integers. */
     private static boolean isEnough(int distance, int step, int steps, int exact, int maxDistance) {
         BigInteger bound = BigInteger.valueOf(maxDistance)
                 .pow(step)
@@ -65,23 +65,23 @@ public final class RelativeBuckets {
      * {@return the buckets for a number of buckets and a maximum distance}
      *
      * @param bidirectional true to distinguish keys before and after the query, as in an encoder; false for a decoder
-     * @param buckets their number, from 2 to 4096, or for two directions even and from 4; 32 in T5
+     * @param buckets the number of buckets, from 2 to 4096, or even and at least 4 for two directions; 32 in T5
      * @param maxDistance the distance from which on all distances share the last bucket; more than the number of
-     *     distances that have their own bucket; 128 in T5
+     *     distances with their own bucket; 128 in T5
      * @throws IllegalArgumentException if an argument is outside its range
      */
     public static RelativeBuckets of(boolean bidirectional, int buckets, int maxDistance) {
         int directions = bidirectional ? 2 : 1;
-        int least = 2 * directions;
-        Check.between("bucket count", buckets, least, MAX_BUCKETS);
+        int smallest = 2 * directions;
+        Check.between("bucket count", buckets, smallest, MAX_BUCKETS);
         Check.that(
                 buckets % directions == 0,
                 () -> "bucket count " + buckets + " for two directions: expected an even number; use " + (buckets + 1)
                         + ", or 32 as in T5");
         Check.that(
-                maxDistance > buckets / least,
+                maxDistance > buckets / smallest,
                 () -> "maximum distance " + maxDistance + " with " + buckets + " buckets: expected more than "
-                        + (buckets / least) + "; use a larger one, such as T5's 128, or fewer buckets");
+                        + (buckets / smallest) + "; use a larger one, such as T5's 128, or fewer buckets");
         return new RelativeBuckets(bidirectional, buckets / directions, maxDistance);
     }
 

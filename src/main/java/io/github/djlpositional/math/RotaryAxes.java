@@ -23,7 +23,7 @@ public record RotaryAxes(List<Integer> axisOfPair) {
      * @throws IllegalArgumentException if there is no pair, or an axis is outside its range
      */
     public RotaryAxes {
-        axisOfPair = List.copyOf(Check.given("axisOfPair", axisOfPair));
+        axisOfPair = List.copyOf(Check.present("axisOfPair", axisOfPair));
         Check.between("number of pairs", axisOfPair.size(), 1, Frequencies.MAX_COUNT);
         axisOfPair.forEach(axis -> Check.between("axis", axis, 0, MAX_AXES - 1L));
     }
@@ -73,12 +73,12 @@ public record RotaryAxes(List<Integer> axisOfPair) {
                 .map(pair -> pair < axes * sections[pair % axes] ? pair % axes : 0)
                 .toArray();
         for (int axis = 0; axis < axes; axis++) {
-            int wanted = axis;
-            long placed = IntStream.of(axisOfPair).filter(of -> of == wanted).count();
+            int thisAxis = axis;
+            long placed = IntStream.of(axisOfPair).filter(of -> of == thisAxis).count();
             Check.that(
                     placed == sections[axis],
-                    () -> "sections " + Arrays.toString(sections) + " give axis " + wanted + " " + placed + " of "
-                            + pairs + " pairs: expected " + sections[wanted]
+                    () -> "sections " + Arrays.toString(sections) + " give axis " + thisAxis + " " + placed + " of "
+                            + pairs + " pairs: expected " + sections[thisAxis]
                             + "; set the sections of the model, which are as many pairs together");
         }
         return of(axisOfPair);
@@ -91,7 +91,7 @@ public record RotaryAxes(List<Integer> axisOfPair) {
         }
     }
 
-    /** {@return the number of axes, one more than the greatest axis of a pair} */
+    /** {@return the number of axes, one more than the largest axis of a pair} */
     public int axisCount() {
         return 1 + axisOfPair.stream().mapToInt(axis -> axis).max().orElseThrow();
     }

@@ -41,10 +41,10 @@ public final class RotaryRows extends AngleRows {
      * position p, the values of pair k of n are also multiplied by ζ<sub>k</sub><sup>p / scaleBase</sup> with
      * ζ<sub>k</sub> = (k / n + 0.4) / 1.4. The keys need rows with the negative scale base, so that their products with
      * the queries depend only on the distance. The published code counts positions from the middle of the sequence,
-     * which gives the same products; here they are not centered, so that a key keeps its values when the sequence
-     * becomes longer.
+     * which gives the same products; here they are not centered, so that the values of a key do not change when the
+     * sequence becomes longer.
      *
-     * <p>The factors of late positions leave the range of a format. They must be at most 2<sup>14</sup> for the keys
+     * <p>The factors of late positions exceed the range of a format. They must be at most 2<sup>14</sup> for the keys
      * and at least 2<sup>-14</sup> for the queries in FLOAT16, 2<sup>±126</sup> in FLOAT32 and 2<sup>±1000</sup> in
      * FLOAT64: with the scale base 512, that are |positions| up to 3966, 35,694 and 283,286. {@link #write} throws
      * {@link IllegalArgumentException} for others.

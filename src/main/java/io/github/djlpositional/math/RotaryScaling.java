@@ -16,7 +16,7 @@ import java.util.Map;
  *
  * <p>The rotary size r is the number of dimensions that are rotated; θ<sub>k</sub> = base<sup>-2k/r</sup> is the
  * unscaled frequency of pair k, L the original context length, and s the scaling factor. Frequencies are computed with
- * at least 100 bits. Immutable. Two scalings are equal if they are of the same kind and all their arguments are equal.
+ * at least 100 bits. Immutable. Two scalings are equal if they have the same class and the same arguments.
  */
 public sealed interface RotaryScaling extends HasArguments
         permits None, Linear, NtkAware, DynamicNtk, Yarn, Llama3, LongRope {
@@ -60,10 +60,10 @@ public sealed interface RotaryScaling extends HasArguments
     }
 
     /**
-     * Returns dynamic NTK-aware scaling for the length l that the model is to serve. If it exceeds the original length,
-     * the base becomes base · (s · l / L - (s - 1))<sup>r / (r - 2)</sup>; otherwise the frequencies are unscaled. By
-     * bloc97 and emozilla (2023); described in Peng et al., <em>YaRN</em> (2023), section 3.3. The formula follows the
-     * published code, which applies it to the length of each forward.
+     * Returns dynamic NTK-aware scaling for a maximum length l. If it exceeds the original length, the base becomes
+     * base · (s · l / L - (s - 1))<sup>r / (r - 2)</sup>; otherwise the frequencies are unscaled. By bloc97 and
+     * emozilla (2023); described in Peng et al., <em>YaRN</em> (2023), section 3.3. The formula follows the published
+     * code, which applies it to the length of each forward.
      *
      * @param factor s, from 1 to the original length
      * @param originalLength L, at least 1
@@ -93,13 +93,14 @@ public sealed interface RotaryScaling extends HasArguments
 
     /**
      * {@return YaRN: Peng et al., <em>YaRN: Efficient Context Window Extension of Large Language Models</em> (2023),
-     * section 3} Pairs that make more than betaFast turns over the original length keep their frequency. The frequency
-     * of pairs that make fewer than betaSlow turns is divided by s. Between them, the two are mixed linearly in k.
+     * section 3} Pairs that make more than betaFast turns over the original length have an unchanged frequency. The
+     * frequency of pairs that make fewer than betaSlow turns is divided by s. Between them, the two are mixed linearly
+     * in k.
      *
      * @param factor s, from 1 to the original length
      * @param originalLength L, at least 1
-     * @param betaFast the number of turns above which a frequency is kept, finite and at least betaSlow; 32 in the
-     *     paper
+     * @param betaFast the number of turns above which a frequency does not change, finite and at least betaSlow; 32 in
+     *     the paper
      * @param betaSlow the number of turns below which a frequency is divided by s, positive; 1 in the paper
      * @param truncate whether the bounds of the mixture are rounded outwards to whole pairs, as in the published code
      * @param attentionFactor the factor of cosines and sines, positive and finite; 0.1 · ln s + 1 in the paper
@@ -118,10 +119,10 @@ public sealed interface RotaryScaling extends HasArguments
     }
 
     /**
-     * {@return the scaling of Llama 3.1 (Meta, 2024)} Pairs with a wavelength below L / highFrequencyFactor keep their
-     * frequency. The frequency of pairs with a wavelength above L / lowFrequencyFactor is divided by s. Between them,
-     * the two are mixed linearly in the number of turns over L. Where both factors are the same, as in Llama 4 Scout,
-     * nothing is mixed.
+     * {@return the scaling of Llama 3.1 (Meta, 2024)} Pairs with a wavelength below L / highFrequencyFactor have an
+     * unchanged frequency. The frequency of pairs with a wavelength above L / lowFrequencyFactor is divided by s.
+     * Between them, the two are mixed linearly in the number of turns over L. Where both factors are the same, as in
+     * Llama 4 Scout, nothing is mixed.
      *
      * @param factor s, from 1 to the original length; 8 in Llama 3.1
      * @param lowFrequencyFactor positive; 1 in Llama 3.1
@@ -143,7 +144,7 @@ public sealed interface RotaryScaling extends HasArguments
      * @param longFactors the divisor of each pair's frequency beyond it; positive, one for each pair
      * @param originalLength L, at least 2
      * @param maxLength the extended context length, at least the original length
-     * @param length the length that the model is to serve, at least 1
+     * @param length the maximum length of the sequences, at least 1
      * @throws IllegalArgumentException if an argument is outside its range, or the numbers of short and long factors
      *     differ
      * @see <a href="https://arxiv.org/abs/2402.13753">LongRoPE: Extending LLM Context Window Beyond 2 Million
@@ -158,8 +159,8 @@ public sealed interface RotaryScaling extends HasArguments
     /**
      * {@return LongRoPE: Ding et al., <em>LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens</em> (2024)}
      * The factors are the result of a search for each model; Phi-3 and its successors publish theirs. The long ones are
-     * used if the model is to serve more than the original length, as in vLLM. Hugging Face's code chooses them by the
-     * length of each forward.
+     * used if the sequences may exceed the original length, as in vLLM. Hugging Face's code chooses them by the length
+     * of each forward.
      *
      * @param shortFactors the divisor of each pair's frequency up to the original length; positive, one for each pair
      * @param longFactors the divisor of each pair's frequency beyond it; positive, one for each pair
@@ -168,7 +169,7 @@ public sealed interface RotaryScaling extends HasArguments
      * @param shortAttentionFactor the attention factor where the short factors are used, positive and finite; the
      *     {@code short_mscale} of Phi-3.5-MoE
      * @param longAttentionFactor the attention factor where the long factors are used, positive and finite
-     * @param length the length that the model is to serve, at least 1
+     * @param length the maximum length of the sequences, at least 1
      * @throws IllegalArgumentException if an argument is outside its range, or the numbers of short and long factors
      *     differ
      * @see <a href="https://arxiv.org/abs/2402.13753">LongRoPE: Extending LLM Context Window Beyond 2 Million

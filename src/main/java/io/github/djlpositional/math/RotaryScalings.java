@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.stream.DoubleStream;
 
-/** The kinds of {@link RotaryScaling}, whose factories document them. */
+/** The implementations of {@link RotaryScaling}, which its factories document. */
 final class RotaryScalings {
 
     private static final DoubleDouble TWO_PI = new DoubleDouble(0x1.921fb54442d18p2, 0x1.1a62633145c07p-52);
@@ -145,9 +145,9 @@ final class RotaryScalings {
                 DoubleDouble turns = frequency.times(originalLength).dividedBy(TWO_PI);
                 DoubleDouble above = turns.plus(-lowFrequencyFactor);
                 // without a mixture, the bound is the division by zero of the published code
-                DoubleDouble kept =
+                DoubleDouble unscaled =
                         width.high() > 0 ? clamp(above.dividedBy(width)) : DoubleDouble.of(above.high() < 0 ? 0 : 1);
-                return mixed(frequency, kept.negated().plus(1), factor);
+                return mixed(frequency, unscaled.negated().plus(1), factor);
             });
         }
     }
@@ -163,8 +163,8 @@ final class RotaryScalings {
             implements RotaryScaling {
 
         LongRope {
-            Check.given("shortFactors", shortFactors).forEach(LongRope::checkDivisor);
-            Check.given("longFactors", longFactors).forEach(LongRope::checkDivisor);
+            Check.present("shortFactors", shortFactors).forEach(LongRope::checkDivisor);
+            Check.present("longFactors", longFactors).forEach(LongRope::checkDivisor);
             Check.that(
                     shortFactors.size() == longFactors.size(),
                     () -> shortFactors.size() + " short and " + longFactors.size()
@@ -221,7 +221,7 @@ final class RotaryScalings {
                     base > 1 && Double.isFinite(base),
                     () -> "base " + base
                             + ": expected a finite number above 1; set it to the base of the model, 10000 in RoFormer");
-            Check.given("scaling", scaling);
+            Check.present("scaling", scaling);
         }
 
         @Override
@@ -259,7 +259,7 @@ final class RotaryScalings {
         }
     }
 
-    /** A frequency of which a part is divided by the factor, and the rest kept. */
+    /** Divides a part of a frequency by the factor, and adds the rest unchanged. */
     private static DoubleDouble mixed(DoubleDouble frequency, DoubleDouble part, double factor) {
         return frequency.times(part.negated().plus(1).plus(part.dividedBy(factor)));
     }
@@ -282,9 +282,7 @@ final class RotaryScalings {
 
     private static void checkLength(int length) {
         Check.that(
-                length >= 1,
-                () -> "length " + length
-                        + ": expected 1 or more; set it to the number of positions that the model is to serve");
+                length >= 1, () -> "length " + length + ": expected 1 or more; set it to the maximum sequence length");
     }
 
     private static double floor(DoubleDouble value) {
@@ -292,8 +290,8 @@ final class RotaryScalings {
         return below == value.high() && value.low() < 0 ? below - 1 : below;
     }
 
-    private static DoubleDouble atLeast(DoubleDouble value, double least) {
-        return value.high() < least ? DoubleDouble.of(least) : value;
+    private static DoubleDouble atLeast(DoubleDouble value, double minimum) {
+        return value.high() < minimum ? DoubleDouble.of(minimum) : value;
     }
 
     private static DoubleDouble atMost(DoubleDouble value, double most) {

@@ -6,7 +6,7 @@ import java.util.stream.IntStream;
 
 /**
  * A row of numbers for each position, W of them: sinusoids, the cosines and sines of a rotation, the biases of a
- * distance. A number is computed in double, and rounded once. Implementations are immutable and safe to share.
+ * distance. Numbers are computed in double and rounded once. Implementations are immutable and safe to share.
  */
 public interface Rows {
 

@@ -32,7 +32,7 @@ public final class SinusoidalEncoding extends AngleRows implements HasArguments 
 
     static final int MAX_DIMENSIONS = 2 * Frequencies.MAX_COUNT;
 
-    /** How an odd size is handled. For even sizes all are the same. */
+    /** How an odd size is handled. All values have the same result for even sizes. */
     public enum OddSize {
         /** The odd size is used in the exponent, and the second half of the last pair is dropped, as in KerasHub. */
         KEPT_IN_EXPONENT,
@@ -73,7 +73,7 @@ public final class SinusoidalEncoding extends AngleRows implements HasArguments 
                             + "; set one frequency for each pair");
         }
 
-        /** The columns of a {@link AngleRows}; an odd size may have half a pair. */
+        /** The columns of an {@link AngleRows}; an odd size may have half a pair. */
         int[] columns() {
             int pairs = frequencies.size();
             int[] columns = new int[Math.max(embeddingSize, 2 * pairs)];

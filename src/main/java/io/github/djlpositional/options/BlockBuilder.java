@@ -17,9 +17,9 @@ import java.util.stream.Stream;
 
 /**
  * A builder of an object that {@linkplain HasArguments has arguments}: each method {@code setX} or {@code optX} sets
- * the option {@code x}. Defaults and ranges are those of the record of options; see {@link Settings}.
+ * the option {@code x}. The record of options has the defaults and ranges; see {@link Settings}.
  *
- * @param <T> what is built
+ * @param <T> the class of the built object
  * @param <B> the builder
  */
 public abstract class BlockBuilder<T, B extends BlockBuilder<T, B>> {
@@ -50,7 +50,7 @@ public abstract class BlockBuilder<T, B extends BlockBuilder<T, B>> {
     private final Function<Map<String, Object>, T> create;
     private final Map<String, Object> options = new LinkedHashMap<>();
 
-    /** Options that become a part of what is built, by name, and whether something has been built with them. */
+    /** Options that become a part of the built object, by name, and whether an object was built with them. */
     private final Map<String, Boolean> parts = new HashMap<>();
 
     /**
@@ -79,8 +79,8 @@ public abstract class BlockBuilder<T, B extends BlockBuilder<T, B>> {
      * Sets an option.
      *
      * @param name the name of the component
-     * @param value a value of its type, or as a map of arguments has it, or a {@link Supplier} that each {@link #build}
-     *     calls
+     * @param value a value of its type, a plain value as in a map of arguments, or a {@link Supplier} that each
+     *     {@link #build} calls
      * @return this builder
      * @throws NullPointerException if the value is null
      */
@@ -97,7 +97,7 @@ public abstract class BlockBuilder<T, B extends BlockBuilder<T, B>> {
         return (B) this;
     }
 
-    /** Sets an option that only one object may be built with, since it becomes a part of that object. */
+    /** Sets an option that becomes a part of the built object, so only one object may be built with it. */
     protected final B setPart(String name, Object value) {
         B builder = set(name, value);
         parts.put(name, false);
@@ -112,7 +112,7 @@ public abstract class BlockBuilder<T, B extends BlockBuilder<T, B>> {
     /**
      * Sets the options of a map of plain values.
      *
-     * @param arguments what {@link HasArguments#getArguments} has returned; {@code type} may be missing
+     * @param arguments a result of {@link HasArguments#getArguments}; {@code type} may be missing
      * @return this builder
      */
     @WithoutOption

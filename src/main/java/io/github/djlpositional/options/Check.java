@@ -17,7 +17,7 @@ public final class Check {
         }
     }
 
-    /** Checks any condition. The message is made only if the condition does not hold. */
+    /** Checks any condition. The message is built only if the condition does not hold. */
     public static void that(boolean holds, Supplier<String> message) {
         if (!holds) {
             throw new IllegalArgumentException(message.get());
@@ -30,11 +30,11 @@ public final class Check {
     }
 
     /** Checks that a whole number is in a range; {@link Integer#MAX_VALUE} stands for no upper limit. */
-    public static void between(String name, long value, long least, long greatest) {
+    public static void between(String name, long value, long smallest, long largest) {
         that(
-                value >= least && value <= greatest,
-                () -> name + " " + value + ": expected " + least
-                        + (greatest == Integer.MAX_VALUE ? " or more" : " to " + greatest) + "; set " + name
+                value >= smallest && value <= largest,
+                () -> name + " " + value + ": expected " + smallest
+                        + (largest == Integer.MAX_VALUE ? " or more" : " to " + largest) + "; set " + name
                         + " to a number in this range");
     }
 
@@ -76,7 +76,7 @@ public final class Check {
     }
 
     /** Checks that a required argument was set, and returns it. */
-    public static <T> T given(String name, T value) {
+    public static <T> T present(String name, T value) {
         that(value != null, () -> name + " is missing: expected a value; set it");
         return value;
     }

@@ -6,8 +6,8 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * The value of an option that was not set, as text. A component without a default is required if it is primitive, and
- * otherwise null.
+ * The default value of an option, as text. A component without a default is required if it is primitive; otherwise its
+ * default is null.
  */
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.RECORD_COMPONENT)

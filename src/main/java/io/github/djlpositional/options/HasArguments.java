@@ -3,8 +3,8 @@ package io.github.djlpositional.options;
 import java.util.Map;
 
 /**
- * An object that is configured by a record of options and can be created again from them: every block of this library,
- * and every encoding that a block is built with. Each class has a static {@code fromArguments(Map)}.
+ * An object that can be created again from its options: every block of this library, and every encoding that a block is
+ * built with. Each class has a static {@code fromArguments(Map)}.
  */
 @FunctionalInterface
 public interface HasArguments {

@@ -5,14 +5,15 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/** An option that is not part of a model file, which may be loaded with another value. */
+/** An option that a model file does not contain: the file may be loaded with any value. */
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.RECORD_COMPONENT)
 public @interface NotSaved {
 
     /**
-     * {@return a value that alone is not saved, as text; empty if no value is} A model that was trained with this value
-     * may be loaded with any other, and a model that was trained with another value only with that one.
+     * {@return the only value that is not saved, as text; empty if no value is saved} A model that was trained with
+     * this value may be loaded with any other; a model that was trained with another value must be loaded with the
+     * same.
      */
     String onlyIf() default "";
 }

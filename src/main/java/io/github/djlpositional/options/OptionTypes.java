@@ -12,15 +12,15 @@ import java.util.ServiceLoader;
 import java.util.stream.Stream;
 
 /**
- * The classes of objects that options may name, of this library and of others: see {@link TypeProvider}. They are
- * looked up with the class loader of the library, and then with that of the thread.
+ * The classes that options may name, of this library and of others: see {@link TypeProvider}. They are looked up with
+ * the class loader of the library, and then with the context class loader of the thread.
  */
 public final class OptionTypes {
 
     private OptionTypes() {}
 
     /**
-     * {@return the classes of a type by the first of their names, in the order of their providers}
+     * {@return the classes of a type by their first names, in the order of their providers}
      *
      * @throws IllegalStateException if two classes have the same name
      */
@@ -37,7 +37,7 @@ public final class OptionTypes {
     /**
      * {@return the class of a type that has a name, in any case, and with or without spaces, hyphens and underscores}
      *
-     * @param what what the type is, for messages
+     * @param what describes the type in messages
      * @throws IllegalArgumentException if no class has this name
      * @throws IllegalStateException if two classes have the same name
      */
@@ -78,7 +78,7 @@ public final class OptionTypes {
     private static void add(Map<String, Class<?>> classes, String name, Class<?> added) {
         Class<?> other = classes.putIfAbsent(name, added);
         if (other != null && other != added) {
-            throw new IllegalStateException("the name " + name + " of " + added.getName() + " is also that of "
+            throw new IllegalStateException("the name " + name + " of " + added.getName() + " is also the name of "
                     + other.getName() + ": expected different names; rename one of them");
         }
     }
@@ -94,7 +94,7 @@ public final class OptionTypes {
     }
 
     /**
-     * Creates an object of a type from its arguments, of which {@code type} names the class.
+     * Creates an object of a type from its arguments; {@code type} names the class.
      *
      * @throws IllegalArgumentException if there is no such class, or an argument is missing, unknown, of another type
      *     or out of range

@@ -16,9 +16,9 @@ public @interface Range {
     /** {@return the largest value} */
     double max() default Double.POSITIVE_INFINITY;
 
-    /** {@return a number that each value exceeds} */
+    /** {@return the exclusive lower bound} */
     double above() default Double.NEGATIVE_INFINITY;
 
-    /** {@return a number that each value is less than} */
+    /** {@return the exclusive upper bound} */
     double below() default Double.POSITIVE_INFINITY;
 }

@@ -21,8 +21,8 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * Records of options: created from a map, with the defaults and ranges of their {@link Default} and {@link Range}, and
- * described by a map of plain values again.
+ * Converts between records of options and maps of plain values, with the defaults and ranges of {@link Default} and
+ * {@link Range}.
  *
  * <pre>{@code
  * record Options(@Range(min = 1) int headCount, @NotSaved @Default("0") @Range(min = 0, below = 1) float dropoutRate) {}
@@ -33,11 +33,11 @@ import java.util.stream.Stream;
  *
  * <p>An option is a number, a boolean, a string, an enum constant, a list of these, a record, a sealed interface whose
  * implementations are records, or an object that {@linkplain HasArguments has arguments}, such as a block within the
- * block. In a map, the key {@value #TYPE} names the class of such a record or object: its simple name. What relates two
- * options is checked by the constructor of the record.
+ * block. In a map, the key {@value #TYPE} names the class of such a record or object: its simple name. The constructor
+ * of the record checks how options depend on each other.
  *
  * <p>Numbers may have any {@link Number} type, because JSON readers differ; numbers and booleans may also be strings,
- * as they are in properties. {@link IllegalArgumentException} is thrown for an unknown key, a missing required value, a
+ * as in properties files. {@link IllegalArgumentException} is thrown for an unknown key, a missing required value, a
  * value of another type, and one out of range; the message names the key.
  */
 public final class Settings {
@@ -45,13 +45,13 @@ public final class Settings {
     /** The key of the simple name of a class. */
     public static final String TYPE = "type";
 
-    /** The greatest length of a number given as a string, and of a value in a message. */
+    /** The maximum length of a number in a string, and of a value in a message. */
     private static final int MAX_TEXT = 100;
 
-    /** The greatest depth of maps within maps: a map could contain itself. */
+    /** The maximum depth of nested maps: a map could contain itself. */
     private static final int MAX_DEPTH = 32;
 
-    /** The greatest depth of arrays within arrays that a message shows. */
+    /** The maximum depth of nested arrays that a message shows. */
     private static final int MAX_ARRAYS = 4;
 
     private static final ThreadLocal<Integer> DEPTH = ThreadLocal.withInitial(() -> 0);
@@ -59,7 +59,7 @@ public final class Settings {
     /** The number of elements of a list that a description shows. */
     private static final int SHOWN_ELEMENTS = 8;
 
-    /** The components of each record, which parse their annotations once. */
+    /** The components of each record class; their annotations are parsed once. */
     static final ClassValue<RecordComponent[]> COMPONENTS = new ClassValue<>() {
         @Override
         protected RecordComponent[] computeValue(Class<?> type) {
@@ -168,8 +168,8 @@ public final class Settings {
     }
 
     /**
-     * Returns one value of a map, converted as for a component of the type, or null if the map does not have it.
-     * Messages name the owner, the class that the map describes.
+     * Returns one value of a map, converted as for a component of the type, or null if it is missing. Messages name the
+     * owner, the class that the map describes.
      */
     public static <T> T value(Class<?> owner, Map<?, ?> values, String key, Class<T> type) {
         return type.cast(value(nameOf(owner), values, key, type));
@@ -246,7 +246,7 @@ public final class Settings {
     }
 
     private static Object number(String owner, String key, Object value, Class<?> type) {
-        // through the text: the double nearest to a float is another number than the one that was written
+        // through the text: converting a float to the nearest double would change the number that was written
         String text = value instanceof Number || value instanceof String ? value.toString() : "";
         String bounded = text.length() > MAX_TEXT ? "" : text;
         try {
@@ -267,9 +267,9 @@ public final class Settings {
     }
 
     static IllegalArgumentException invalid(String owner, String key, Object value, String expected) {
-        String given = value == null ? "missing" : "the " + classOf(value) + " " + shown(value);
+        String actual = value == null ? "missing" : "the " + classOf(value) + " " + shown(value);
         return new IllegalArgumentException(
-                "argument '" + key + "' of " + owner + " is " + given + ": expected " + expected + "; correct it");
+                "argument '" + key + "' of " + owner + " is " + actual + ": expected " + expected + "; correct it");
     }
 
     /**
@@ -305,7 +305,7 @@ public final class Settings {
 
     /**
      * {@return the simple name of the class of an object, for messages and model files} An anonymous class and a lambda
-     * have none: they are named by the class that they extend, or else by the interface that they implement.
+     * have none: the result is the class that they extend, or else the interface that they implement.
      */
     public static String classOf(Object object) {
         Class<?> type = object.getClass();
@@ -332,7 +332,7 @@ public final class Settings {
 
     /**
      * {@return the options of a record as plain values, from which {@link #create} creates it again: in the order of
-     * its components, without those that are null}
+     * its components, except null ones}
      */
     public static Map<String, Object> toMap(Record options) {
         Map<String, Object> values = new LinkedHashMap<>();
@@ -369,7 +369,7 @@ public final class Settings {
      * {@return the options that a model file has, as plain values}
      *
      * @param options the record
-     * @param hasSection whether an option has a section of its own in the file, so that this one names its class only
+     * @param hasSection whether an option has its own section in the file, so that this section only has its class
      */
     public static Map<String, Object> saved(Record options, Predicate<Object> hasSection) {
         Map<String, Object> saved = new LinkedHashMap<>();
@@ -399,7 +399,7 @@ public final class Settings {
      * {@return the name of the first option in which a record differs from the map of a model file; null for none}
      *
      * @param options the record
-     * @param file what {@link #saved} has returned, with numbers of any type
+     * @param file a result of {@link #saved}, with numbers of any type
      * @param hasSection as for {@link #saved}
      */
     public static String difference(Record options, Map<?, ?> file, Predicate<Object> hasSection) {
@@ -420,7 +420,7 @@ public final class Settings {
                 .orElse(null);
     }
 
-    /** A file that was saved before there was an option has its default. */
+    /** The value of an option in a file that was saved before the option existed: its default. */
     private static Object defaultOf(RecordComponent component) {
         Default otherwise = component.getAnnotation(Default.class);
         return otherwise == null
@@ -443,7 +443,7 @@ public final class Settings {
         return Objects.equals(own, file);
     }
 
-    /** The values of a record's components by name, in their order, without those that are null. */
+    /** The values of a record's components by name, in their order, except null ones. */
     private static Map<String, Object> components(Record options) {
         Map<String, Object> values = new LinkedHashMap<>();
         for (RecordComponent component : COMPONENTS.get(options.getClass())) {
@@ -507,7 +507,7 @@ public final class Settings {
         return outer != null ? outer.getSimpleName() : name.substring(0, name.length() - "Options".length());
     }
 
-    /** Whether a record implements a sealed interface, so that its name is its own. */
+    /** Whether a record implements a sealed interface; its name is then used as it is. */
     private static boolean isOneOfSeveral(Class<?> type) {
         return Stream.of(type.getInterfaces()).anyMatch(Class::isSealed);
     }

@@ -3,8 +3,8 @@ package io.github.djlpositional.options;
 import java.util.Map;
 
 /**
- * Names classes that the arguments of others may name as their {@code type}. Implementations are found by
- * {@link java.util.ServiceLoader}: a program that adds an encoding of its own lists its implementation in
+ * Provides classes that arguments may name as their {@code type}. Implementations are found by
+ * {@link java.util.ServiceLoader}: a program that adds its own encoding lists its implementation in
  * {@code META-INF/services/io.github.djlpositional.options.TypeProvider}.
  */
 @FunctionalInterface
@@ -12,9 +12,9 @@ public interface TypeProvider {
 
     /**
      * Returns the classes by the names that papers and models give them, such as {@code ALiBi}. A class is also found
-     * by its simple name. A class may have several names: the first one is listed, and all are accepted, in any case
-     * and with or without spaces, hyphens and underscores. Each class {@linkplain HasArguments has arguments} and a
-     * public static method {@code fromArguments(Map)} that returns an object of it.
+     * by its simple name. A class may have several names: lists contain the first one, and all are accepted, in any
+     * case and with or without spaces, hyphens and underscores. Each class {@linkplain HasArguments has arguments} and
+     * a public static method {@code fromArguments(Map)} that returns an object of it.
      *
      * @return the classes by name; the order of the map is the order of the names
      */

@@ -1,6 +1,6 @@
 /**
- * Options of blocks and encodings, in plain Java. A new option is a component of the record of options and a method of
- * the builder with one sentence; its default and range are annotations, and arguments, description and model file
- * follow. See {@link io.github.djlpositional.options.Settings}.
+ * Options of blocks and encodings, in plain Java. To add an option, add a component to the record of options and a
+ * method to the builder; its default and range are annotations. Arguments, description and model file are derived from
+ * the record. See {@link io.github.djlpositional.options.Settings}.
  */
 package io.github.djlpositional.options;

@@ -52,7 +52,7 @@ public final class AlibiBiasBlock extends DistanceBiasBlock {
         static AlibiSlopes slopesOf(int headCount, List<Double> slopes) {
             return slopes == null
                     ? AlibiSlopes.of(headCount)
-                    : AlibiSlopes.given(
+                    : AlibiSlopes.custom(
                             slopes.stream().mapToDouble(Double::doubleValue).toArray());
         }
     }

@@ -65,8 +65,8 @@ final class BiasNetwork {
     }
 
     /**
-     * {@return the biases of the heads, (N, n), of the data type of the inputs} A row for each unit, instead of a
-     * column, takes half the time, and is what the scores need.
+     * {@return the biases of the heads, (N, n), of the data type of the inputs} A row for each unit instead of a column
+     * takes half the time, and is the layout of the scores.
      *
      * @param inputs n columns of inputs, (inputs, n), FLOAT32 for a block of FLOAT16
      */
@@ -92,8 +92,8 @@ final class BiasNetwork {
     }
 
     /**
-     * How many numbers a bias takes at a time if it is computed for each query and key: in training, the hidden layer
-     * before and after its activation, which gradients need.
+     * How many numbers a bias for each query and key needs at a time: in training, the hidden layer before and after
+     * its activation, for the gradients.
      */
     long sizeOfPair(AttentionCall call) {
         NDArray positions = call.queries().positions();
@@ -106,14 +106,14 @@ final class BiasNetwork {
         return activation == RELU && norms.isEmpty() && layers.size() == 2;
     }
 
-    /** Whether a CPU computes more than a million hidden units, which do not stay in its caches. */
+    /** Whether a CPU computes more than a million hidden units, which do not fit its caches. */
     private boolean isLarge(NDArray inputs) {
         return HostData.isHost(inputs.getDevice()) && inputs.getShape().get(1) * hiddenSize > 1 << 20;
     }
 
     private NDArray linear(Layer layer, AttentionCall call, NDArray x) {
         NDArray product = block.value(layer.weight(), call, x).matMul(x);
-        // not to the manager of the weight
+        // not attached to the manager of the weight
         product.attach(x.getManager());
         if (layer.bias() == null) {
             return product;

@@ -27,16 +27,16 @@ import java.util.Map;
  * (qᵢ · kⱼ + qᵢ · Wₖ P[δ(i - j)] + kⱼ · W_q P[δ(i - j)]) / √(3H)
  * </pre>
  *
- * <p>The second term is called content to position, the third one position to content. With k buckets on each side,
- * δ(d) = d + k for |d| ≤ k / 2. Larger distances share buckets, which grow with the logarithm, up to the maximum
- * distance. An attention with this encoding has the scale 1 / √(3H), unless another is set.
+ * <p>The second term is called content to position, the third position to content. With k buckets on each side, δ(d) =
+ * d + k for |d| ≤ k / 2. Larger distances share buckets, which grow with the logarithm, up to the maximum distance. An
+ * attention with this encoding has the scale 1 / √(3H), unless another is set.
  *
  * <p>P and the projections are parameters of this block: {@code vectors}, (2k, D), {@code keyWeight} and
  * {@code queryWeight}, (D, D), {@code keyBias} and {@code queryBias}, (D). To load a published model, set the vectors
  * to its {@code rel_embeddings} after their layer normalization; with {@code share_att_key}, copy the weights of the
  * attention's own projections of keys and queries.
  *
- * <p>D = N · H. The content of the keys matters too: in a forward of its own, {@code [queries, keys]} are (B, N, T, H)
+ * <p>D = N · H. The term depends on the keys too: in the block's own forward, {@code [queries, keys]} are (B, N, T, H)
  * and (B, N, F, H), and {@code [x]} stands for {@code [x, x]}. The output is the sum of both terms, unscaled.
  *
  * @see <a href="https://arxiv.org/abs/2006.03654">DeBERTa: Decoding-enhanced BERT with Disentangled Attention</a>
@@ -60,7 +60,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
             return embeddingSize / headCount;
         }
 
-        /** A distance from which on all keys of a side share a row. */
+        /** The distance from which all keys of a side share a row. */
         int lastDistance() {
             int last = maxDistance;
             while (row(last) != row(Positions.UNLIMITED) || row(-last) != row(-Positions.UNLIMITED)) {
@@ -69,7 +69,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
             return last;
         }
 
-        /** The row of P for a query's position less a key's. */
+        /** The row of P for a query's position minus a key's. */
         int row(int difference) {
             int middle = buckets / 2;
             int distance = Math.abs(difference);
@@ -146,11 +146,14 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         if (!isOne) {
             // the products of keys and W_q P, (B, N, F, 2k)
             NDArray products = call.byKey(
-                    this, 2, keys, some -> ofHeads(queries, some).matMul(projected(ofQueries, call, queries)));
+                    this,
+                    2,
+                    keys,
+                    keysOfPart -> ofHeads(queries, keysOfPart).matMul(projected(ofQueries, call, queries)));
             NDArray byKey = selected(products, buckets.transpose(0, 2, 1)).transpose(0, 1, 3, 2);
             return scaled(call, byQuery.add(byKey));
         }
-        // of one query, only the row for each key's distance
+        // for one query, only the row for each key's distance
         NDArray rows = call.hasPositions()
                 ? rowsOfKeys(call, queries, buckets.squeeze(1))
                 : call.byDistance(

@@ -10,8 +10,8 @@ import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Temporaries;
 
 /**
- * A relative encoding that adds a bias to each score, which depends on the head and the distance only. A subclass
- * computes the biases of distances.
+ * A relative encoding that adds to each score a bias that depends on the head and the distance only. Subclasses compute
+ * the biases.
  */
 abstract class DistanceBiasBlock extends ScoreTermBlock {
 
@@ -21,7 +21,7 @@ abstract class DistanceBiasBlock extends ScoreTermBlock {
 
     /**
      * Computes the biases of distances, (N, size), in the data type of the attention or of its scores, on any manager.
-     * Other arrays that it creates are closed.
+     * All other arrays that the method creates are closed.
      */
     abstract NDArray biases(AttentionCall call, Distances distances);
 
@@ -30,7 +30,7 @@ abstract class DistanceBiasBlock extends ScoreTermBlock {
         return Temporaries.result(() -> biases(call, distances));
     }
 
-    /** The biases of heads in a table by distance, (N, size). */
+    /** The biases in a table by distance, (N, size). */
     static NDArray biases(ConstantTable table, Distances distances) {
         NDArray like = distances.like();
         return table.slice(distances.first(), distances.size(), like, like.getDataType())
@@ -41,7 +41,7 @@ abstract class DistanceBiasBlock extends ScoreTermBlock {
     /**
      * The rows of a table by distance, (size, W).
      *
-     * @param limit a distance from which on all rows are the same
+     * @param limit the distance from which all rows are the same
      */
     static NDArray rows(ConstantTable table, int limit, Distances distances, DataType type) {
         NDArray like = distances.like();
@@ -53,7 +53,7 @@ abstract class DistanceBiasBlock extends ScoreTermBlock {
                 : rows(table, limit, distances.toArray(DataType.INT32), type);
     }
 
-    /** The learned biases of the rows that a table has for distances, (N, size). */
+    /** The learned biases of distances, whose rows a table contains, (N, size). */
     static NDArray lookUp(NDArray biases, NDArray rows) {
         NDArray indices = Arithmetic.toType(rows.reshape(-1), DataType.INT32);
         return Indices.lookUp(indices, biases, rows.getManager()).transpose(1, 0);

@@ -23,9 +23,9 @@ import java.util.Map;
  * </pre>
  *
  * <p>f has a hidden layer with ReLU. The parameters {@code c}, initially 0.1, and {@code multiplier}, m, initially 1,
- * are one number each; the threshold L keeps short sequences apart. The inputs of f are from 0 to 1 for any length, so
- * that a model may be used with longer sequences than it was trained with. The encoding is meant for causal attention:
- * for a key after the query, the distance counts too, and the share may exceed 1.
+ * are one number each; the threshold L distinguishes distances in short sequences. The inputs of f are from 0 to 1 for
+ * any length, so a model can process longer sequences than it was trained with. The encoding is meant for causal
+ * attention: for a key after the query, the share may exceed 1.
  *
  * <p>The parameters of f are {@code weight1}, (E, 1), {@code bias1}, (E), {@code weight2}, (N, E), and {@code bias2},
  * (N), for E hidden units, with the initial values of PyTorch. f is computed for each pair of query and key, because

@@ -26,7 +26,7 @@ import java.util.function.UnaryOperator;
  *
  * <p>The parameters are {@code logA} = ln(a), and {@code logB} = ln(b) or {@code logitP} = ln(p / (2 - p)), (N) each,
  * so that a and b stay positive in training, and p between 0 and 2. As in the authors' code, the initial values of a
- * are uniform random numbers from 0.01 to 1, and those of b and p from 0.01 to 2.
+ * are uniform random numbers from 0.01 to 1, and the initial values of b and p from 0.01 to 2.
  *
  * @see <a href="https://arxiv.org/abs/2205.09921">KERPLE: Kernelized Relative Positional Embedding for Length
  *     Extrapolation</a>
@@ -36,7 +36,7 @@ public final class KerpleBiasBlock extends DistanceBiasBlock {
     /** The authors' code raises smaller numbers to this one. */
     private static final float SMALLEST = 0.01f;
 
-    /** Instead of the logarithm of 0, -∞, whose gradient would be NaN: its exponential is 0 too. */
+    /** Replaces the logarithm of 0, -∞, whose gradient would be NaN; its exponential is 0 too. */
     private static final double LOG_OF_ZERO = -1e30;
 
     /** How the bias grows with the distance. */

@@ -22,7 +22,7 @@ import java.util.Map;
  * <p>T5 does not scale its scores: build the attention with {@code optScale(1)}.
  *
  * <p>T5 has one such block for all layers of a stack: run it once, and pass its output to the attention of every layer
- * as the mask. If there is padding, add -100,000 (FLOAT16: -30,000) to the output there.
+ * as the mask. For padding, add -100,000 (FLOAT16: -30,000) to the output.
  *
  * @see <a href="https://arxiv.org/abs/1910.10683">Exploring the Limits of Transfer Learning with a Unified Text-to-Text
  *     Transformer</a>
@@ -40,8 +40,8 @@ public final class RelativePositionBiasBlock extends DistanceBiasBlock {
     private final Parameter biases;
 
     /**
-     * The buckets as floats, which hold them exactly. An array that each forward creates on the host would make it wait
-     * for a GPU.
+     * The buckets as floats, which represent them exactly. Creating an array on the host in each forward would wait for
+     * a GPU.
      */
     private final ConstantTable bucketNumbers;
 

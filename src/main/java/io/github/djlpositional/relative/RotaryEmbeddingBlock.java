@@ -94,7 +94,7 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
             Check.that(
                     rotarySize >= 2 && rotarySize % 2 == 0 && rotarySize <= rest,
                     "rotarySize " + rotarySize + " from rotaryStart " + rotaryStart + " with headSize " + headSize
-                            + ": expected an even number from 2 to the dimensions that are left, " + rest
+                            + ": expected an even number from 2 to the number of remaining dimensions, " + rest
                             + "; set another rotary size, start or head size");
             Check.that(
                     rotarySize == size,
@@ -212,12 +212,12 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
                                 + " block: " + this);
         NDList rotated = inputs.subNDList(0, count);
         requireInputs(rotated);
-        // queries may have no heads where the keys have some
+        // queries may have no heads although the keys have
         NDArray x = isEmpty(rotated.head()) ? rotated.get(count - 1) : rotated.head();
         int axis = options.sequenceAxis;
-        NDArray given = Positions.given(count < inputs.size() ? inputs.get(count) : null, params);
-        int first = given == null ? Positions.start(params, options.limit()) : 0;
-        Positions positions = Positions.of(x, axis, given, first, options.limit(), readsPositions(), true);
+        NDArray explicit = Positions.explicit(count < inputs.size() ? inputs.get(count) : null, params);
+        int first = explicit == null ? Positions.start(params, options.limit()) : 0;
+        Positions positions = Positions.of(x, axis, explicit, first, options.limit(), readsPositions(), true);
         mistakes.checkPositions(positions.positions(), positions.length());
         requireAxes(positions);
         return Temporaries.results(() -> {
@@ -329,7 +329,7 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
     @Override
     protected void requireShapes(Shape... inputShapes) {
         for (Shape shape : getOutputShapes(inputShapes)) {
-            // an attention gives (B, N, T, H) also where the block's own forward has another order
+            // an attention passes (B, N, T, H) even if the block's own forward has another order
             if (options.sequenceAxis == 2) {
                 Positions.requireLength(Math.max(0, shape.get(2)), 0, options.limit());
             }
@@ -391,9 +391,9 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
         }
 
         /**
-         * Sets how the frequencies are changed for longer contexts (default: {@link RotaryScaling#none}). A model file
-         * that was saved without a scaling may be loaded with any, which is how a context is extended. One that was
-         * saved with a scaling needs the same.
+         * Sets how the frequencies are changed for longer contexts (default: {@link RotaryScaling#none}). To extend a
+         * context, load a model file that was saved without a scaling into a block with one. A file that was saved with
+         * a scaling needs the same scaling.
          */
         public Builder optScaling(RotaryScaling scaling) {
             return set("scaling", scaling);
@@ -401,7 +401,7 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
 
         /**
          * Sets the axis of each of the r / 2 pairs, for positions with several coordinates (default: one axis);
-         * {@link RotaryPresets} has those of published models.
+         * {@link RotaryPresets} has the axes of published models.
          */
         public Builder optAxes(RotaryAxes axes) {
             return set("axes", axes);
@@ -409,12 +409,12 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
 
         /**
          * Scales queries and keys by XPos: Sun et al., <em>A Length-Extrapolatable Transformer</em> (2022) (default:
-         * not). At position p, pair k of a query is also multiplied by ζ<sub>k</sub><sup>p / scaleBase</sup> and that
-         * of a key by its inverse, with ζ<sub>k</sub> = (2k / r + 0.4) / 1.4, so that scores decrease with the distance
-         * of keys before the query. Use it in a causal attention, since scores grow with the distance of keys after the
-         * query.
+         * not). At position p, pair k of a query is also multiplied by ζ<sub>k</sub><sup>p / scaleBase</sup>, and pair
+         * k of a key by the inverse, with ζ<sub>k</sub> = (2k / r + 0.4) / 1.4, so that scores decrease with the
+         * distance of keys before the query. Use it in a causal attention, since scores grow with the distance of keys
+         * after the query.
          *
-         * <p>Only distances matter, so positions are not centered as in the published code. The factors of late
+         * <p>Positions are not centered as in the published code, since only distances matter. The factors of late
          * positions exceed the data type: with the scale base 512, positions up to 3966 fit FLOAT16 and up to 35,694
          * FLOAT32; a longer {@link #optMaxSequenceLength} throws {@link IllegalArgumentException} when the table is
          * created. See {@link RotaryRows#withXpos}.
@@ -427,7 +427,7 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
 
         /**
          * Sets the axis of T in the arrays of the block's own forward: 2 for (B, N, T, H), the default, or 1 for (B, T,
-         * N, H). An attention always gives (B, N, T, H).
+         * N, H). An attention always passes (B, N, T, H).
          */
         public Builder optSequenceAxis(int sequenceAxis) {
             return set("sequenceAxis", sequenceAxis);

@@ -7,13 +7,13 @@ import io.github.djlpositional.options.Check;
 import java.util.stream.IntStream;
 
 /**
- * Rotary embeddings of published models whose positions have several coordinates, and those coordinates.
+ * Rotary embeddings and positions of published models whose positions have several coordinates.
  *
- * <p>Each preset returns a builder of a {@link RotaryEmbeddingBlock}, whose other options are still free. Positions are
- * (axes, B, T), or (axes, 1, T) for all sequences; {@code manager.create(positions).expandDims(1)} makes them from an
- * array of this class, of which each row is an axis. All presets of images have the axes row, column, in this order. A
- * token with the coordinates 0 is not rotated. All methods throw {@link IllegalArgumentException} for sizes that are
- * not positive or not as documented.
+ * <p>Each preset returns a builder of a {@link RotaryEmbeddingBlock}, whose other options can still be set. Positions
+ * are (axes, B, T), or (axes, 1, T) for all sequences; {@code manager.create(positions).expandDims(1)} converts an
+ * array of this class, which has a row for each axis. All presets for images have the axes row and column, in this
+ * order. A token with the coordinates 0 is not rotated. All methods throw {@link IllegalArgumentException} for sizes
+ * that are not positive or not as documented.
  *
  * <pre>{@code
  * RotaryEmbeddingBlock rotary = RotaryPresets.dinov3(64).build();
@@ -51,7 +51,7 @@ public final class RotaryPresets {
      * @param headSize H, 128 in Qwen3-VL
      * @param base 5,000,000 in Qwen3-VL
      * @param sections the pairs of each axis; 24, 20, 20 in Qwen3-VL
-     * @throws IllegalArgumentException if the sections are not those of H / 2 pairs
+     * @throws IllegalArgumentException if the sections do not fit H / 2 pairs
      * @see <a href="https://arxiv.org/abs/2511.21631">Qwen3-VL Technical Report</a>
      */
     public static RotaryEmbeddingBlock.Builder qwen3Vl(int headSize, double base, int... sections) {
@@ -72,7 +72,8 @@ public final class RotaryPresets {
      * {@return the rotary embedding of CogVideoX: Yang et al., <em>CogVideoX</em> (2024), section 2.2, and
      * {@code get_3d_rotary_pos_embed} of Hugging Face diffusers} A quarter of the dimensions is for time, and three
      * eighths each for rows and columns, every axis with its own 10,000<sup>-2i/size</sup>. Only the tokens of the
-     * video are rotated: their coordinates are {@link #positions}(frames, rows, columns), and those of text are 0.
+     * video are rotated: their coordinates are {@link #positions}(frames, rows, columns), and the coordinates of text
+     * are 0.
      *
      * @param headSize H, a multiple of 16; 64 in CogVideoX
      * @see <a href="https://arxiv.org/abs/2408.06072">CogVideoX: Text-to-Video Diffusion Models with An Expert
@@ -86,8 +87,8 @@ public final class RotaryPresets {
     /**
      * {@return the rotary embedding of Pixtral's vision tower: Agrawal et al., <em>Pixtral 12B</em> (2024), section
      * 2.2, and {@code PixtralRotaryEmbedding} of Hugging Face transformers} Of the frequencies 10,000<sup>-2i/H</sup>,
-     * those of even i are for rows and the others for columns; all pairs of rows come first. The coordinates are
-     * {@link #positions}(rows, columns). Mistral's own weights have {@link PairLayout#INTERLEAVED}.
+     * frequencies with even i are for rows and the others for columns; all pairs of rows come first. The coordinates
+     * are {@link #positions}(rows, columns). Mistral's own weights have {@link PairLayout#INTERLEAVED}.
      *
      * @param headSize H, a multiple of 4; 64 in Pixtral
      * @see <a href="https://arxiv.org/abs/2410.07073">Pixtral 12B</a>

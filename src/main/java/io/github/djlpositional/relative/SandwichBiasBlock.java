@@ -44,7 +44,7 @@ public final class SandwichBiasBlock extends DistanceBiasBlock {
     private final Options options;
     private final ConstantTable biases;
 
-    /** The frequency of each sinusoid, and for each head what the sum of the cosines is multiplied by. */
+    /** The frequency of each sinusoid, and the factor of each head. */
     private final ConstantTable frequencies;
 
     private final ConstantTable factors;
@@ -56,7 +56,7 @@ public final class SandwichBiasBlock extends DistanceBiasBlock {
         Rows ofDimensions =
                 Rows.of(options.encoding.getEmbeddingSize(), (row, dimension) -> options.encoding.frequency(dimension));
         frequencies = addTable(ConstantTable.ofPositions(ofDimensions, 1, 1));
-        // each frequency is that of two sinusoids
+        // two sinusoids share a frequency
         Rows ofHeads = Rows.of(1, (head, column) -> heads / (16 * (head + 1)));
         factors = addTable(ConstantTable.ofPositions(ofHeads, heads, heads));
         biases = addDistances(new BiasesOfHeads(options.encoding, options.headCount));
@@ -117,8 +117,8 @@ public final class SandwichBiasBlock extends DistanceBiasBlock {
         }
 
         /**
-         * Sets the sinusoids, of an even size (default: those of the original transformer, of size 128, as in the
-         * paper).
+         * Sets the sinusoids, of an even size (default: as in the paper, the encoding of the original transformer of
+         * size 128).
          */
         public Builder optEncoding(SinusoidalEncoding encoding) {
             return set("encoding", encoding);

@@ -24,7 +24,7 @@ import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.options.Check;
 import java.util.function.Function;
 
-/** A relative encoding that adds a term to the scores. As a block of its own, it returns the term. */
+/** A relative encoding that adds a term to the scores. The block's own forward returns the term. */
 abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
 
     /** The initial number of distances in each direction of a table. */
@@ -34,7 +34,7 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
     private final int headSize;
 
     /**
-     * Creates a block for heads of a number and a size.
+     * Creates a block for a number of heads and a head size.
      *
      * @param headCount N, or -1 for any
      * @param headSize H, or -1 for a bias: a term that does not depend on the content of the queries
@@ -83,7 +83,7 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
         NDArray queries = inputs.head();
         DataTypes.requireEmbedding(queries, "queries");
         long length = lengthOf(shapes[0]);
-        NDArray positions = Positions.given(null, params);
+        NDArray positions = Positions.explicit(null, params);
         int start = positions == null ? Positions.start(params, Positions.UNLIMITED) : 0;
         long keys = shapes.length == 1 ? start + length : lengthOf(shapes[1]);
         Check.that(
@@ -133,10 +133,7 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
                         + ": expected (…, length, D), rank 2 or more; add the missing dimensions with expandDims");
     }
 
-    /**
-     * Checks that a shape is (B, N, T, H) with the given sizes; -1 stands for any size, and for one that is not known
-     * yet.
-     */
+    /** Checks that a shape is (B, N, T, H) with these sizes; -1 stands for any size, and for an unknown one. */
     static void requireHeads(Shape shape, String what, long heads, long headSize) {
         if (shape.dimension() != 4 || differs(shape.get(1), heads) || differs(shape.get(3), headSize)) {
             throw new IllegalArgumentException(what + " of shape " + shape + ": expected (B, "
@@ -219,7 +216,7 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
         return Indices.lookUp(indices, table, manager).transpose(0, 3, 1, 2);
     }
 
-    /** The rows of a table for distances, INT32: their shape + (W). From a distance on, all rows are the same. */
+    /** The rows of a table for distances, INT32: their shape + (W). From the limit on, all rows are the same. */
     static NDArray rows(ConstantTable table, int limit, NDArray distances, DataType type) {
         NDArray all = table.slice(-limit, 2 * limit + 1, distances, type).squeeze(0);
         NDArray within =
@@ -233,7 +230,7 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
     }
 
     /**
-     * The options of a term for heads of a number.
+     * The options of a term with a number of heads.
      *
      * @param <T> the block
      * @param <B> the builder

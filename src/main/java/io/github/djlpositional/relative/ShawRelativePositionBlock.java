@@ -32,7 +32,7 @@ import java.util.stream.LongStream;
  * 1 vectors, not by one vector for each pair of positions, and weights are summed by relative position before they are
  * multiplied by vectors. No array of the shape (T, F, H) is created.
  *
- * <p>The output of a forward of its own is the term of the keys, q<sub>i</sub> · a<sup>K</sup><sub>c(j - i)</sub>.
+ * <p>The output of the block's own forward is the term of the keys, q<sub>i</sub> · a<sup>K</sup><sub>c(j - i)</sub>.
  *
  * @see <a href="https://arxiv.org/abs/1803.02155">Self-Attention with Relative Position Representations</a>
  */
@@ -171,10 +171,10 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
         return summedEnds(RelativeShift.toPositions(probabilities), clipped).matMul(vectors);
     }
 
-    /** The reverse of {@link #repeatedEnds}: sums the columns that are repeated there. */
+    /** The reverse of {@link #repeatedEnds}: sums the repeated columns. */
     private static NDArray summedEnds(NDArray columns, Clipped clipped) {
         long width = columns.getShape().get(3);
-        // where the middle, which is not summed, begins and ends
+        // the range of the middle columns, which are not summed
         long from = clipped.front > 0 ? clipped.front + 1L : 0;
         long to = clipped.end > 0 ? width - clipped.end - 1 : width;
         if (to - from == width) {
@@ -235,7 +235,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
         }
 
         /**
-         * Gives the values vectors too (default: true); for translation, those of the keys suffice (table 3 of the
+         * Gives the values vectors too (default: true); for translation, vectors of keys suffice (table 3 of the
          * paper).
          */
         public Builder optValues(boolean values) {

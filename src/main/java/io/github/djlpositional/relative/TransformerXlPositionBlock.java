@@ -28,14 +28,14 @@ import java.util.Map;
  *
  * <p>A score is (q<sub>i</sub> + u) · k<sub>j</sub> + (q<sub>i</sub> + v) · W R<sub>i - j</sub>, with R the sinusoids,
  * W the projection, u the content bias and v the position bias. W R is computed once for each distance; the relative
- * shift of the paper's appendix B moves its products to the keys. In inference, a {@link KeyValueCache} holds what the
- * paper keeps of the previous segment; the recurrence of the paper in training is not implemented.
+ * shift of the paper's appendix B moves its products to the keys. In inference, a {@link KeyValueCache} takes the place
+ * of the paper's memory of the previous segment; the recurrence in training is not implemented.
  *
  * <p>The parameters are u, {@code contentBias}, and v, {@code positionBias}, (N, H), and W, {@code projection}, (D, E):
  * {@code r_w_bias}, {@code r_r_bias} and {@code r_net.weight} in the published code. D = N · H, and E is the size of
  * the sinusoids, D by default.
  *
- * <p>The output of a forward of its own is the term of the positions, (q<sub>i</sub> + v) · W R<sub>i - j</sub>.
+ * <p>The output of the block's own forward is the term of the positions, (q<sub>i</sub> + v) · W R<sub>i - j</sub>.
  *
  * @see <a href="https://arxiv.org/abs/1901.02860">Transformer-XL: Attentive Language Models Beyond a Fixed-Length
  *     Context</a>
@@ -136,7 +136,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
             NDArray columns = call.byDistance(projection, 3, needed, each -> projected(call, each, queries));
             return RelativeShift.toKeys(biased.matMul(columns), call.keys().count());
         }
-        // a row for each distance, as keys have, is read faster; and the sequences of a batch are rows of one product
+        // a row for each distance is read faster, and the sequences of a batch become rows of one product
         NDArray rows = call.byDistance(
                 positionBias,
                 2,
@@ -194,8 +194,8 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
         }
 
         /**
-         * Sets the sinusoids of a distance, of any size (default: those of the published code, which have the
-         * frequencies of the original transformer, all sines, then all cosines).
+         * Sets the sinusoids of a distance, of any size (default: as in the published code, the frequencies of the
+         * original transformer, all sines, then all cosines).
          */
         public Builder optEncoding(SinusoidalEncoding encoding) {
             return set("encoding", encoding);

@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.function.Function;
 import java.util.function.IntUnaryOperator;
 
-/** Windows of two dimensions. The position of a token is the number of its cell, row by row. */
+/** Two-dimensional windows. The position of a token is the index of its cell, row by row. */
 final class Window {
 
     /** FLOAT32 holds the sums and differences of coordinates exactly. */
@@ -38,7 +38,7 @@ final class Window {
         Check.that(
                 tokens.end() <= count || tokens.end() == Positions.UNLIMITED,
                 () -> "position " + (tokens.end() - 1) + ": expected positions from 0 to " + (count - 1)
-                        + ", those of the window's tokens; use a window of the size of the input; block: " + block);
+                        + ", one for each token of the window; use a window of the size of the input; block: " + block);
         return Temporaries.result(() -> {
             NDArray numbers = tokens.positions() == null
                     ? table.slice(tokens.first(), tokens.count(), like, DataType.FLOAT32)
@@ -47,7 +47,7 @@ final class Window {
         });
     }
 
-    /** Checks that a window has a height and a width, and a table for it not too many rows. */
+    /** Checks that a window has a height and a width, and that its table does not have too many rows. */
     static void requireWindow(String name, List<Integer> window) {
         Check.that(
                 window != null && window.size() == 2,
@@ -59,8 +59,8 @@ final class Window {
     }
 
     /**
-     * Sets a parameter, one row for each difference of coordinates, from the one of a block for another window. Further
-     * rows are copied as they are.
+     * Resamples a parameter with a row for each difference of coordinates from a block for another window. Further rows
+     * are copied.
      */
     static void resample(GridResampling method, Parameter from, int[] fromSizes, Parameter to, int... toSizes) {
         for (Parameter parameter : List.of(from, to)) {

@@ -28,15 +28,16 @@ import java.util.Map;
  *         .build();               // (windows, 49, 96) -> (windows, 49, 96)
  * }</pre>
  *
- * <p>The tokens are the cells, row by row; with a class token, as in BEiT (Bao et al., 2021), it comes before them.
- * With the forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS}, tokens are any of
- * these, for example those that a masked autoencoder sees; without positions, they are the window's first ones. A
- * position outside the window is rejected; on a GPU, where positions are not read, it has the biases of another.
+ * <p>The tokens are the cells, row by row; a class token, as in BEiT (Bao et al., 2021), comes before them. With the
+ * forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS}, tokens are any of these, for
+ * example the visible patches of a masked autoencoder; without positions, they are the first cells of the window. A
+ * position outside the window is rejected; on a GPU, where positions are not read, it has the biases of another
+ * position.
  *
  * <p>The bias of a query in row y and column x for a key in row y' and column x' is row (y - y' + h - 1) · (2w - 1) + x
  * - x' + w - 1 of the parameter {@code biases}, ((2h - 1) · (2w - 1), N). With a class token, the parameter has three
  * more rows: for the class token as the query, as the key, and as both. These are the tables of the published models.
- * {@link #resample} makes biases for a window from the biases for another one.
+ * {@link #resample} converts biases to another window.
  *
  * @see <a href="https://arxiv.org/abs/2103.14030">Swin Transformer: Hierarchical Vision Transformer using Shifted
  *     Windows</a>
@@ -64,7 +65,7 @@ public final class WindowBiasBlock extends WindowDistanceBiasBlock {
             return window.get(0) * window.get(1) + (classToken ? 1 : 0);
         }
 
-        /** The coordinate of a token. The differences of the class token are unlike any of two cells. */
+        /** The coordinate of a token. The differences of the class token differ from all differences of two cells. */
         int coordinate(int position, int ofClassToken) {
             if (!classToken) {
                 return Window.ofCell(window, position);
@@ -78,8 +79,8 @@ public final class WindowBiasBlock extends WindowDistanceBiasBlock {
         }
 
         /**
-         * The row of the biases for a distance: of two cells, or behind those of the class token as the query, whose
-         * coordinate is greater by rows(), as the key, by twice as much, and as both.
+         * The row of the biases for a distance: first the rows of two cells, then the rows of the class token as the
+         * query, whose coordinate is larger by rows(), as the key, larger by twice as much, and as both.
          */
         int row(int distance) {
             int row = rows() / 2 - distance;

@@ -44,7 +44,7 @@ public final class WindowNetworkBiasBlock extends WindowDistanceBiasBlock {
             Window.requireWindow("trainedWindow", trainedWindow);
         }
 
-        /** The greatest distance of two cells. */
+        /** The largest distance of two cells. */
         int middle() {
             return Window.differences(window)[0] * Window.differences(window)[1] / 2;
         }

@@ -26,7 +26,7 @@ import io.github.djlpositional.relative.WindowVectorsBlock;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** The blocks of this library, by the names that papers and models give to encodings; the first one is listed. */
+/** The blocks of this library, by their names in papers and models; lists contain the first name of a block. */
 public final class LibraryTypes implements TypeProvider {
 
     @Override

@@ -124,7 +124,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
             float dropoutRate) {
 
         Options {
-            Check.given("attention", attention);
+            Check.present("attention", attention);
             // the defaults of the norms themselves
             epsilon = Objects.requireNonNullElse(epsilon, norm == Norm.RMS ? 1e-6 : 1e-5);
         }
@@ -165,7 +165,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
             Check.that(
                     crossAttention.getEmbeddingSize() == embeddingSize,
                     () -> "the cross-attention has embeddingSize " + crossAttention.getEmbeddingSize()
-                            + ": expected that of the attention, " + embeddingSize + "; give both the same size");
+                            + ": expected the size of the attention, " + embeddingSize + "; give both the same size");
             addPart("crossAttention", crossAttention);
             crossAttentionNorm = addNorm("crossAttentionNorm");
         }
@@ -181,7 +181,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
         return addChildBlock(name, newNorm());
     }
 
-    /** A normalization like those of this layer. */
+    /** Creates a normalization like the ones of this layer. */
     Block newNorm() {
         return options.norm == Norm.LAYER
                 ? LayerNormBlock.builder()
@@ -200,7 +200,9 @@ public final class TransformerLayerBlock extends OptionsBlock {
         return super.getArguments();
     }
 
-    /** Throws if attentions of layers share a relative encoding, which their arguments would give to each. */
+    /**
+     * Throws if attentions share a relative encoding, since blocks that are created from arguments do not share any.
+     */
     static void requireOwnEncodings(List<TransformerLayerBlock> layers) {
         List<RelativeEncoding> encodings = layers.stream()
                 .flatMap(layer -> Stream.of(layer.attention, layer.crossAttention))
@@ -284,8 +286,8 @@ public final class TransformerLayerBlock extends OptionsBlock {
         if (x.getShape().size() == 0) {
             return new NDList(x.duplicate());
         }
-        try (Temporaries own = new Temporaries()) {
-            Forward forward = new Forward(this, parameterStore, training, params, own);
+        try (Temporaries temporaries = new Temporaries()) {
+            Forward forward = new Forward(this, parameterStore, training, params, temporaries);
             boolean isDecoder = crossAttention != null;
             x = forward.residual(
                     x, attentionNorm, normed -> forward.attend(attention, inputs, isDecoder ? 2 : 1, normed));
@@ -296,7 +298,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
                         crossAttentionNorm,
                         normed -> forward.attend(crossAttention, inputs, 3, memory, normed, memory));
             }
-            return new NDList(own.keep(forward.residual(x, feedForwardNorm, forward::feed)));
+            return new NDList(temporaries.remove(forward.residual(x, feedForwardNorm, forward::feed)));
         }
     }
 
@@ -305,7 +307,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
      *
      * @param mask returns the mask, or null for none
      */
-    void addMask(Temporaries own, NDList inputs, Supplier<NDArray> mask) {
+    void addMask(Temporaries temporaries, NDList inputs, Supplier<NDArray> mask) {
         boolean isDecoder = crossAttention != null;
         int index = isDecoder ? 2 : 1;
         boolean isPresent = inputs.size() > index;
@@ -319,39 +321,39 @@ public final class TransformerLayerBlock extends OptionsBlock {
         }
         inputs.add(added);
         if (isDecoder) {
-            inputs.add(own.add(added.getManager().create(new Shape(0))));
+            inputs.add(temporaries.add(added.getManager().create(new Shape(0))));
         }
     }
 
-    /** What the parts of a forward share. */
+    /** The arguments of a forward. */
     private record Forward(
             TransformerLayerBlock layer,
             ParameterStore store,
             boolean training,
             PairList<String, Object> params,
-            Temporaries own) {
+            Temporaries temporaries) {
 
-        /** x plus a part of the layer, normalized before or after. */
+        /** Adds a part of the layer to x, with the normalization before or after. */
         NDArray residual(NDArray x, Block norm, UnaryOperator<NDArray> part) {
             NDArray input = layer.options.preNorm ? apply(norm, x) : x;
-            NDArray sum = own.add(x.add(dropOut(part.apply(input))));
+            NDArray sum = temporaries.add(x.add(dropOut(part.apply(input))));
             return layer.options.preNorm ? sum : apply(norm, sum);
         }
 
-        /** An attention over some arrays, with the mask among the layer's inputs if there is one. */
+        /** Applies an attention to arrays, with the mask from the layer's inputs if there is one. */
         NDArray attend(MultiHeadAttentionBlock block, NDList inputs, int maskIndex, NDArray... arrays) {
             NDList all = new NDList(arrays);
             NDArray mask = inputs.size() > maskIndex ? inputs.get(maskIndex) : null;
             if (mask != null && (mask.size() > 0 || layer.crossAttention == null)) {
                 all.add(mask);
             }
-            return own.add(block.forward(store, all, training, params).singletonOrThrow());
+            return temporaries.add(block.forward(store, all, training, params).singletonOrThrow());
         }
 
         NDArray feed(NDArray x) {
             NDArray hidden = apply(layer.hiddenProjection, x);
             NDArray gate = layer.gateProjection == null ? null : apply(layer.gateProjection, x);
-            NDArray activated = own.addResult(
+            NDArray activated = temporaries.addResult(
                     () -> gate == null ? activate(hidden) : activate(gate).mul(hidden));
             return apply(layer.outputProjection, dropOut(activated));
         }
@@ -388,12 +390,12 @@ public final class TransformerLayerBlock extends OptionsBlock {
         }
 
         private NDArray apply(Block block, NDArray x) {
-            return own.add(block.forward(store, new NDList(x), training).singletonOrThrow());
+            return temporaries.add(block.forward(store, new NDList(x), training).singletonOrThrow());
         }
 
         private NDArray dropOut(NDArray x) {
             return training && layer.options.dropoutRate > 0
-                    ? own.add(
+                    ? temporaries.add(
                             Dropout.dropout(x, layer.options.dropoutRate, true).singletonOrThrow())
                     : x;
         }
@@ -485,14 +487,14 @@ public final class TransformerLayerBlock extends OptionsBlock {
         }
 
         /**
-         * Normalizes the input of each part, as in GPT-2 and Llama, and not each sum, as in the original transformer
+         * Normalizes the input of each part, as in GPT-2 and Llama, instead of each sum, as in the original transformer
          * and BERT (default: false).
          */
         public Builder optPreNorm(boolean preNorm) {
             return set("preNorm", preNorm);
         }
 
-        /** Gives the matrices of the feed-forward network a bias (default: true); those of Llama have none. */
+        /** Gives the matrices of the feed-forward network a bias (default: true); Llama has none. */
         public Builder optBias(boolean bias) {
             return set("bias", bias);
         }

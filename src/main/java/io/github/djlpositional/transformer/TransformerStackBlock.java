@@ -30,7 +30,7 @@ import java.util.stream.Stream;
  * The layers of an encoder or a decoder, one after the other, optionally with the input embedding before and a
  * normalization after them. With the same weights it has the output of PyTorch's {@code nn.TransformerEncoder} and
  * {@code nn.TransformerDecoder}. Each layer gets the masks, the encoder's output and the forward parameters, which
- * DJL's {@link ai.djl.nn.SequentialBlock} gives to the first layer only, or to none.
+ * DJL's {@link ai.djl.nn.SequentialBlock} passes to the first layer only, or to none.
  *
  * <pre>{@code
  * TransformerStackBlock decoder = TransformerStackBlock.builder()
@@ -49,19 +49,19 @@ import java.util.stream.Stream;
  *         .build();                       // (B, T) ids -> (B, T, 512)
  * }</pre>
  *
- * <p>The inputs are those of a {@link TransformerLayerBlock}. With an input embedding, token ids (B, T) take the place
- * of x. The output is (B, T, D). Exceptions of the blocks are propagated.
+ * <p>The inputs are the same as for a {@link TransformerLayerBlock}. With an input embedding, token ids (B, T) take the
+ * place of x. The output is (B, T, D). Exceptions of the blocks are propagated.
  *
  * <h2>Padding</h2>
  *
  * If the input embedding has {@link InputEmbeddingBlock.Builder#optPaddingIndex}, padding is hidden from all tokens in
- * the self-attention of each layer. With a {@link KeyValueCache}, the padding of earlier steps stays hidden: a step is
- * given the ids of its own tokens only. An explicit mask for the self-attention replaces this one.
+ * the self-attention of each layer. With a {@link KeyValueCache}, the padding of earlier steps stays hidden: pass only
+ * the ids of the step's own tokens. An explicit mask for the self-attention replaces this mask.
  *
  * <h2>Encodings</h2>
  *
  * Each layer has the relative encoding that it was built with. An encoding that is built for each layer has its own
- * parameters. All layers share one that is built before and set in each:
+ * parameters. To share one encoding, build it once and set it in each layer:
  *
  * <pre>{@code
  * RelativePositionBiasBlock bias = RelativePositionBiasBlock.builder().setHeadCount(8).build();       // T5's
@@ -70,7 +70,7 @@ import java.util.stream.Stream;
  *
  * {@link #getArguments} of such a stack throws {@link UnsupportedOperationException}.
  *
- * <p>An input embedding for such layers is built with {@link InputEmbeddingBlock.Builder#optNoPositions}. Its default
+ * <p>Build an input embedding for such layers with {@link InputEmbeddingBlock.Builder#optNoPositions}. Its default
  * would encode positions a second time and is rejected; an explicit positional encoding is not.
  */
 public final class TransformerStackBlock extends OptionsBlock {
@@ -86,7 +86,7 @@ public final class TransformerStackBlock extends OptionsBlock {
         }
     }
 
-    /** Null for none, as the norm. */
+    /** Null for none, as is the norm. */
     private final InputEmbeddingBlock input;
 
     private final List<TransformerLayerBlock> layers;
@@ -100,7 +100,7 @@ public final class TransformerStackBlock extends OptionsBlock {
         Check.that(
                 options.input == null || options.input.getEmbeddingSize() == size,
                 () -> "the input has embeddingSize " + options.input.getEmbeddingSize()
-                        + ": expected that of the layers, " + size + "; give both the same size");
+                        + ": expected the size of the layers, " + size + "; give both the same size");
         input = options.input == null ? null : addPart("input", options.input);
         Set<Block> attentions = Collections.newSetFromMap(new IdentityHashMap<>());
         for (int i = 0; i < layers.size(); i++) {
@@ -186,42 +186,42 @@ public final class TransformerStackBlock extends OptionsBlock {
     protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         requireShapes(inputs.getShapes());
-        try (Temporaries own = new Temporaries()) {
+        try (Temporaries temporaries = new Temporaries()) {
             NDList layerInputs = new NDList(inputs);
             if (input != null) {
                 NDList ids = new NDList(inputs.head());
                 layerInputs.set(
                         0,
-                        own.add(input.forward(parameterStore, ids, training, params)
+                        temporaries.add(input.forward(parameterStore, ids, training, params)
                                 .singletonOrThrow()));
-                layers.get(0).addMask(own, layerInputs, () -> mask(own, inputs.head()));
+                layers.get(0).addMask(temporaries, layerInputs, () -> mask(temporaries, inputs.head()));
             }
             for (TransformerLayerBlock layer : layers) {
-                replace(own, layerInputs, inputs, layer.forward(parameterStore, layerInputs, training, params));
+                replace(temporaries, layerInputs, inputs, layer.forward(parameterStore, layerInputs, training, params));
             }
             if (finalNorm != null && layerInputs.head().getShape().size() > 0) {
                 NDList x = new NDList(layerInputs.head());
-                replace(own, layerInputs, inputs, finalNorm.forward(parameterStore, x, training));
+                replace(temporaries, layerInputs, inputs, finalNorm.forward(parameterStore, x, training));
             }
-            return new NDList(own.keep(layerInputs.head()));
+            return new NDList(temporaries.remove(layerInputs.head()));
         }
     }
 
-    /** Replaces x by the output of a block, and frees the x before unless it is an input of the forward. */
-    private static void replace(Temporaries own, NDList layerInputs, NDList inputs, NDList output) {
-        NDArray before = layerInputs.set(0, own.add(output.singletonOrThrow()));
+    /** Replaces x by the output of a block, and frees the previous x unless it is an input of the forward. */
+    private static void replace(Temporaries temporaries, NDList layerInputs, NDList inputs, NDList output) {
+        NDArray before = layerInputs.set(0, temporaries.add(output.singletonOrThrow()));
         if (before != inputs.head()) {
             before.close();
         }
     }
 
     /** The mask of padding, (B, F); null for none. */
-    private NDArray mask(Temporaries own, NDArray ids) {
+    private NDArray mask(Temporaries temporaries, NDArray ids) {
         NDArray isToken = input.mask(ids);
         if (isToken == null) {
             return null;
         }
-        NDArray mask = own.addUnless(own.add(isToken), Arithmetic.toType(isToken, DataType.INT32));
+        NDArray mask = temporaries.addUnless(temporaries.add(isToken), Arithmetic.toType(isToken, DataType.INT32));
         // a forward without a mask takes less time
         return HostData.areKnownOnes(mask) ? null : mask;
     }
@@ -284,7 +284,7 @@ public final class TransformerStackBlock extends OptionsBlock {
             Check.notNull("layers", layer, "a function that returns a new builder");
             Supplier<List<TransformerLayerBlock>> layers = () -> Stream.generate(layer)
                     .limit(count)
-                    .map(each -> Check.notNull("a builder of layers", each, "a new builder each time"))
+                    .map(builder -> Check.notNull("a builder of layers", builder, "a new builder each time"))
                     .map(TransformerLayerBlock.Builder::build)
                     .toList();
             return set("layers", layers);

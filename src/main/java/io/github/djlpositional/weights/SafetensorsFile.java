@@ -167,7 +167,7 @@ final class SafetensorsFile {
         return numbers.build().toArray();
     }
 
-    /** Returns the size of a number in bits, or 0 if the type is not known: new types are added to the format. */
+    /** Returns the size of a number in bits, or 0 for an unknown type: the format may get new types. */
     private static int bits(String type) {
         return switch (type) {
             case "F4" -> 4;
@@ -180,7 +180,7 @@ final class SafetensorsFile {
         };
     }
 
-    /** Checks that each byte of data belongs to one tensor, as the format requires it: nothing can hide in a file. */
+    /** Checks that each byte of data belongs to exactly one tensor, as the format requires. */
     private static void requireContiguous(Map<String, Entry> entries, long dataSize) throws InvalidFileException {
         List<Entry> sorted = new ArrayList<>(entries.values());
         sorted.sort(Comparator.comparingLong(Entry::begin).thenComparingLong(Entry::end));

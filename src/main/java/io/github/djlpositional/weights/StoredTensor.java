@@ -14,19 +14,17 @@ import java.nio.file.Path;
  *
  * @param typeName its type as the file names it
  * @param type its type, or null if it cannot be loaded
- * @param dataStart the byte of the file that its numbers begin at, row-major and little-endian
+ * @param dataStart the offset of its numbers in the file, which are row-major and little-endian
  */
 record StoredTensor(Path file, String name, String typeName, StoredType type, Shape shape, long dataStart) {
 
-    /**
-     * Receives {@code count} numbers as they are stored, the first of which has the index {@code first} in the tensor.
-     */
+    /** Receives {@code count} stored numbers, beginning with the index {@code first} in the tensor. */
     @FunctionalInterface
     interface Receiver {
         void accept(long first, int count, ByteBuffer raw);
     }
 
-    /** Returns whether numbers of {@code bits} each in a shape take exactly a number of bytes. */
+    /** Returns whether an array of numbers of {@code bits} each takes exactly a number of bytes. */
     static boolean isSize(Shape shape, int bits, long bytes) {
         try {
             long product = bits;
@@ -57,7 +55,7 @@ record StoredTensor(Path file, String name, String typeName, StoredType type, Sh
         }
     }
 
-    /** Returns the tensor as messages name it. */
+    /** Describes the tensor for messages. */
     @Override
     public String toString() {
         return "tensor " + InvalidFileException.quoted(name) + " of " + file;

@@ -5,7 +5,7 @@ import java.nio.ByteBuffer;
 
 /**
  * A type of numbers that can be read, by its name in safetensors, and the data type of its arrays. The engines have no
- * arrays of other integers; complex numbers and 8-bit floats cannot be read either.
+ * arrays of other integers. Complex numbers and 8-bit floats are not supported.
  */
 enum StoredType {
     F16(Short.BYTES, DataType.FLOAT16),
@@ -60,7 +60,7 @@ enum StoredType {
         return bits < 0 ? -value : value;
     }
 
-    /** Returns whether a data type represents every number of this type, which is real. */
+    /** Returns whether a data type represents every number of this type, a real one. */
     boolean fitsInto(DataType wanted) {
         return isReal() && (isStoredAs(wanted) || bytes < wanted.getNumOfBytes());
     }

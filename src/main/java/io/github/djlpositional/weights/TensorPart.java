@@ -16,8 +16,8 @@ import java.nio.ByteBuffer;
 import java.util.function.Supplier;
 
 /**
- * Rows {@code from} to {@code to - 1} of a tensor, which are its parts along the first axis, or these columns of a
- * matrix, each of which becomes a row. A scalar is a row.
+ * Rows {@code from} to {@code to - 1} of a tensor, slices along its first axis, or these columns of a matrix, each of
+ * which becomes a row. A scalar is a row.
  */
 record TensorPart(StoredTensor tensor, boolean isTransposed, long from, long to) {
 
@@ -36,7 +36,7 @@ record TensorPart(StoredTensor tensor, boolean isTransposed, long from, long to)
         return sizes(tensor).get(isTransposed ? 1 : 0);
     }
 
-    /** Checks that the tensor has these rows or columns, which are for a target. */
+    /** Checks that the tensor has these rows or columns; messages name the target. */
     void requireExists(Supplier<String> target) {
         Shape sizes = tensor.shape();
         Check.that(
@@ -56,11 +56,11 @@ record TensorPart(StoredTensor tensor, boolean isTransposed, long from, long to)
     }
 
     /**
-     * Reads the rows into a new array of a manager, on its device. They are read in pieces to the engine's memory, so
-     * that the size of Java's heap and the 2 GB of a buffer do not limit them.
+     * Reads the rows into a new array of a manager, on its device. They are read in pieces into the engine's memory, so
+     * neither Java's heap nor the 2 GB of a buffer limits their size.
      *
-     * <p>A line is a part along the first axis of the tensor. Columns are a range of each line, which is transposed at
-     * last.
+     * <p>A line is a slice along the first axis of the tensor. Columns are a range of each line, and are transposed in
+     * the end.
      */
     NDArray read(NDManager manager, DataType type) throws IOException, MalformedModelException {
         Shape shape = shape();
@@ -89,8 +89,8 @@ record TensorPart(StoredTensor tensor, boolean isTransposed, long from, long to)
                 long at = first / lineValues - firstLine;
                 Shape pieceShape = new Shape(count / lineValues).addAll(line);
                 try (NDArray piece = HostData.toArray(temporary, Device.cpu(), buffer, pieceShape, type);
-                        NDArray kept = isTransposed ? piece.get(NDIndex.sliceAxis(1, from, to)) : piece) {
-                    lines.set(NDIndex.sliceAxis(0, at, at + pieceShape.get(0)), kept);
+                        NDArray selected = isTransposed ? piece.get(NDIndex.sliceAxis(1, from, to)) : piece) {
+                    lines.set(NDIndex.sliceAxis(0, at, at + pieceShape.get(0)), selected);
                 }
             });
             NDArray rows = isTransposed ? lines.transpose().flatten().reshape(shape) : lines;
@@ -100,7 +100,7 @@ record TensorPart(StoredTensor tensor, boolean isTransposed, long from, long to)
         }
     }
 
-    /** Converts all numbers of a buffer; integers keep their type. */
+    /** Converts all numbers of a buffer; the type of integers does not change. */
     private void convert(ByteBuffer raw, DataType target, ByteBuffer out) {
         StoredType type = tensor.type();
         if (!type.isReal() && type.bytes() == Long.BYTES) {
@@ -117,7 +117,7 @@ record TensorPart(StoredTensor tensor, boolean isTransposed, long from, long to)
         }
     }
 
-    /** Returns this part as messages name it. */
+    /** Describes this part for messages. */
     @Override
     public String toString() {
         return (isTransposed ? "columns [" : "rows [") + from + ", " + to + ") of " + tensor;

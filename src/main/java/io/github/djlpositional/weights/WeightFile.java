@@ -36,8 +36,8 @@ import java.util.stream.Collectors;
  * file.getTensors().forEach((name, info) -> System.out.println(name + " " + info.type() + " " + info.shape()));
  * }</pre>
  *
- * <p>Opening a file reads only its headers. {@link WeightLoader} copies tensors into parameters, {@link #read} gives
- * one as an array. No file is kept open, so there is nothing to close; the file must not change until it is loaded.
+ * <p>Opening a file reads only its headers. {@link WeightLoader} copies tensors into parameters, {@link #read} returns
+ * one as an array. No file stays open, so there is nothing to close; the file must not change until it is loaded.
  *
  * <h2>Untrusted files</h2>
  *
@@ -57,7 +57,7 @@ public final class WeightFile {
      */
     public record TensorInfo(String type, Shape shape) {}
 
-    /** More than any published checkpoint has in one file; bounds the memory that the names of a header take. */
+    /** More than any published file has; bounds the memory for the names of a header. */
     static final int MOST_TENSORS = 1 << 17;
 
     private final Path path;
@@ -101,19 +101,19 @@ public final class WeightFile {
         }
     }
 
-    /** Opens a file at some byte. It is not mapped into memory: the JVM would abort if another process truncated it. */
+    /** Opens a file at an offset. It is not mapped into memory: the JVM would abort if another process truncated it. */
     static InputStream stream(Path path, long start) throws IOException {
         return Channels.newInputStream(FileChannel.open(path).position(start));
     }
 
-    /** Reads some bytes of a file, fewer if it ends before. */
+    /** Reads up to {@code length} bytes of a file, fewer if it ends before. */
     static byte[] read(Path path, long start, int length) throws IOException {
         try (InputStream in = stream(path, start)) {
             return in.readNBytes(length);
         }
     }
 
-    /** Checks that the file has not been replaced or written to: its headers would not describe the new content. */
+    /** Checks that the file was neither replaced nor written to: its headers would not describe the new content. */
     void requireUnchanged() throws IOException, MalformedModelException {
         BasicFileAttributes now = Files.readAttributes(path, BasicFileAttributes.class);
         if (now.size() != attributes.size()
@@ -124,7 +124,7 @@ public final class WeightFile {
         }
     }
 
-    /** {@return the path of the file, as it was given} */
+    /** {@return the path that the file was opened with} */
     public Path getPath() {
         return path;
     }
@@ -143,7 +143,7 @@ public final class WeightFile {
      *
      * @param manager the manager of the new array
      * @param name the tensor's name
-     * @return the tensor, of its shape, on the manager's device, attached to the manager; the caller's to close
+     * @return the tensor, of its shape, on the manager's device, attached to the manager; the caller closes it
      * @throws IllegalArgumentException if the file has no such tensor, it has another type, a row is larger than 1 GiB,
      *     or the machine has no memory for it
      * @throws EngineException if the engine cannot create an array of this shape
@@ -172,7 +172,7 @@ public final class WeightFile {
         return tensors.containsKey(name);
     }
 
-    /** Returns the tensor with a name for a target, which must be in one of some files. */
+    /** Returns the tensor with a name, which one of the files must have; messages name the target. */
     static StoredTensor tensor(List<WeightFile> files, String name, Supplier<String> target) {
         for (WeightFile file : files) {
             if (file.has(name)) {

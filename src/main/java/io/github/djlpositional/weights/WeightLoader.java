@@ -47,18 +47,18 @@ import java.util.stream.Stream;
  *         .load(model);
  * }</pre>
  *
- * <p>Loading is strict, as PyTorch's {@code load_state_dict}: each parameter of the model must get a tensor, and each
+ * <p>Loading is strict, like PyTorch's {@code load_state_dict}: each parameter of the model must get a tensor, and each
  * tensor of the file must be used. {@link #allowMissing} and {@link #allowUnused} name exceptions. All files of a model
  * belong to one loader, which is passed to the parts of the model.
  *
- * <p>A parameter may be of any block, not only of this library's: a bias (buckets, N) of T5, vectors (2k + 1, H) of
+ * <p>A parameter may belong to any block, including blocks of DJL: a bias (buckets, N) of T5, vectors (2k + 1, H) of
  * Shaw, a weight (out, in) of {@code Linear}. A layer normalization's {@code weight} and {@code bias} are {@code gamma}
  * and {@code beta} in DJL. A parameter must have an array, from {@code initialize} or from a model file. The numbers
- * are written into this array, so it keeps its device, its data type and its owner, and is trained, frozen and saved as
+ * are written into this array. Its device, data type and owner do not change, and it is trained, frozen and saved as
  * before.
  *
  * <p>Numbers are never rounded. A {@code FLOAT16} parameter accepts F16; {@code FLOAT32} accepts F32, F16 and BF16;
- * {@code FLOAT64} accepts F64 and all of these. Integers and all other types are rejected.
+ * {@code FLOAT64} accepts F64 and all of these. All other types are rejected.
  *
  * <p>Load before a trainer is initialized and before a predictor on another device is created: they copy parameters to
  * their devices. During {@link #load}, no other thread may use the model, and this thread may have no open
@@ -68,20 +68,20 @@ import java.util.stream.Stream;
  */
 public final class WeightLoader {
 
-    /** The names in an {@code nn.MultiheadAttention}: weights, biases, and parameters of forms that are not loaded. */
+    /** The names in an {@code nn.MultiheadAttention}: weights, biases, and parameters of unsupported variants. */
     private static final List<String> ATTENTION_NAMES = List.of(("in_proj_weight out_proj.weight in_proj_bias"
                     + " out_proj.bias q_proj_weight k_proj_weight v_proj_weight bias_k bias_v")
             .split(" "));
 
-    /** The names in a module of PyTorch by those of the parameters of a block. */
+    /** Names of parameters in a module of PyTorch, by their names in a block. */
     private static final Map<String, String> MODULE_NAMES =
             Map.of("weight", "weight", "bias", "bias", "gamma", "weight", "beta", "bias");
 
     private final List<WeightFile> files;
-    private final Map<Parameter, Copy> copies = new LinkedHashMap<>();
+    private final Map<Parameter, Assignment> assignments = new LinkedHashMap<>();
     private final Map<TensorPart, Parameter> parts = new HashMap<>();
 
-    /** The blocks of modules, by which messages name parameters. */
+    /** The blocks of modules, with which messages describe parameters. */
     private final List<Block> blocks = new ArrayList<>();
 
     private final List<String> mayBeMissing = new ArrayList<>();
@@ -136,9 +136,9 @@ public final class WeightLoader {
     }
 
     /**
-     * Adds rows of a tensor, its parts along the first axis, for a parameter. The position tables of OPT, BART and
-     * RoBERTa have two rows before position 0; {@code in_proj_weight} of {@code nn.MultiheadAttention} has the rows of
-     * three weights. Several parameters may be given different rows of a tensor, which may overlap.
+     * Adds rows of a tensor, slices along its first axis, for a parameter. The position tables of OPT, BART and RoBERTa
+     * have two rows before position 0; {@code in_proj_weight} of {@code nn.MultiheadAttention} has the rows of three
+     * weights. Several parameters may get different rows of a tensor, which may overlap.
      *
      * @param name the tensor's name in the file
      * @param from the first row, at least 0
@@ -223,9 +223,9 @@ public final class WeightLoader {
      * </ul>
      *
      * The normalizations of a module with {@code bias=False} have no bias: their {@code beta}, which is zero in a new
-     * block, gets no tensor then, and {@code allowMissing("*beta")} allows this. What a file does not have is not
-     * compared: the number of heads, pre- or post-norm, the function of the feed-forward network, and the epsilon of a
-     * normalization.
+     * block, gets no tensor then, and {@code allowMissing("*beta")} allows this. The following are not in a file and
+     * are not compared: the number of heads, pre- or post-norm, the function of the feed-forward network, and the
+     * epsilon of a normalization.
      *
      * @param prefix the text before these names in the file, such as {@code transformer_encoder.}; may be empty
      * @param block the initialized block to write to, of the module's sizes; owned by the caller
@@ -256,10 +256,10 @@ public final class WeightLoader {
                 () -> "the block " + Settings.classOf(block) + " with the parameters "
                         + block.getParameters().keys() + ": expected one that corresponds to a module of PyTorch; load"
                         + " its parts with module, or its parameters with table");
-        parameters.forEach(each -> {
-            String name = prefix + MODULE_NAMES.get(each.getKey());
-            if (!each.getKey().equals("beta") || has(name)) {
-                table(name, each.getValue());
+        parameters.forEach(entry -> {
+            String name = prefix + MODULE_NAMES.get(entry.getKey());
+            if (!entry.getKey().equals("beta") || has(name)) {
+                table(name, entry.getValue());
             }
         });
         return this;
@@ -283,8 +283,8 @@ public final class WeightLoader {
     }
 
     /**
-     * Allows parameters of the model to keep their values, which is an error by default. A name that no parameter has
-     * is allowed, since models differ; if {@link #load} rejects the model, its message lists such names.
+     * Allows parameters of the model to get no tensor, which is an error by default. A name that no parameter has is
+     * allowed, since models differ; if {@link #load} rejects the model, its message lists such names.
      *
      * @param parameters names as {@code model.getParameters()} has them, in which {@code *} stands for any text, such
      *     as {@code *_03head_*}
@@ -299,8 +299,8 @@ public final class WeightLoader {
      * Allows tensors of the file to remain unused, which is an error by default. A name that no tensor has is allowed,
      * since files of a model differ; if {@link #load} rejects the file, its message lists such names.
      *
-     * @param tensors names of tensors, in which {@code *} stands for any text: {@code bert.pooler.*}; only {@code *} to
-     *     load a part of a file
+     * @param tensors names of tensors, in which {@code *} stands for any text, such as {@code bert.pooler.*}; {@code *}
+     *     alone allows all
      * @return this loader
      */
     public WeightLoader allowUnused(String... tensors) {
@@ -319,7 +319,7 @@ public final class WeightLoader {
         return patterns.stream().map(WeightLoader::matching).reduce(name -> false, Predicate::or);
     }
 
-    /** Says which patterns match none of some names, and are probably misspelt: empty if all match. */
+    /** Lists the patterns that match no name and are probably misspelled; empty if all match. */
     private static String withoutMatch(String method, List<String> patterns, String what, List<String> names) {
         List<String> without = patterns.stream()
                 .filter(pattern -> names.stream().noneMatch(matching(pattern)))
@@ -353,7 +353,7 @@ public final class WeightLoader {
         return WeightFile.tensor(files, name, () -> described(parameter));
     }
 
-    /** Returns a parameter as messages name it: with the block that it belongs to, if the loader was given it. */
+    /** Describes a parameter for messages, with the block that it belongs to if the loader knows it. */
     private String described(Parameter parameter, Block... models) {
         String name = "parameter " + InvalidFileException.quoted(parameter.getName());
         return Stream.concat(Stream.of(models), blocks.stream())
@@ -382,7 +382,7 @@ public final class WeightLoader {
     private WeightLoader add(TensorPart part, Parameter parameter) {
         part.requireExists(() -> described(parameter));
         Check.that(
-                !copies.containsKey(parameter),
+                !assignments.containsKey(parameter),
                 () -> described(parameter) + " was added before " + part
                         + ": expected one tensor for each parameter; add each parameter once");
         Check.that(
@@ -390,7 +390,7 @@ public final class WeightLoader {
                 () -> part + " for " + described(parameter) + " were added before for " + described(parts.get(part))
                         + ": expected one use of each tensor or of the same part; add each once");
         parts.put(part, parameter);
-        copies.put(parameter, new Copy(part, parameter));
+        assignments.put(parameter, new Assignment(part, parameter));
         return this;
     }
 
@@ -399,8 +399,8 @@ public final class WeightLoader {
      * parameter has changed. Until this method returns, the tables are in the engine's memory twice; {@link #oneByOne}
      * avoids this.
      *
-     * @param models the model that is loaded, or its parts: each of their parameters must get a tensor. With none, only
-     *     the tensors of the file are checked for use
+     * @param models the model that is loaded, or its parts: each of their parameters must get a tensor. Without any,
+     *     only the use of the file's tensors is checked
      * @throws IllegalArgumentException if a parameter of the models gets no tensor, or a tensor is not used, without
      *     {@link #allowMissing} or {@link #allowUnused}; if a tensor's shape or type does not fit its parameter, a
      *     parameter has no array or is not one of the models', a row is larger than 1 GiB, or no tensor was added
@@ -415,16 +415,18 @@ public final class WeightLoader {
                 !parts.isEmpty(),
                 () -> "nothing was added to load from " + WeightFile.paths(files)
                         + ": expected one or more tensors; add them with table, rows or module");
-        copies.values().forEach(copy -> copy.requireFits(() -> described(copy.parameter(), models)));
+        assignments
+                .values()
+                .forEach(assignment -> assignment.requireFits(() -> described(assignment.parameter(), models)));
         requireUnchanged();
         requireComplete(models);
-        List<Copy> all = List.copyOf(copies.values());
-        int most = isOneByOne ? 1 : all.size();
-        for (int first = 0; first < all.size(); first += most) {
+        List<Assignment> all = List.copyOf(assignments.values());
+        int batchSize = isOneByOne ? 1 : all.size();
+        for (int first = 0; first < all.size(); first += batchSize) {
             try (NDManager staging = all.get(first).newStaging()) {
                 List<Runnable> writes = new ArrayList<>();
-                for (Copy copy : all.subList(first, first + most)) {
-                    writes.add(copy.read(staging));
+                for (Assignment assignment : all.subList(first, first + batchSize)) {
+                    writes.add(assignment.read(staging));
                 }
                 requireUnchanged();
                 writes.forEach(Runnable::run);
@@ -442,10 +444,10 @@ public final class WeightLoader {
     private void requireComplete(Block... models) {
         Map<Parameter, String> parameters = new LinkedHashMap<>();
         for (Block model : models) {
-            model.getParameters().forEach(each -> parameters.putIfAbsent(each.getValue(), each.getKey()));
+            model.getParameters().forEach(pair -> parameters.putIfAbsent(pair.getValue(), pair.getKey()));
         }
-        List<Copy> others = copies.values().stream()
-                .filter(copy -> !parameters.containsKey(copy.parameter()))
+        List<Assignment> others = assignments.values().stream()
+                .filter(assignment -> !parameters.containsKey(assignment.parameter()))
                 .toList();
         Check.that(
                 models.length == 0 || others.isEmpty(),
@@ -455,7 +457,7 @@ public final class WeightLoader {
                         + (others.size() == 1 ? "" : ", and " + (others.size() - 1) + " others")
                         + ": expected parameters of the model; call load with the whole model, or with all of its parts");
         List<String> names = List.copyOf(parameters.values());
-        parameters.keySet().removeAll(copies.keySet());
+        parameters.keySet().removeAll(assignments.keySet());
         parameters.values().removeIf(anyOf(mayBeMissing));
         Set<String> used =
                 parts.keySet().stream().map(part -> part.tensor().name()).collect(Collectors.toSet());
@@ -474,9 +476,9 @@ public final class WeightLoader {
                 left.isEmpty(),
                 () -> "loading " + WeightFile.paths(files) + " would leave "
                         + left.entrySet().stream()
-                                .map(each ->
-                                        each.getKey() + " (" + each.getValue().size() + ": "
-                                                + InvalidFileException.listed(each.getValue()) + ")")
+                                .map(entry ->
+                                        entry.getKey() + " (" + entry.getValue().size() + ": "
+                                                + InvalidFileException.listed(entry.getValue()) + ")")
                                 .collect(Collectors.joining(" and "))
                         + withoutMatch("allowUnused", mayBeUnused, "tensor", tensors)
                         + (models.length == 0 ? "" : withoutMatch("allowMissing", mayBeMissing, "parameter", names))
@@ -484,8 +486,8 @@ public final class WeightLoader {
                         + " exceptions with allowMissing and allowUnused; see docs/weights.md#loading-a-model");
     }
 
-    /** Rows for a parameter, which are read completely before any of them is written. */
-    private record Copy(TensorPart part, Parameter parameter) {
+    /** Rows of a tensor for a parameter. All of them are read before any is written. */
+    private record Assignment(TensorPart part, Parameter parameter) {
 
         /** Checks that the parameter has an array of the part's shape, and of a type as wide or wider. */
         void requireFits(Supplier<String> described) {
@@ -525,8 +527,8 @@ public final class WeightLoader {
         }
 
         /**
-         * Writes rows into the parameter's array, which stays the same array. PyTorch rejects writing in place to an
-         * array that gradients are recorded for; so recording is switched off in the meantime.
+         * Writes rows into the parameter's array. PyTorch rejects writing in place to an array with gradients, so they
+         * are switched off in the meantime.
          */
         private void write(NDArray rows) {
             NDArray target = parameter.getArray();

@@ -1,8 +1,8 @@
-# PyTorch's functions where DJL has none, or slower ones. TorchFunctions.java calls them, as TorchScript.
+# Functions of PyTorch that DJL lacks, or that are faster than DJL's. TorchFunctions.java calls them as TorchScript.
 #
-# Shapes: B batch, N heads, K key heads, each of which serves N / K heads, T queries, F keys, H head size.
-# An array "sizes" has no elements: its sizes are whole numbers that nothing has to read from a GPU. An array that may be
-# None has the size 0 then. Data types are PyTorch's numbers: 5 FLOAT16, 6 FLOAT32, 7 FLOAT64, 15 BFLOAT16.
+# Shapes: B batch, N heads, K key heads, each of which is shared by N / K heads, T queries, F keys, H head size.
+# An array "sizes" has no elements: its sizes are whole numbers, which need not be read from a GPU. An empty array stands
+# for None. Data types are PyTorch's numbers: 5 FLOAT16, 6 FLOAT32, 7 FLOAT64, 15 BFLOAT16.
 class M(Module):
     __parameters__ = []
     __buffers__ = []
@@ -66,14 +66,14 @@ class M(Module):
     def unmasked(self, q, k, v, sizes):
         return self.fused(q, k, v, None, sizes)
 
-    # A mask in another data type. Finite numbers beyond the range of FLOAT16 become its greatest: they hide no key.
+    # A mask in another data type. Finite numbers beyond the range of FLOAT16 become its largest ones: they hide no key.
     def narrow(self, mask, type: int):
         if type == 5:
             mask = torch.where(mask.isinf(), mask, mask.clamp(-65504., 65504.))
         return mask.to(type)
 
-    # The fused attention with a mask. In another data type, each row of it is less its greatest number, which changes no
-    # weight: a key whose number is less by 65504 has weight 0 before and after. The kernel needs a contiguous last axis.
+    # The fused attention with a mask. In another data type, the largest number of each row is subtracted, which changes
+    # no weight: a key whose number is smaller by 65504 has weight 0 before and after. The kernel needs a contiguous last axis.
     def masked(self, q, k, v, mask, sizes):
         if mask.dtype != sizes.size(0):
             top = mask.amax([-1], True)
@@ -82,7 +82,8 @@ class M(Module):
             mask = mask.repeat_interleave(k.size(1), 0)
         return self.fused(q, k, v, mask.contiguous(), sizes)
 
-    # The same with a mask that may hide all keys of a query. Its result is 0, and so are gradients, which would be NaN.
+    # Like masked, with a mask that may hide all keys of a query. The result of such a query is 0, and so are its gradients,
+    # which would be NaN.
     def hidden(self, q, k, v, mask, sizes):
         withoutKey = mask.amax([-1], True) <= -3.4028234663852886e+38
         if q.requires_grad or k.requires_grad or v.requires_grad or mask.requires_grad:
@@ -105,11 +106,11 @@ class M(Module):
         longest = (k * k).sum([3]).amax([2], True)
         excess = ((q * q).sum([3]) * longest).sqrt() - (q * k).sum([3])
         zero = q.size(2) - 1
-        least = lines[:, zero:zero + 1] - (excess * float(q.size(3)) ** -0.5).amax([0, 2]).unsqueeze(1)
-        return lines.maximum(least - 40)
+        lowest = lines[:, zero:zero + 1] - (excess * float(q.size(3)) ** -0.5).amax([0, 2]).unsqueeze(1)
+        return lines.maximum(lowest - 40)
 
     # The relative shift: x (B, N, T, W) by relative position to (B, N, T, sizes[0]) by key, a view in which row i begins
-    # i columns further left. Its gradient is written once, where that of each slice would fill a whole array.
+    # i columns further left. Its gradient is written once; the gradient of each slice would fill a whole array.
     def toKeys(self, x, sizes):
         x = x.contiguous()
         b, n, t, w = x.shape
@@ -143,14 +144,14 @@ class M(Module):
         product = self.complex(self.wide(x[..., :rows.size(-1)])) * self.complex(self.wide(rows))
         return self.withRest(torch.view_as_real(product).flatten(-2).to(x.dtype), x)
 
-    # The same in pairs (i, i + r / 2); rows (…, r) are the cosines, then the sines. Operations in place are not fused by
-    # PyTorch's compiler: fused ones would round otherwise than in the first calls.
+    # Like rotateNeighbors, in pairs (i, i + r / 2); rows (…, r) are the cosines, then the sines. Operations in place are not fused by
+    # PyTorch's compiler: fused ones would round differently from the first calls.
     def rotateHalves(self, x, rows):
         cos, sin = rows.chunk(2, -1)
         part = x[..., :rows.size(-1)]
         return self.withRest(self.addSines(part, sin, part * torch.cat([cos, cos], -1)), x)
 
-    # The same of a large array, in parts of 2 MB, which stay in a processor's caches.
+    # Like rotateHalves, for a large array, in parts of 2 MB, which stay in a processor's caches.
     def rotateHalvesInParts(self, x, rows):
         if x.requires_grad or rows.requires_grad:
             return self.rotateHalves(x, rows)
@@ -172,7 +173,7 @@ class M(Module):
         y[..., half:].addcmul_(x[..., :half], sin)
         return y
 
-    # A projection of x (B, T, D) in heads: (B, count, T, H).
+    # A projection of x (B, T, D) to heads: (B, count, T, H).
     def project(self, x, weight, bias, count: int):
         y = torch.linear(x, weight) if bias.numel() == 0 else torch.linear(x, weight, bias)
         if x.size(1) == 1:

@@ -183,13 +183,13 @@ final class ModelAttention {
     }
 
     private int whole(String fact) {
-        int value = Check.given(type.keyOf(fact), get(fact, Integer.class));
+        int value = Check.present(type.keyOf(fact), get(fact, Integer.class));
         Check.positive(type.keyOf(fact), value);
         return value;
     }
 
     private double number(String fact) {
-        return Check.given(type.keyOf(fact), get(fact, Double.class));
+        return Check.present(type.keyOf(fact), get(fact, Double.class));
     }
 
     private static boolean isTrue(Object value) {

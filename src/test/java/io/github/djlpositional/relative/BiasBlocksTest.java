@@ -118,8 +118,8 @@ class BiasBlocksTest {
         assertThat(AlibiSlopes.geometric(12, 8).get(0)).isEqualTo(0.6299605249474366);
         assertThat(AlibiSlopes.geometric(12, 8).get(1)).isEqualTo(0.3968502629920499);
         assertThat(AlibiSlopes.geometric(12, 8).get(11)).isEqualTo(Math.pow(2, -8));
-        assertThat(AlibiSlopes.given(0, 0.3).bias(1, -5)).isEqualTo(-1.5);
-        refused(() -> AlibiSlopes.given(1, Double.NaN), "slope of head 1", "NaN");
+        assertThat(AlibiSlopes.custom(0, 0.3).bias(1, -5)).isEqualTo(-1.5);
+        refused(() -> AlibiSlopes.custom(1, Double.NaN), "slope of head 1", "NaN");
         refused(() -> AlibiSlopes.of(8, 0), "maximum 0.0");
     }
 

@@ -46,7 +46,7 @@ public final class Check {
     }
 
     /** Returns a value after checking that it is there. */
-    public static <T> T given(String name, T value) {
+    public static <T> T present(String name, T value) {
         that(value != null, () -> name + " is missing: expected a value; set it");
         return value;
     }

@@ -123,7 +123,7 @@ public final class EncoderFile {
 
     /** Reads the sizes from the entries of {@code serving.properties}. */
     static EncoderSpec spec(Map<String, ?> settings) {
-        return Check.given(SPEC, JsonUtils.GSON.fromJson((String) settings.get(SPEC), EncoderSpec.class));
+        return Check.present(SPEC, JsonUtils.GSON.fromJson((String) settings.get(SPEC), EncoderSpec.class));
     }
 
     /** Creates the translator of an unpacked encoder. */

@@ -26,7 +26,7 @@ public record EncoderSpec(
 
     /** Checks the sizes. */
     public EncoderSpec {
-        Check.given("encoding", encoding);
+        Check.present("encoding", encoding);
         Check.between("vocabulary", vocabulary, Vocabulary.RESERVED + 1, 1_000_000);
         Check.between("max-words", maxWords, 2, 10_000);
         Check.between("size", size, 1, WIDEST);

@@ -245,7 +245,7 @@ class PlayTest {
             int greatest = settings.integer("greatest");
             double slope = settings.number("slope");
             RelativeBuckets expected = RelativeBuckets.of(false, buckets, greatest);
-            AlibiSlopes alibi = AlibiSlopes.given(slope);
+            AlibiSlopes alibi = AlibiSlopes.custom(slope);
             for (int distance = 0; distance < 600; distance++) {
                 assertThat(BIASES.call(Double.class, "bucket", distance, buckets, greatest))
                         .as("%s, %d", settings, distance)

@@ -83,7 +83,7 @@ record LlamaConfig(
     static int size(Map<String, ?> config, String key) {
         // the JSON reader gives whole numbers as doubles
         Integer size = Check.value(config, key, "a whole number", text -> new BigDecimal(text).intValueExact());
-        Check.positive(key, Check.given(key, size));
+        Check.positive(key, Check.present(key, size));
         return size;
     }
 
