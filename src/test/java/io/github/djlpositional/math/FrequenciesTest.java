@@ -132,30 +132,4 @@ class FrequenciesTest {
         assertThat(RotaryScaling.yarnMagnitude(0.5, 1)).isEqualTo(1);
         assertThat(RotaryScaling.yarnMagnitude(40, 0)).isEqualTo(1);
     }
-
-    @Test
-    void llama4ScoutMixesNoFrequencies() {
-        // mpmath: 500000^(-68/128), whose wavelength is below 8192, and a 16th of 500000^(-70/128), whose is above
-        Frequencies frequencies = RotaryScaling.llama3(16, 1, 1, 8192).frequencies(128, 500_000);
-        assertThat(frequencies.get(34)).isCloseTo(9.3847387e-4, within(5e-12));
-        assertThat(frequencies.get(35)).isCloseTo(4.7781062e-5, within(5e-13));
-    }
-
-    @Test
-    void longRopeHasTheLongFactorsBeyondTheOriginalLength() {
-        RotaryScaling upTo = longRope(1.5, 1.75, 100);
-        RotaryScaling beyond = longRope(1.5, 1.75, 101);
-        assertThat(upTo.frequencies(4, 10_000).get(0)).isEqualTo(1);
-        assertThat(upTo.frequencies(4, 10_000).get(1)).isCloseTo(0.01 / 2, within(1e-18));
-        assertThat(upTo.attentionFactor()).isEqualTo(1.5);
-        assertThat(beyond.attentionFactor()).isEqualTo(1.75);
-        // a few roundings of double
-        assertThat(beyond.frequencies(4, 10_000).get(0)).isCloseTo(1 / 3.0, within(1e-16));
-        assertThat(beyond.frequencies(4, 10_000).get(1)).isCloseTo(0.01 / 4, within(1e-18));
-    }
-
-    static RotaryScaling longRope(double shortFactor, double longFactor, int length) {
-        return RotaryScaling.longRope(
-                new double[] {1, 2}, new double[] {3, 4}, 100, 400, shortFactor, longFactor, length);
-    }
 }

@@ -14,9 +14,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
-import ai.djl.nn.core.Linear;
 import ai.djl.training.GradientCollector;
-import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
@@ -128,31 +126,6 @@ class WeightLoaderTest {
                 .table("encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", table)
                 .load();
         assertOutput("t5", 0, table.getArray());
-    }
-
-    @EngineTest
-    void parametersOfOtherBlocks(NDManager manager) throws Exception {
-        Linear linear = Linear.builder().setUnits(3).build();
-        linear.initialize(manager, DataType.FLOAT32, new Shape(2, 4));
-        Weights.loader("linear.safetensors")
-                .table("weight", linear.getParameters().get("weight"))
-                .table("bias", linear.getParameters().get("bias"))
-                .load();
-        // four products and their sum, of numbers below 8
-        NDArray x = manager.arange(8f).reshape(2, 4);
-        assertOutput("linear", 8 * 4 * 0x1p-24, Forward.infer(manager, linear, x));
-    }
-
-    @EngineTest
-    void modelsAreSavedAndLoadedWithTheTables(NDManager manager) throws Exception {
-        byte[] saved = BlockBytes.saved(initialized(manager));
-        InputEmbeddingBlock input = builder(learned).build();
-        BlockBytes.load(manager, input, saved);
-        loadBert(input);
-        assertOutput("bert", manager, input);
-        Block again = builder(learned()).build();
-        BlockBytes.load(manager, again, BlockBytes.saved(input));
-        assertOutput("bert", manager, again);
     }
 
     @EngineTest
