@@ -84,13 +84,6 @@ class SinusoidalEncodingTest {
         return ByteBuffer.allocate(bytes).order(ByteOrder.nativeOrder());
     }
 
-    @Test
-    void eachDimensionHasTheFrequencyOfItsPair() {
-        // two pairs, 1 and 1/10000, all sines, then all cosines, then the zero of the odd size
-        SinusoidalEncoding encoding = SinusoidalEncoding.fairseq(5);
-        assertThat(IntStream.range(0, 5).mapToDouble(encoding::frequency)).containsExactly(1.0, 1e-4, 1.0, 1e-4, 0.0);
-    }
-
     private static double[] vector(SinusoidalEncoding encoding, double position) {
         return IntStream.range(0, encoding.getEmbeddingSize())
                 .mapToDouble(dimension -> encoding.value(position, dimension))
