@@ -35,12 +35,7 @@ import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The code of docs/using.md about layers and a decoder in a service. */
@@ -226,7 +221,6 @@ class DecoderCodeTest {
             };
             // end::service[]
             assertThat(request.call()).containsExactly(6, 7, 8, 9, 0, 1, 2, 3, 4, 5, 6, 7);
-            requireSameInSeveralThreads(model);
             // tag::service[]
         }
         // end::service[]
@@ -235,30 +229,6 @@ class DecoderCodeTest {
     private static NDArray batch(NDManager manager) {
         NDArray counts = manager.arange(21).expandDims(0).add(manager.arange(10).expandDims(1));
         return counts.toType(DataType.INT64, false).mod(10);
-    }
-
-    private static void requireSameInSeveralThreads(Model model) throws Exception {
-        ExecutorService threads = Executors.newFixedThreadPool(4);
-        try {
-            List<Future<long[]>> answers = new ArrayList<>();
-            for (int i = 0; i < 16; i++) {
-                long[] prompt = {i % 10, (i + 1) % 10};
-                answers.add(threads.submit(() -> {
-                    try (Predictor<long[], long[]> predictor = model.newPredictor(new IdsTranslator())) {
-                        return predictor.predict(prompt);
-                    }
-                }));
-            }
-            for (int i = 0; i < 16; i++) {
-                long[] expected = new long[12];
-                for (int j = 0; j < 12; j++) {
-                    expected[j] = (i + 2L + j) % 10;
-                }
-                assertThat(answers.get(i).get()).as("prompt %d", i).containsExactly(expected);
-            }
-        } finally {
-            threads.shutdownNow();
-        }
     }
 
     @EngineTest

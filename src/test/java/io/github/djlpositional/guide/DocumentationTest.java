@@ -90,22 +90,6 @@ class DocumentationTest {
     }
 
     @Test
-    void everyTableAndKindOfValueIsUsed() throws IOException {
-        StringBuilder text = new StringBuilder();
-        for (Path page : pages()) {
-            text.append(Files.readString(page));
-        }
-        assertThat(text)
-                .contains(Fragments.TABLES.keySet().stream()
-                        .map(name -> "<!-- table: " + name + " -->")
-                        .toList());
-        assertThat(text)
-                .contains(Fragments.VALUES.keySet().stream()
-                        .map(kind -> "<!-- " + kind + ": ")
-                        .toList());
-    }
-
-    @Test
     void everyLinkHasATarget() throws IOException {
         for (Path page : pages()) {
             Matcher link = LINK.matcher(Files.readString(page));

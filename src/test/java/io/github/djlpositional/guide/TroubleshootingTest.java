@@ -1,21 +1,8 @@
 package io.github.djlpositional.guide;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
-import ai.djl.Model;
-import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.types.DataType;
-import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.Block;
-import ai.djl.nn.core.Linear;
-import io.github.djlpositional.BlockBytes;
-import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.Forward;
-import io.github.djlpositional.PositionalEncodingBlock;
-import java.io.EOFException;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
@@ -23,16 +10,12 @@ import java.nio.file.FileSystem;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Compares the messages that docs/troubleshooting.md quotes with those of DJL and of the library. */
 class TroubleshootingTest {
@@ -105,61 +88,6 @@ class TroubleshootingTest {
                     files.filter(each -> each.toString().endsWith(".class")).toList()) {
                 constants.append(new String(Files.readAllBytes(file), StandardCharsets.UTF_8));
             }
-        }
-    }
-
-    @EngineTest
-    void messagesAreThoseOfTheFailures(NDManager manager, @TempDir Path folder) throws Exception {
-        Shape shape = new Shape(1, 2, 4);
-        Block linear = Linear.builder().setUnits(2).build();
-        Block positions = PositionalEncodingBlock.builder()
-                .setEmbeddingSize(4)
-                .optLearnedScale(1)
-                .build();
-        positions.initialize(manager, DataType.FLOAT32, shape);
-        byte[] file = BlockBytes.saved(positions);
-        Block closed = Linear.builder().setUnits(2).build();
-        try (NDManager own = manager.newSubManager()) {
-            closed.initialize(own, DataType.FLOAT32, shape);
-        }
-        NDArray x = manager.ones(shape);
-        Map<String, ThrowingCallable> failures = Map.of(
-                "The array for parameter \"…\" has not been initialized",
-                () -> Forward.infer(manager, linear, x),
-                "Native resource has been released already",
-                () -> Forward.infer(manager, closed, x),
-                "Unsupported encoding version: 100",
-                () -> BlockBytes.load(manager, Linear.builder().setUnits(2).build(), file),
-                isPyTorch(manager)
-                        ? "Parameter file not found in: …"
-                        : "Cannot invoke \"java.nio.file.Path.getFileSystem()\" because \"path\" is null",
-                () -> load(folder, manager));
-        assertThat(messages()).containsAll(failures.keySet());
-        List<String> others = new ArrayList<>();
-        failures.forEach((message, failure) -> {
-            Throwable thrown = catchThrowable(failure);
-            if (thrown == null || !thrown.getMessage().contains(fixedPart(message))) {
-                others.add(message + ", but: " + thrown);
-            }
-        });
-        assertThat(others).isEmpty();
-    }
-
-    @EngineTest
-    void anEmptyFileEndsTooSoon(NDManager manager) {
-        Throwable thrown = catchThrowable(
-                () -> BlockBytes.load(manager, Linear.builder().setUnits(2).build(), new byte[0]));
-        assertThat(thrown).isExactlyInstanceOf(EOFException.class).hasMessage(null);
-    }
-
-    private static boolean isPyTorch(NDManager manager) {
-        return manager.getEngine().getEngineName().equals("PyTorch");
-    }
-
-    private static void load(Path folder, NDManager manager) throws Exception {
-        try (Model model = Model.newInstance("none", manager.getEngine().getEngineName())) {
-            model.setBlock(Linear.builder().setUnits(2).build());
-            model.load(folder);
         }
     }
 }

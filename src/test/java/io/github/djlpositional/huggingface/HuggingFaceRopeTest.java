@@ -23,7 +23,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.LinkedHashMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -31,6 +31,8 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * The relevant part of published configurations, from {@code src/test/resources/configurations}, which have the names
@@ -57,31 +59,6 @@ class HuggingFaceRopeTest {
 
     private static List<Map<String, String>> rows(String file) throws Exception {
         return Tables.csv(ModelTable.CONFIGURATIONS.resolve(file).toString());
-    }
-
-    private static Map<String, Object> map(Object... keysAndValues) {
-        Map<String, Object> map = new LinkedHashMap<>();
-        for (int i = 0; i < keysAndValues.length; i += 2) {
-            map.put((String) keysAndValues[i], keysAndValues[i + 1]);
-        }
-        return map;
-    }
-
-    /** The configuration of a model with other values. */
-    private static Map<String, Object> config(String model, Object... keysAndValues) throws Exception {
-        Map<String, Object> config = HuggingFaceRope.values(path(model));
-        config.putAll(map(keysAndValues));
-        return config;
-    }
-
-    private static Map<String, Object> llama(Object... keysAndValues) throws Exception {
-        Map<String, Object> config = config("Llama-2-7b-hf", "max_position_embeddings", 2048);
-        config.putAll(map(keysAndValues));
-        return config;
-    }
-
-    private static HuggingFaceRope scaled(Map<String, ?> section) throws Exception {
-        return HuggingFaceRope.of(llama("rope_scaling", section));
     }
 
     /** What a block does to each pair at position 1, and on one axis. */
@@ -162,100 +139,19 @@ class HuggingFaceRopeTest {
         }
     }
 
-    /** The values in Hugging Face's test_modeling_rope_utils.py, which have five digits. */
-    @EngineTest
-    void rotatesAsTheTestsOfTransformers(NDManager manager) throws Exception {
-        for (Map<String, String> row : rows("huggingface_tests.csv")) {
-            // the length of the test of dynamic NTK
-            RotaryEmbeddingBlock block = scaled(Map.of("rope_type", row.get("rope_type"), "factor", 10.0))
-                    .rotary(16_384)
-                    .build();
-            Rotation rotation = Rotation.of(manager, block, PairLayout.CONCATENATED, 0, -1);
-            assertClose(rotation.frequencies, numbers(row.get("inv_freq")), 5e-5, row.get("rope_type"));
-        }
-    }
-
-    /** Asserts the attention factor of a rope section in a sequence of a length. */
-    private static void assertFactor(double expected, NDManager manager, Map<String, ?> section, int length)
-            throws Exception {
-        RotaryEmbeddingBlock block = scaled(section).rotary(length).build();
-        double factor = Rotation.of(manager, block, PairLayout.CONCATENATED, 0, -1)
-                .factors
-                .get(0);
-        assertThat(factor).isCloseTo(expected, within(ERROR));
-    }
-
-    @EngineTest
-    void yarnHasTheAttentionFactorThatIsGiven(NDManager manager) throws Exception {
-        // the first is in Hugging Face's test
-        assertFactor(0.5, manager, map("type", "yarn", "factor", 10, "attention_factor", 0.5), 2);
-        double factor = 0.1 * Math.log(10) + 1;
-        // no key of transformers
-        assertFactor(factor, manager, map("type", "yarn", "factor", 10, "attn_factor", 0.5), 2);
-        Map<String, Object> deepSeek = map("type", "yarn", "factor", 10, "mscale", 0.707, "mscale_all_dim", 1.0);
-        assertFactor((0.0707 * Math.log(10) + 1) / factor, manager, deepSeek, 2);
-        assertFactor(factor, manager, map("type", "yarn", "factor", 10, "mscale", 1.0), 2);
-    }
-
-    /** The factor of Hugging Face's test is 1 + ln factor / ln max_position_embeddings, under a root. */
-    @EngineTest
-    void longRopeTakesTheFactorBeforeTheRatioOfLengths(NDManager manager) throws Exception {
-        List<Double> divisors = IntStream.range(0, 64).mapToObj(i -> 1.0 + i).toList();
-        Map<String, Object> section =
-                map("rope_type", "longrope", "factor", 20.0, "short_factor", divisors, "long_factor", divisors);
-        assertFactor(Math.sqrt(1 + Math.log(20) / Math.log(2048)), manager, section, 2);
-        section.put("attention_factor", 0.5);
-        assertFactor(0.5, manager, section, 2);
-        // Phi-3.5-MoE has a factor for each list
+    /** Phi-3.5-MoE has a factor for each list, in place of the one that follows from the lengths. */
+    @ParameterizedTest
+    @CsvSource({"1024, 1.243163121016122", "1025, 1.25"})
+    void longRopeTakesTheFactorOfItsList(int length, double factor) throws Exception {
+        List<Double> divisors = Collections.nCopies(64, 2.0);
+        Map<String, Object> config = HuggingFaceRope.values(path("Llama-2-7b-hf"));
+        Map<String, Object> section = new HashMap<>(Map.of("rope_type", "longrope", "factor", 20.0));
+        section.putAll(Map.of("short_factor", divisors, "long_factor", divisors, "attention_factor", 0.5));
         section.putAll(Map.of("short_mscale", 1.243163121016122, "long_mscale", 1.25));
         section.put("original_max_position_embeddings", 1024);
-        assertFactor(1.243163121016122, manager, section, 1024);
-        assertFactor(1.25, manager, section, 1025);
-    }
-
-    /** transformers 5 writes one section for each type of layers, and moves bases and shares into it. */
-    @EngineTest
-    void readsWhatTransformers5Writes(NDManager manager) throws Exception {
-        Map<String, Object> sections = map("rope_theta", null);
-        sections.put("full_attention", Map.of("rope_type", "linear", "factor", 8, "rope_theta", 1e6));
-        sections.put("sliding_attention", Map.of("rope_type", "default", "rope_theta", 1e4));
-        Map<String, Object> gemma = config("gemma-3-1b-pt", "rope_parameters", sections);
-        gemma.keySet().removeAll(List.of("rope_theta", "rope_local_base_freq", "rope_scaling"));
-        Map<String, ?> section = Map.of("rope_type", "default", "rope_theta", 1e4, "partial_rotary_factor", 0.4);
-        Map<String, Object> phi = config("phi-2", "rope_parameters", section);
-        phi.keySet().removeAll(List.of("rope_theta", "rope_scaling", "partial_rotary_factor"));
-        Map<String, HuggingFaceRope> configs =
-                Map.of("gemma-3-4b-pt", HuggingFaceRope.of(gemma), "phi-2", HuggingFaceRope.of(phi));
-        for (Map<String, String> row : rows("expected.csv")) {
-            HuggingFaceRope config = configs.get(row.get("model"));
-            if (config == null) {
-                continue;
-            }
-            String layerType = row.get("layer_type");
-            RotaryEmbeddingBlock block = (layerType.isEmpty() ? config.rotary() : config.rotary(layerType)).build();
-            Rotation rotation = Rotation.of(manager, block, PairLayout.CONCATENATED, 0, -1);
-            assertClose(rotation.frequencies, numbers(row.get("frequencies")), ERROR, row.get("model") + layerType);
-        }
-    }
-
-    @Test
-    void namesOfTheSameTypeAndKeysWithoutMeaningAreAccepted() throws Exception {
-        assertSameRotation(
-                Map.of("type", "linear", "factor", 2, "finetuned", true), Map.of("type", "linear", "factor", 2));
-        assertSameRotation(Map.of("type", "mrope", "rope_type", "default"), Map.of());
-    }
-
-    private static void assertSameRotation(Map<String, ?> section, Map<String, ?> other) throws Exception {
-        assertThat(scaled(section).rotary().build())
-                .hasToString(scaled(other).rotary().build().toString());
-    }
-
-    /** A mistake of a fine-tune: Llama's code does not read these keys. */
-    @Test
-    void keysThatTheCodeOfAModelDoesNotReadChangeNothing() throws Exception {
-        Map<String, Object> config = llama("rotary_dim", 8, "rope_interleave", true);
-        assertThat(HuggingFaceRope.of(config).rotary().build())
-                .hasToString(HuggingFaceRope.of(llama()).rotary().build().toString());
+        config.put("rope_scaling", section);
+        RotaryEmbeddingBlock block = HuggingFaceRope.of(config).rotary(length).build();
+        assertThat(block.getScaling().attentionFactor()).isEqualTo(factor);
     }
 
     /** JsonTest has more texts that are not JSON. */

@@ -8,7 +8,6 @@ import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
-import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
@@ -195,19 +194,5 @@ class ModelTableTest {
     /** Options as JSON, with semicolons between them. */
     private static Map<?, ?> map(String options) {
         return JsonUtils.GSON.fromJson("{" + options.replace(';', ',') + "}", Map.class);
-    }
-
-    @Test
-    void slopesOfAlibiAreThoseOfBloomAndMpt() {
-        // build_alibi_tensor of transformers: those of 64 heads, then every other one of 128
-        AlibiSlopes bloom = AlibiSlopes.of(112);
-        IntStream.range(0, 112)
-                .forEach(head -> assertThat(bloom.get(head))
-                        .isEqualTo(
-                                Math.pow(2, head < 64 ? -8.0 * (head + 1) / 64 : -8.0 * (2 * (head - 64) + 1) / 128)));
-        // build_mpt_alibi_tensor with alibi_bias_max 8
-        IntStream.range(0, 32)
-                .forEach(head -> assertThat(AlibiSlopes.of(32, 8).get(head))
-                        .isEqualTo(AlibiSlopes.of(32).get(head)));
     }
 }

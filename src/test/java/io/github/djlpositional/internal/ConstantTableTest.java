@@ -261,18 +261,6 @@ class ConstantTableTest {
     }
 
     @EngineTest
-    void survivesAScopeOfTheUser(NDManager manager) {
-        ConstantTable table = table(manager, LENGTH, LENGTH);
-        try (NDScope scope = new NDScope()) {
-            scope.suppressNotUsedWarning();
-            requireRows(table, 5, 9);
-            requireRows(table, 5, 1);
-        }
-        requireRows(table, 5, 9);
-        requireRows(table, 5, 1);
-    }
-
-    @EngineTest
     void isSharedByThreadsWhileItGrows(NDManager manager) throws Exception {
         ConstantTable table = table(manager, 4, LENGTH);
         inThreads(thread -> {

@@ -112,17 +112,6 @@ class InputMistakesTest {
                 .isEmpty();
     }
 
-    @EngineTest(onCpu = true)
-    void aLaterForwardOfABlockIsNotChecked(NDManager manager) {
-        MultiHeadAttentionBlock block = attention(manager, false);
-        NDArray x = manager.ones(new Shape(1, 3, 4));
-        assertThat(logged(() -> {
-                    Forward.infer(manager, block, x, manager.ones(new Shape(1, 3)));
-                    Forward.infer(manager, block, x, manager.zeros(new Shape(1, 3)));
-                }))
-                .isEmpty();
-    }
-
     /** Nothing is read on a GPU, and on a CPU only by the first forward of a block. */
     @Test
     @EnabledIf(

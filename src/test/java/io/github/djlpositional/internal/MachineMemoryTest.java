@@ -11,25 +11,16 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
-import io.github.djlpositional.GridPositionalEncodingBlock;
-import io.github.djlpositional.InputEmbeddingBlock;
-import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
-import io.github.djlpositional.math.GridEncoding;
-import io.github.djlpositional.relative.AlibiBiasBlock;
-import io.github.djlpositional.relative.RotaryEmbeddingBlock;
-import io.github.djlpositional.relative.TransformerXlPositionBlock;
+import io.github.djlpositional.refusals.Expression;
+import java.util.List;
+import java.util.Map;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** Tables that do not fit into memory are rejected before anything is allocated; the block works as before. */
 class MachineMemoryTest {
-
-    private static final int ROWS = 20_000;
-    private static final int SIZE = 1024;
-    private static final int MANY = 2_000_000_000;
-    private static final int FAR = 1 << 29;
 
     @AfterEach
     void detectMemoryAgain() {
@@ -42,56 +33,59 @@ class MachineMemoryTest {
                 .withMessageContainingAll(table.toString(), Long.toString(bytes));
     }
 
-    private static PositionalEncodingBlock positions(int size, int maxLength) {
-        return PositionalEncodingBlock.builder()
-                .setEmbeddingSize(size)
-                .optMaxSequenceLength(maxLength)
-                .build();
+    private static void refused(NDManager manager, Block block, Shape input, Shape table) {
+        refused(() -> block.initialize(manager, DataType.FLOAT32, input), table, 4 * table.size());
     }
 
-    private static Block learned(int size, int maxLength) {
-        return LearnedPositionalEncodingBlock.builder()
-                .setEmbeddingSize(size)
-                .optMaxSequenceLength(maxLength)
-                .build();
+    private static Object value(String expression) throws Exception {
+        return new Expression(expression, Map.of(), null).value();
     }
 
-    private static Block tokens(int size, int vocabularySize) {
-        return InputEmbeddingBlock.builder()
-                .setVocabularySize(vocabularySize)
-                .setEmbeddingSize(size)
-                .optMaxSequenceLength(10)
-                .build();
+    private static Block block(String row, int rows) throws Exception {
+        return (Block) value(row.replaceAll(" [|].*", "").formatted(rows));
     }
 
-    private static void refused(NDManager manager, Block block, Shape input) {
-        refused(() -> block.initialize(manager, DataType.FLOAT32, input), new Shape(ROWS, SIZE), 4L * ROWS * SIZE);
+    private static Shape input(String row) throws Exception {
+        return (Shape) value(row.replaceAll(".*[|] ", ""));
     }
 
-    private static void requireStays(NDManager manager, Block block, Block another, Shape input) {
-        HostData.detectMemoryBy(() -> Long.MAX_VALUE);
-        block.initialize(manager, DataType.FLOAT32, input);
-        HostData.detectMemoryBy(() -> 1000);
-        block.initialize(manager, DataType.FLOAT32, input);
-        refused(manager, another, input);
+    /** Blocks, with the number of rows of their table, and their input. */
+    static List<String> names() {
+        return List.of(
+                "PositionalEncodingBlock{embeddingSize: 1024, maxSequenceLength: %d} | #1x3x1024",
+                "LearnedPositionalEncodingBlock{embeddingSize: 1024, maxSequenceLength: %d} | #1x3x1024",
+                "InputEmbeddingBlock{embeddingSize: 1024, vocabularySize: %d, maxSequenceLength: 10} | #1x3",
+                "RotaryEmbeddingBlock{headSize: 1024, maxSequenceLength: %d} | #1x1x3x1024");
+    }
+
+    @EngineTest(onCpu = true)
+    void refusesTablesThatNoMachineHasMemoryFor(NDManager manager, String row) throws Exception {
+        Block block = block(row, 2_000_000_000);
+        refused(manager, block, input(row), new Shape(2_000_000_000, 1024));
+        assertThat(block.isInitialized()).isFalse();
+        assertThat(manager.getManagedArrays()).isEmpty();
     }
 
     /** A trainer initializes a loaded model again. */
     @EngineTest(onCpu = true)
-    void needsNoMemoryForATableThatExists(NDManager manager) {
-        requireStays(manager, learned(SIZE, ROWS), learned(SIZE, ROWS), new Shape(1, 3, SIZE));
-        requireStays(manager, tokens(SIZE, ROWS), tokens(SIZE, ROWS), new Shape(1, 3));
+    void needsNoMemoryForATableThatExists(NDManager manager, String row) throws Exception {
+        Block block = block(row, 20_000);
+        HostData.detectMemoryBy(() -> Long.MAX_VALUE);
+        block.initialize(manager, DataType.FLOAT32, input(row));
+        HostData.detectMemoryBy(() -> 1000);
+        block.initialize(manager, DataType.FLOAT32, input(row));
+        refused(manager, block(row, 20_000), input(row), new Shape(20_000, 1024));
     }
 
     @EngineTest(onCpu = true)
-    void leavesATableThatCannotMove(NDManager manager) {
-        PositionalEncodingBlock block = positions(SIZE, ROWS);
-        Shape input = new Shape(1, 3, SIZE);
-        block.initialize(manager, DataType.FLOAT32, input);
+    void leavesATableThatCannotMove(NDManager manager) throws Exception {
+        String row = names().get(0);
+        PositionalEncodingBlock block = (PositionalEncodingBlock) block(row, 20_000);
+        block.initialize(manager, DataType.FLOAT32, input(row));
         NDArray table = block.getEncodings();
         HostData.detectMemoryBy(() -> 1000);
         try (NDManager other = manager.newSubManager()) {
-            refused(other, block, input);
+            refused(other, block, input(row), new Shape(20_000, 1024));
         }
         assertThat(block.getEncodings()).isSameAs(table);
         assertThat(table.isReleased()).isFalse();
@@ -118,36 +112,12 @@ class MachineMemoryTest {
                 .withMessageContaining("expected at most the 1000 ");
     }
 
-    private static void assertNotInitialized(NDManager manager, Block block, Shape input, int width) {
-        refused(() -> block.initialize(manager, DataType.FLOAT32, input), new Shape(MANY, width), 4L * width * MANY);
-        assertThat(block.isInitialized()).isFalse();
-        assertThat(manager.getManagedArrays()).isEmpty();
-    }
-
-    @EngineTest(onCpu = true)
-    void refusesTablesThatNoMachineHasMemoryFor(NDManager manager) {
-        PositionalEncodingBlock positions = positions(4096, MANY);
-        Block rotary = RotaryEmbeddingBlock.builder()
-                .setHeadSize(4096)
-                .optMaxSequenceLength(MANY)
-                .build();
-        assertNotInitialized(manager, positions, new Shape(1, 3, 4096), 4096);
-        assertNotInitialized(manager, learned(4096, MANY), new Shape(1, 3, 4096), 4096);
-        assertNotInitialized(manager, tokens(4096, MANY), new Shape(1, 3), 4096);
-        assertNotInitialized(manager, rotary, new Shape(1, 1, 3, 4096), 4096);
-        NDArray x = manager.zeros(new Shape(1, 3, 4096));
-        refused(() -> Forward.infer(manager, positions, x), new Shape(MANY, 4096), 4L * 4096 * MANY);
-    }
-
     @EngineTest
-    void refusesAGridWithRowsLongerThanABuffer(NDManager manager) {
-        Block block = GridPositionalEncodingBlock.builder()
-                .setEncoding(GridEncoding.visionTransformer(4))
-                .optChannelsFirst(true)
-                .build();
-        Shape huge = new Shape(4, 1, 500_000_000);
+    void refusesAGridWithRowsLongerThanABuffer(NDManager manager) throws Exception {
+        Block block = (Block) value("GridPositionalEncodingBlock.builder()"
+                + ".setEncoding(GridEncoding.visionTransformer(4)).optChannelsFirst(true).build()");
         refused(
-                () -> block.initialize(manager, DataType.FLOAT64, new Shape(1).addAll(huge)),
+                () -> block.initialize(manager, DataType.FLOAT64, new Shape(1, 4, 1, 500_000_000)),
                 new Shape(4, 500_000_000),
                 4_000_000_000L);
         assertThat(manager.getManagedArrays()).isEmpty();
@@ -157,33 +127,24 @@ class MachineMemoryTest {
 
     /** A limit that allows more than the machine has. */
     @EngineTest(onCpu = true)
-    void refusesATableThatCannotGrowIntoTheMemory(NDManager manager) {
-        Block positions = PositionalEncodingBlock.builder()
-                .setEmbeddingSize(4096)
-                .optMaxSequenceLength(10)
-                .optAutoExtend(FAR)
-                .build();
-        Block rotary = RotaryEmbeddingBlock.builder()
-                .setHeadSize(4096)
-                .optMaxSequenceLength(10)
-                .optAutoExtend(FAR)
-                .build();
-        Block alibi = AlibiBiasBlock.builder().setHeadCount(4096).build();
-        Block xl = TransformerXlPositionBlock.builder()
-                .setEmbeddingSize(4096)
-                .setHeadCount(4096)
-                .build();
-        assertStays(manager, positions, new Shape(1, 1, 4096), new Shape(FAR, 4096));
-        assertStays(manager, rotary, new Shape(1, 1, 1, 4096), new Shape(FAR, 4096));
-        assertStays(manager, alibi, new Shape(1, 4096, 1, 1), new Shape(2L * FAR - 1, 4096));
-        assertStays(manager, xl, new Shape(1, 4096, 1, 1), new Shape(2L * FAR - 1, 4096));
+    void refusesATableThatCannotGrowIntoTheMemory(NDManager manager) throws Exception {
+        int far = 1 << 29;
+        String limits = "4096, maxSequenceLength: 10, autoExtend: 536870912}";
+        Shape positions = new Shape(far, 4096);
+        Shape distances = new Shape(2L * far - 1, 4096);
+        assertStays(manager, "PositionalEncodingBlock{embeddingSize: " + limits, new Shape(1, 1, 4096), positions);
+        assertStays(manager, "RotaryEmbeddingBlock{headSize: " + limits, new Shape(1, 1, 1, 4096), positions);
+        assertStays(manager, "AlibiBiasBlock{headCount: 4096}", new Shape(1, 4096, 1, 1), distances);
+        String xl = "TransformerXlPositionBlock{embeddingSize: 4096, headCount: 4096}";
+        assertStays(manager, xl, new Shape(1, 4096, 1, 1), distances);
     }
 
-    private static void assertStays(NDManager manager, Block block, Shape input, Shape table) {
+    private static void assertStays(NDManager manager, String arguments, Shape input, Shape table) throws Exception {
+        Block block = (Block) value(arguments);
         NDArray x = manager.ones(input);
         block.initialize(manager, DataType.FLOAT32, input);
         float[] expected = Forward.infer(manager, block, x).toFloatArray();
-        refused(() -> Forward.inferFrom(manager, FAR - 1, block, x), table, 4 * table.size());
+        refused(() -> Forward.inferFrom(manager, (1 << 29) - 1, block, x), table, 4 * table.size());
         assertThat(Forward.infer(manager, block, x).toFloatArray()).isEqualTo(expected);
     }
 }

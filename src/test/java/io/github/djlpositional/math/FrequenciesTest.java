@@ -13,16 +13,6 @@ import org.junit.jupiter.api.Test;
 class FrequenciesTest {
 
     @Test
-    void givenOnesAreTakenAsTheyAre() {
-        Frequencies frequencies = Frequencies.of(0.1, 3);
-        assertThat(frequencies.size()).isEqualTo(2);
-        assertThat(frequencies.get(0)).isEqualTo(0.1);
-        assertThat(Frequencies.of(0, 1e-310, 1e300).get(1)).isEqualTo(1e-310);
-        assertThat(frequencies.sine(2, 1)).isEqualTo(StrictMath.sin(6));
-        assertThat(frequencies.cosine(2, 1)).isEqualTo(StrictMath.cos(6));
-    }
-
-    @Test
     void sineIsRightAtTheGreatestIntegerOfADouble() {
         // mpmath, 60 digits: sin and cos of (2^53 - 1) · 10000^(-1/8), an angle whose double is off by more than 0.1
         Frequencies frequencies = Frequencies.geometric(2, 10_000, 8);
@@ -46,15 +36,6 @@ class FrequenciesTest {
     }
 
     @Test
-    void aFactorOfOneChangesNothing() {
-        Frequencies plain = RotaryScaling.none().frequencies(64, 10_000);
-        assertThat(RotaryScaling.linear(1).frequencies(64, 10_000)).isEqualTo(plain);
-        assertThat(RotaryScaling.llama3(1, 1, 4, 100).frequencies(64, 10_000).get(20))
-                .isCloseTo(plain.get(20), within(1e-17));
-        assertThat(RotaryScaling.yarn(1, 100).attentionFactor()).isEqualTo(1);
-    }
-
-    @Test
     void optionalArgumentsOfYarnDefaultToThePaper() {
         Map<String, Object> arguments = new LinkedHashMap<>(Map.of("type", "Yarn", "factor", 4, "originalLength", 100));
         assertThat(RotaryScaling.fromArguments(arguments)).isEqualTo(RotaryScaling.yarn(4, 100));
@@ -66,21 +47,6 @@ class FrequenciesTest {
         arguments.put("truncate", false);
         arguments.put("attentionScale", 1);
         assertThat(RotaryScaling.fromArguments(arguments)).isEqualTo(RotaryScaling.yarn(4, 100, 16, 2, false, 1));
-    }
-
-    @Test
-    void dynamicNtkIsUnscaledUpToTheOriginalLength() {
-        Frequencies plain = RotaryScaling.none().frequencies(8, 10_000);
-        for (int length : new int[] {1, 15, 16}) {
-            assertThat(RotaryScaling.dynamicNtk(2, 16, length).frequencies(8, 10_000))
-                    .isEqualTo(plain);
-        }
-        // the base becomes base · (s · l / L - (s - 1))^(r / (r - 2)) = 10000 · (2 · 24 / 16 - 1)^(8 / 6)
-        double expected = Math.pow(10_000 * Math.pow(2, 8 / 6.0), -6 / 8.0);
-        Frequencies scaled = RotaryScaling.dynamicNtk(2, 16, 24).frequencies(8, 10_000);
-        assertThat(scaled.size()).isEqualTo(4);
-        // a few roundings of double
-        assertThat(scaled.get(3)).isCloseTo(expected, within(1e-14 * expected));
     }
 
     @Test
@@ -98,16 +64,6 @@ class FrequenciesTest {
     }
 
     @Test
-    void pairsBeyondTheShareOfAProportionalOneAreZero() {
-        Frequencies frequencies = Frequencies.proportional(32, 0.3, 10_000, 1);
-        assertThat(frequencies.size()).isEqualTo(16);
-        // ⌊0.3 · 32 / 2⌋ = 4
-        for (int pair = 0; pair < 16; pair++) {
-            assertThat(frequencies.get(pair) == 0).as("pair %d", pair).isEqualTo(pair >= 4);
-        }
-    }
-
-    @Test
     void joinedOnesFollowEachOther() {
         Frequencies a = Frequencies.geometric(3, 10_000, 3);
         Frequencies b = Frequencies.of(0.5, 2).scaledBy(3);
@@ -121,41 +77,5 @@ class FrequenciesTest {
         for (Frequencies each : new Frequencies[] {joined, joined.scaledBy(2)}) {
             assertThat(Frequencies.fromArguments(each.getArguments())).isEqualTo(each);
         }
-    }
-
-    @Test
-    void deepSeeksSoftmaxScaleIsTheSquareOfTheMagnitude() {
-        // the scale of DeepSeek V2's attention, 192 dimensions, factor 40, mscale_all_dim 1: 0.13523378
-        double magnitude = RotaryScaling.yarnMagnitude(40, 1);
-        assertThat(magnitude * magnitude / Math.sqrt(192)).isCloseTo(0.13523378, within(5e-9));
-        assertThat(RotaryScaling.yarnMagnitude(1, 0.7)).isEqualTo(1);
-        assertThat(RotaryScaling.yarnMagnitude(0.5, 1)).isEqualTo(1);
-        assertThat(RotaryScaling.yarnMagnitude(40, 0)).isEqualTo(1);
-    }
-
-    @Test
-    void llama4ScoutMixesNoFrequencies() {
-        // mpmath: 500000^(-68/128), whose wavelength is below 8192, and a 16th of 500000^(-70/128), whose is above
-        Frequencies frequencies = RotaryScaling.llama3(16, 1, 1, 8192).frequencies(128, 500_000);
-        assertThat(frequencies.get(34)).isCloseTo(9.3847387e-4, within(5e-12));
-        assertThat(frequencies.get(35)).isCloseTo(4.7781062e-5, within(5e-13));
-    }
-
-    @Test
-    void longRopeHasTheLongFactorsBeyondTheOriginalLength() {
-        RotaryScaling upTo = longRope(1.5, 1.75, 100);
-        RotaryScaling beyond = longRope(1.5, 1.75, 101);
-        assertThat(upTo.frequencies(4, 10_000).get(0)).isEqualTo(1);
-        assertThat(upTo.frequencies(4, 10_000).get(1)).isCloseTo(0.01 / 2, within(1e-18));
-        assertThat(upTo.attentionFactor()).isEqualTo(1.5);
-        assertThat(beyond.attentionFactor()).isEqualTo(1.75);
-        // a few roundings of double
-        assertThat(beyond.frequencies(4, 10_000).get(0)).isCloseTo(1 / 3.0, within(1e-16));
-        assertThat(beyond.frequencies(4, 10_000).get(1)).isCloseTo(0.01 / 4, within(1e-18));
-    }
-
-    static RotaryScaling longRope(double shortFactor, double longFactor, int length) {
-        return RotaryScaling.longRope(
-                new double[] {1, 2}, new double[] {3, 4}, 100, 400, shortFactor, longFactor, length);
     }
 }

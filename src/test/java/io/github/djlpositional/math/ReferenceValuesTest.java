@@ -38,6 +38,18 @@ class ReferenceValuesTest {
                 .toArray();
     }
 
+    private static void assertUlps(double actual, String expected, double ulps, String... row) {
+        assertThat(Goldens.doubleUlps(actual, new BigDecimal(expected)))
+                .as(String.join(",", row))
+                .isLessThanOrEqualTo(ulps);
+    }
+
+    private static void assertFloatUlps(float actual, String expected, String... row) {
+        assertThat(Goldens.floatUlps(actual, new BigDecimal(expected)))
+                .as(String.join(",", row))
+                .isLessThanOrEqualTo(0.501);
+    }
+
     private static SinusoidalEncoding sinusoids(String file, String... row) {
         return switch (file) {
             case "sinusoidal_vaswani.csv", "zero_crossings.csv" ->
@@ -84,20 +96,16 @@ class ReferenceValuesTest {
                     encodings.computeIfAbsent(List.of(Arrays.copyOf(row, at)), settings -> sinusoids(file, row));
             double position = real(row[at]);
             int dimension = integer(row[at + 1]);
-            BigDecimal expected = new BigDecimal(row[at + 2]);
-            String what = String.join(",", row);
             // StrictMath's sine and cosine are within 1 ulp; the correction's product and sum add less than another
-            assertThat(Goldens.doubleUlps(encoding.value(position, dimension), expected))
-                    .as(what)
-                    .isLessThanOrEqualTo(2);
+            assertUlps(encoding.value(position, dimension), row[at + 2], 2, row);
             if (position == Math.rint(position)) {
                 float single = encoding.table((int) position, 1)[dimension];
-                assertThat(Goldens.floatUlps(single, expected)).as(what).isLessThanOrEqualTo(0.501);
+                assertFloatUlps(single, row[at + 2], row);
                 // the same value amid others, where it comes from a rotation
                 int before = (int) Math.max(0, Math.min(position, 37));
                 float[] table = encoding.table((int) position - before, 60);
                 assertThat(table[before * encoding.getEmbeddingSize() + dimension])
-                        .as(what)
+                        .as(String.join(",", row))
                         .isEqualTo(single);
             }
         }
@@ -114,9 +122,7 @@ class ReferenceValuesTest {
                 case "simpleVit" -> GridEncoding.simpleVit(channels);
                 default -> throw new IllegalArgumentException(row[0]);
             };
-            assertThat(Goldens.doubleUlps(encoding.value(integer(row[4]), reals(row[3])), new BigDecimal(row[5])))
-                    .as(String.join(",", row))
-                    .isLessThanOrEqualTo(2);
+            assertUlps(encoding.value(integer(row[4]), reals(row[3])), row[5], 2, row);
         }
     }
 
@@ -281,12 +287,9 @@ class ReferenceValuesTest {
             // not consecutive, so not computed by rotation
             table.write(new double[] {position, position}, FloatFormat.FLOAT32, explicit);
             for (int half = 0; half < 2; half++) {
-                BigDecimal expected = new BigDecimal(row[5 + half]); // the cosine, then the sine
-                int index = 2 * integer(row[4]) + half;
-                assertThat(Goldens.floatUlps(consecutive.getFloat(4 * index), expected))
-                        .isLessThanOrEqualTo(0.5);
-                assertThat(Goldens.floatUlps(explicit.getFloat(4 * index), expected))
-                        .isLessThanOrEqualTo(0.5);
+                int index = 2 * integer(row[4]) + half; // the cosine, then the sine
+                assertFloatUlps(consecutive.getFloat(4 * index), row[5 + half], row);
+                assertFloatUlps(explicit.getFloat(4 * index), row[5 + half], row);
             }
         }
     }
@@ -301,14 +304,9 @@ class ReferenceValuesTest {
             ByteBuffer out = ByteBuffer.allocate(size * Double.BYTES);
             table.write(new double[] {position}, FloatFormat.FLOAT64, out);
             int column = integer(row[3]);
-            String what = String.join(",", row);
             // two of the cosine or the sine, less than one of the power and the product
-            assertThat(Goldens.doubleUlps(out.getDouble(8 * column), new BigDecimal(row[4])))
-                    .as(what)
-                    .isLessThanOrEqualTo(3);
-            assertThat(Goldens.doubleUlps(out.getDouble(8 * (size / 2 + column)), new BigDecimal(row[5])))
-                    .as(what)
-                    .isLessThanOrEqualTo(3);
+            assertUlps(out.getDouble(8 * column), row[4], 3, row);
+            assertUlps(out.getDouble(8 * (size / 2 + column)), row[5], 3, row);
         }
     }
 
@@ -319,15 +317,11 @@ class ReferenceValuesTest {
             QueryScale scale =
                     row[0].equals("logN") ? new QueryScale.LogN((int) p[0]) : new QueryScale.FloorLogarithm(p[0], p[1]);
             double position = real(row[2]);
-            BigDecimal expected = new BigDecimal(row[3]);
-            String what = String.join(",", row);
             // two logarithms within one ulp each and a quotient, all in about [1, 2)
-            assertThat(Goldens.doubleUlps(scale.factor(position), expected))
-                    .as(what)
-                    .isLessThanOrEqualTo(2);
+            assertUlps(scale.factor(position), row[3], 2, row);
             ByteBuffer out = ByteBuffer.allocate(2 * Float.BYTES);
             scale.write(new double[] {0, position}, FloatFormat.FLOAT32, out);
-            assertThat(Goldens.floatUlps(out.getFloat(4), expected)).as(what).isLessThanOrEqualTo(0.501);
+            assertFloatUlps(out.getFloat(4), row[3], row);
         }
     }
 
@@ -336,14 +330,11 @@ class ReferenceValuesTest {
         // head counts that are no power of two included
         for (String[] row : Goldens.rows("alibi_slopes.csv")) {
             double slope = AlibiSlopes.of(integer(row[0])).get(integer(row[1]));
-            assertThat(Goldens.doubleUlps(slope, new BigDecimal(row[2])))
-                    .as("%s heads, %s", row[0], row[1])
-                    .isLessThanOrEqualTo(0.51);
+            assertUlps(slope, row[2], 0.51, row);
         }
         // mpmath, 40 digits: -2^(-1/2) · 12345677, a distance at which the slope's own rounding shows
         AlibiSlopes slopes = AlibiSlopes.of(16);
-        BigDecimal expected = new BigDecimal("-8729711.925038792481402443021817506");
-        assertThat(Goldens.doubleUlps(slopes.bias(0, 12_345_677), expected)).isLessThanOrEqualTo(0.51);
+        assertUlps(slopes.bias(0, 12_345_677), "-8729711.925038792481402443021817506", 0.51);
         assertThat(slopes.bias(0, -12_345_677)).isEqualTo(slopes.bias(0, 12_345_677));
     }
 

@@ -9,8 +9,6 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
-import ai.djl.nn.Parameter;
-import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.LayerNorm;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
@@ -110,29 +108,6 @@ class ModulesTest {
                     Forward.infer(manager, decoder, target, memory, isTarget, isSource),
                     outputs.read(manager, "output"));
         }
-    }
-
-    @EngineTest
-    void partsOfLayers(NDManager manager) throws Exception {
-        Linear linear = Linear.builder().setUnits(16).build();
-        LayerNorm norm = LayerNorm.builder().axis(2).build();
-        MultiHeadAttentionBlock attention = attention(false);
-        linear.initialize(manager, DataType.FLOAT64, new Shape(2, 5, 8));
-        norm.initialize(manager, DataType.FLOAT64, new Shape(2, 5, 8));
-        attention.initialize(manager, DataType.FLOAT64, new Shape(2, 5, 8));
-        WeightFile file = open("encoder_post_norm");
-        WeightLoader.of(file)
-                .module("linear1.", linear)
-                .module("norm1.", norm)
-                .module("self_attn.", attention)
-                .allowUnused("*")
-                .load(linear, norm, attention);
-        assertOutput(linear.getParameters().get("weight").getArray(), file.read(manager, "linear1.weight"));
-        assertOutput(linear.getParameters().get("bias").getArray(), file.read(manager, "linear1.bias"));
-        assertOutput(norm.getParameters().get("gamma").getArray(), file.read(manager, "norm1.weight"));
-        assertOutput(norm.getParameters().get("beta").getArray(), file.read(manager, "norm1.bias"));
-        Parameter result = attention.getResultProjection().getParameters().get("weight");
-        assertOutput(result.getArray(), file.read(manager, "self_attn.out_proj.weight"));
     }
 
     /** As in a transformer with bias=False, which torch 1.13 does not have. */

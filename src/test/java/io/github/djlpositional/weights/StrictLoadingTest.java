@@ -91,12 +91,7 @@ class StrictLoadingTest {
                         .allowMissing("*embedding", "*encodings")
                         .load(input))
                 .withMessageNotContainingAny("allowUnused has", "allowMissing has");
-    }
-
-    /** Without a model, there are no parameters that a pattern could match. */
-    @EngineTest
-    void patternsOfParametersAreNotReportedWithoutAModel(NDManager manager) throws Exception {
-        initialized(manager);
+        // without a model, there are no parameters that a pattern could match
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> tables().allowMissing("*bta").load())
                 .withMessageNotContaining("allowMissing has");
