@@ -139,19 +139,28 @@ class HuggingFaceRopeTest {
         }
     }
 
-    /** Phi-3.5-MoE has a factor for each list, in place of the one that follows from the lengths. */
-    @ParameterizedTest
-    @CsvSource({"1024, 1.243163121016122", "1025, 1.25"})
-    void longRopeTakesTheFactorOfItsList(int length, double factor) throws Exception {
-        List<Double> divisors = Collections.nCopies(64, 2.0);
+    private static double attentionFactor(Map<String, ?> section, int length) throws Exception {
         Map<String, Object> config = HuggingFaceRope.values(path("Llama-2-7b-hf"));
+        config.put("rope_scaling", section);
+        return HuggingFaceRope.of(config).rotary(length).build().getScaling().attentionFactor();
+    }
+
+    /** Phi-3.5-MoE has a factor for each list, in place of the factor that follows from the lengths or is set. */
+    @ParameterizedTest
+    @CsvSource({"true, 1024, 1.243163121016122", "true, 1025, 1.25", "false, 1025, 0.5"})
+    void longRopeTakesTheFactorOfItsList(boolean hasTwo, int length, double factor) throws Exception {
+        List<Double> divisors = Collections.nCopies(64, 2.0);
         Map<String, Object> section = new HashMap<>(Map.of("rope_type", "longrope", "factor", 20.0));
         section.putAll(Map.of("short_factor", divisors, "long_factor", divisors, "attention_factor", 0.5));
-        section.putAll(Map.of("short_mscale", 1.243163121016122, "long_mscale", 1.25));
+        section.putAll(hasTwo ? Map.of("short_mscale", 1.243163121016122, "long_mscale", 1.25) : Map.of());
         section.put("original_max_position_embeddings", 1024);
-        config.put("rope_scaling", section);
-        RotaryEmbeddingBlock block = HuggingFaceRope.of(config).rotary(length).build();
-        assertThat(block.getScaling().attentionFactor()).isEqualTo(factor);
+        assertThat(attentionFactor(section, length)).isEqualTo(factor);
+    }
+
+    @Test
+    void yarnWithOneForMscaleHasItsOwnFactor() throws Exception {
+        assertThat(attentionFactor(Map.of("type", "yarn", "factor", 10, "mscale", 1.0), 2))
+                .isCloseTo(0.1 * Math.log(10) + 1, within(ERROR));
     }
 
     /** JsonTest has more texts that are not JSON. */
