@@ -17,6 +17,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.EngineTest.Selection;
 import io.github.djlpositional.attention.FiniteDifferences;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.RelativeEncoding;
@@ -75,7 +76,7 @@ class EveryForwardTest {
         return ((HasArguments) kind.block()).getArguments().get("dropoutRate") instanceof Float rate && rate > 0;
     }
 
-    @EngineTest
+    @EngineTest(Selection.EACH)
     void gradientsAreThoseOfFiniteDifferences(NDManager manager, TestBlocks kind) {
         Block block = filled(manager, kind);
         NDArray[] inputs = inputs(manager, kind).toArray(NDArray[]::new);

@@ -326,7 +326,7 @@ class FuzzTest {
      * a long run, nearer ones.
      */
     static int stepIn(byte... file) {
-        return 1 + 2 * (file.length / Integer.getInteger("fuzz.cases", 100));
+        return 1 + 2 * (file.length / Integer.getInteger("fuzz.cases", 50));
     }
 
     /** A flipped bit of a parameter only changes its value; others must be rejected or harmless. */

@@ -276,11 +276,11 @@ class AcceptedInputsTest {
             model.setBlock(stack);
             try (Predictor<long[], float[][]> predictor = model.newPredictor(new Sentences())) {
                 List<float[][]> alone = new ArrayList<>();
-                for (int length = 1; length <= 5; length++) {
+                for (int length = 1; length <= 4; length++) {
                     alone.add(predictor.predict(sentence(length)));
                 }
-                List<List<Integer>> arrangements = arrangements(List.of(1, 2, 3, 4, 5));
-                assertThat(arrangements).hasSize(325).contains(List.of(1, 2, 3));
+                List<List<Integer>> arrangements = arrangements(List.of(1, 2, 3, 4));
+                assertThat(arrangements).hasSize(64).contains(List.of(1, 2, 3));
                 for (List<Integer> lengths : arrangements) {
                     List<float[][]> batch = predictor.batchPredict(
                             lengths.stream().map(AcceptedInputsTest::sentence).toList());
