@@ -17,7 +17,6 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
-import io.github.djlpositional.EngineTest.Selection;
 import io.github.djlpositional.attention.FiniteDifferences;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.RelativeEncoding;
@@ -76,7 +75,7 @@ class EveryForwardTest {
         return ((HasArguments) kind.block()).getArguments().get("dropoutRate") instanceof Float rate && rate > 0;
     }
 
-    @EngineTest(Selection.EACH)
+    @EngineTest
     void gradientsAreThoseOfFiniteDifferences(NDManager manager, TestBlocks kind) {
         Block block = filled(manager, kind);
         NDArray[] inputs = inputs(manager, kind).toArray(NDArray[]::new);

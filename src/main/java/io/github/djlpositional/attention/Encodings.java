@@ -13,8 +13,11 @@ import io.github.djlpositional.internal.RelativeShift;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Settings;
+import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -28,6 +31,17 @@ final class Encodings {
 
     /** Up to this number, consecutive distances are computed for any number of tokens. */
     private static final int FEW = 512;
+
+    /** The names of the methods that a class does not have from the interface of encodings. */
+    private static final ClassValue<Set<String>> METHODS = new ClassValue<>() {
+        @Override
+        protected Set<String> computeValue(Class<?> type) {
+            return Stream.of(type.getMethods())
+                    .filter(method -> method.getDeclaringClass() != RelativeEncoding.class)
+                    .map(Method::getName)
+                    .collect(Collectors.toSet());
+        }
+    };
 
     private final List<RelativeEncoding> all;
 
@@ -67,9 +81,7 @@ final class Encodings {
     }
 
     private static boolean hasMethod(RelativeEncoding encoding, String name) {
-        return Stream.of(encoding.getClass().getMethods())
-                .anyMatch(method ->
-                        method.getName().equals(name) && method.getDeclaringClass() != RelativeEncoding.class);
+        return METHODS.get(encoding.getClass()).contains(name);
     }
 
     List<RelativeEncoding> all() {

@@ -10,7 +10,6 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.Initializer;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.EngineTest.Selection;
-import io.github.djlpositional.EngineTestExtension;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.internal.Json;
@@ -23,7 +22,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -80,10 +78,7 @@ class ModelTypesTest {
             }
             lines.add(line);
         }
-        int[] number = {0};
-        return LINES.keySet().stream()
-                .filter(type -> number[0]++ % 2 == 0 || EngineTestExtension.IS_NIGHTLY)
-                .collect(Collectors.toCollection(LinkedHashSet::new));
+        return LINES.keySet();
     }
 
     private static String[] words(String text) {
@@ -99,10 +94,7 @@ class ModelTypesTest {
         return Json.read(text.getBytes(StandardCharsets.UTF_8));
     }
 
-    /**
-     * Each type, or each second one in a build, on one of the engines, since reading a configuration does not depend on
-     * it.
-     */
+    /** Each type on one of the engines, since reading a configuration does not depend on it. */
     @EngineTest(Selection.EACH)
     void computesAsTransformers(NDManager manager, String type) throws Exception {
         Map<String, Map<String, Object>> changes = new LinkedHashMap<>(CHANGES);
