@@ -43,6 +43,11 @@ public final class RmsNormBlock extends NormBlock {
         return builder().setAll(arguments).build();
     }
 
+    /** {@return ε, which is added to the mean square} */
+    public double getEpsilon() {
+        return options.epsilon;
+    }
+
     @Override
     NDArray normalized(NDArray x, NDArray factor, ParameterStore parameterStore, boolean training) {
         return Temporaries.result(() -> {

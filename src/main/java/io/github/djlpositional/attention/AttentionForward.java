@@ -16,7 +16,6 @@ import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
-import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Settings;
 import java.util.Arrays;
@@ -50,9 +49,6 @@ final class AttentionForward implements AutoCloseable {
 
     private final Temporaries temporaries = new Temporaries();
 
-    /** The heads of queries, keys and values of a self-attention; null unless they are projected together. */
-    private NDList selfHeads;
-
     /** The chosen kernel; null until then. */
     private Kernel.Name kernel;
 
@@ -77,14 +73,15 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private NDArray computed(KeyValueCache cache) {
-        selfHeads = projectedTogether();
+        Step step = cache == null ? null : Step.of(this, inputs, params);
+        if (step != null) {
+            return result(step, appended(cache));
+        }
         NDArray queries = queryHeads(); // (B, N, T, H)
         KeysAndValues all = keysAndValues(queries, cache);
         Kernel.Operands operands = operands(queries, all);
         kernel = Kernel.choose(operands);
-        NDArray results = kernel == Kernel.Name.STEP
-                ? Kernel.step(temporaries, operands)
-                : attended(Kernel.of(kernel, temporaries, operands.with(all.all(temporaries)))); // (B, N, T, H)
+        NDArray results = attended(Kernel.of(kernel, temporaries, operands.with(all.all(temporaries)))); // (B, N, T, H)
         all.commit().run();
         // queries, keys and values of a long sequence are large
         temporaries.close();
@@ -96,6 +93,19 @@ final class AttentionForward implements AutoCloseable {
                 attention.getResultProjection(), temporaries.add(byToken.reshape(shape.get(0), shape.get(1), -1)));
     }
 
+    private NDArray result(Step step, KeysAndValues all) {
+        kernel = Kernel.Name.STEP;
+        AttentionCall call = call(all);
+        checkMask(call);
+        NDArray result = step.result(temporaries, call, call(all.queries(), all.queries()), all.cached(), all.mask());
+        all.commit().run();
+        return result;
+    }
+
+    MultiHeadAttentionBlock attention() {
+        return attention;
+    }
+
     /** The kernel of the last {@link #result}. */
     Kernel.Name kernel() {
         return kernel;
@@ -103,7 +113,6 @@ final class AttentionForward implements AutoCloseable {
 
     /** The probabilities, (B, N, T, F), of a forward without parameters: a new array. */
     NDArray probabilities() {
-        selfHeads = projectedTogether();
         NDArray queries = queryHeads();
         Kernel.Operands operands = operands(queries, keysAndValues(queries, null));
         return new Kernel.Plain(temporaries, operands).probabilities(temporaries);
@@ -114,9 +123,12 @@ final class AttentionForward implements AutoCloseable {
             return ofOtherArrays(queries, cache);
         }
         if (cache != null) {
-            return withCachedTokens(queries, cache);
+            KeysAndValues step = appended(cache);
+            NDArray values = valueHeads();
+            step.cached().checkStep(values, cache.mistakes());
+            return step.with(encodedKeys(step.queries()), values);
         }
-        Positions tokens = tokens(queries, 0);
+        Positions tokens = tokens(0);
         return new KeysAndValues(tokens, tokens, encodedKeys(tokens), valueHeads());
     }
 
@@ -128,7 +140,7 @@ final class AttentionForward implements AutoCloseable {
                 () -> "keys of shape " + shape
                         + " are empty: expected a length of 1 or more; skip the call if there is nothing to attend to");
         int first = Positions.start(params, Positions.UNLIMITED);
-        Positions tokens = tokens(queries, first);
+        Positions tokens = tokens(first);
         Positions ofKeys = Positions.of(0, Math.toIntExact(shape.get(1)));
         if (cache == null) {
             return new KeysAndValues(tokens, ofKeys, encodedKeys(ofKeys), valueHeads());
@@ -154,36 +166,35 @@ final class AttentionForward implements AutoCloseable {
         });
     }
 
-    /** The keys and values of earlier steps and of this one, for which the cache makes room. */
-    private KeysAndValues withCachedTokens(NDArray queries, KeyValueCache cache) {
-        int count = (int) queries.getShape().get(2);
+    /** Appends the tokens of a step to the cache, which makes room for their keys and values. */
+    private KeysAndValues appended(KeyValueCache cache) {
+        NDArray x = inputs.queries();
+        long batch = x.getShape().get(0);
+        int count = (int) x.getShape().get(1);
         CachedTokens cached = cache.beginStep(attention, params, count);
         int length = cached.length();
         requireOrder(length, count);
         boolean isNewMask = AttentionMask.isOfKeys(inputs.mask());
         if (isNewMask) {
-            requireMaskOfKeys(queries.getShape().get(0), count, (long) length + count);
+            requireMaskOfKeys(batch, count, (long) length + count);
         }
-        Positions tokens = tokens(queries, length);
-        NDArray keys = encodedKeys(tokens);
-        NDArray values = valueHeads();
+        Positions tokens = tokens(length);
         NDArray added = isNewMask ? onDevice(inputs.mask()) : null;
-        Positions allTokens = cached.append(keys, values, tokens, added, cache.mistakes());
-        NDArray mask = cached.hasMask() ? temporaries.add(cached.mask(queries.getManager())) : null;
+        Shape ofHeads = new Shape(batch, options.keyValueHeadCount(), count, options.headSize());
+        Positions allTokens = cached.append(ofHeads, x, tokens, added);
+        NDArray mask = cached.hasMask() ? temporaries.add(cached.mask(x.getManager())) : null;
         return new KeysAndValues(
                 tokens,
                 allTokens,
-                keys,
-                values,
+                null,
+                null,
                 mask,
                 cached,
                 () -> cache.commit(attention, allTokens.first() + allTokens.length()));
     }
 
     private Kernel.Operands operands(NDArray queries, KeysAndValues all) {
-        AttentionCall call = call(all.queries(), all.tokens());
-        boolean isStep = all.cached() != null && all.queries().length() == 1;
-        call = isStep ? call.asStep(all.cached().shared()) : call;
+        AttentionCall call = call(all);
         NDArray encoded = encodings.encode(temporaries, call, queries, false);
         // a mask of keys is cached
         boolean isHeld = all.mask() != null && AttentionMask.isOfKeys(inputs.mask());
@@ -288,13 +299,20 @@ final class AttentionForward implements AutoCloseable {
                         + attention);
     }
 
-    private Positions tokens(NDArray queries, int first) {
+    private Positions tokens(int first) {
+        NDArray queries = inputs.queries();
         NDArray positions = Positions.explicit(null, params);
         boolean isRead = attention.queryFactors() != null;
-        Positions tokens = Positions.of(queries, 2, positions, first, Positions.UNLIMITED, isRead, true)
+        Positions tokens = Positions.of(queries, 1, positions, first, Positions.UNLIMITED, isRead, true)
                 .like(temporaries, queries);
         attention.mistakes().checkPositions(positions, tokens.length());
         return tokens;
+    }
+
+    private AttentionCall call(KeysAndValues all) {
+        AttentionCall call = call(all.queries(), all.tokens());
+        boolean isStep = all.cached() != null && all.queries().length() == 1;
+        return isStep ? call.asStep(all.cached().shared()) : call;
     }
 
     private AttentionCall call(Positions queries, Positions keys) {
@@ -312,72 +330,27 @@ final class AttentionForward implements AutoCloseable {
     }
 
     /** The weight (0) or the bias (1) of a projection, on the device and of the data type of its input. */
-    private NDArray value(Linear projection, int index, NDArray input) {
-        Parameter parameter = projection.getParameters().valueAt(index);
+    NDArray value(Linear projection, int index, NDArray input) {
+        return value(projection.getParameters().valueAt(index), input, "projections");
+    }
+
+    /** A parameter on the device and of the data type of an input. */
+    NDArray value(Parameter parameter, NDArray input, String what) {
         NDArray value = DataTypes.value(attention, parameter, parameterStore, input, training);
-        DataTypes.requireSame(input, value, "projections");
+        DataTypes.requireSame(input, value, what);
         return value;
     }
 
     private NDArray queryHeads() {
-        return selfHeads != null
-                ? selfHeads.get(0)
-                : heads(
-                        attention.getQueryProjection(),
-                        inputs.queries(),
-                        options.headCount(),
-                        attention.getQueryNorm());
+        return heads(attention.getQueryProjection(), inputs.queries(), options.headCount(), attention.getQueryNorm());
     }
 
     private NDArray keyHeads() {
-        return selfHeads != null
-                ? selfHeads.get(1)
-                : heads(
-                        attention.getKeyProjection(),
-                        inputs.keys(),
-                        options.keyValueHeadCount(),
-                        attention.getKeyNorm());
+        return heads(attention.getKeyProjection(), inputs.keys(), options.keyValueHeadCount(), attention.getKeyNorm());
     }
 
     private NDArray valueHeads() {
-        return selfHeads != null
-                ? selfHeads.get(2)
-                : heads(attention.getValueProjection(), inputs.values(), options.keyValueHeadCount(), null);
-    }
-
-    /**
-     * The heads of queries, keys and values from one call of PyTorch, for the {@link Kernel.Name#STEP} kernel; null on
-     * another engine, in training, with norms of queries or keys, or for several arrays.
-     */
-    private NDList projectedTogether() {
-        NDArray x = inputs.queries();
-        // on a CPU, the call takes longer than the operations, unless a step is one more call
-        boolean pays = !HostData.isHost(x.getDevice()) || !encodings.hasTerms() || encodings.hasBiasesOnly();
-        boolean isSupported = !training
-                && pays
-                && x == inputs.keys()
-                && x == inputs.values()
-                && attention.getQueryNorm() == null
-                && attention.getKeyNorm() == null;
-        TorchFunctions functions = isSupported ? TorchFunctions.of(x) : null;
-        if (functions == null) {
-            return null;
-        }
-        NDArray[] weights = new NDArray[6];
-        Linear[] projections = {
-            attention.getQueryProjection(), attention.getKeyProjection(), attention.getValueProjection()
-        };
-        for (int i = 0; i < projections.length; i++) {
-            weights[2 * i] = value(projections[i], 0, x);
-            weights[2 * i + 1] = options.bias() ? value(projections[i], 1, x) : null;
-        }
-        // PyTorch compiles a method that records gradients, which may then round otherwise
-        if (x.hasGradient() || Arrays.stream(weights).anyMatch(weight -> weight != null && weight.hasGradient())) {
-            return null;
-        }
-        NDList heads = functions.heads(x, weights, options.headCount(), options.keyValueHeadCount());
-        heads.forEach(temporaries::add);
-        return heads;
+        return heads(attention.getValueProjection(), inputs.values(), options.keyValueHeadCount(), null);
     }
 
     /** A projection split into heads, from (B, T, D) to (B, N, T, H), and normalized unless the norm is null. */

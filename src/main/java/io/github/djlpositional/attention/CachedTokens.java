@@ -11,7 +11,6 @@ import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TokenColumn;
-import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.options.Check;
 
 /**
@@ -130,21 +129,18 @@ final class CachedTokens implements AutoCloseable {
 
     /**
      * Makes room for further tokens, and drops tokens that no later query can see, except for one step to rewind. The
-     * keys and values are then written by {@link #write} or {@link #step}. Returns the cached tokens, whose positions
+     * keys and values are then written by {@link #write} or a {@link Step}. Returns the cached tokens, whose positions
      * belong to this object.
      *
-     * @param newKeys (B, N, T, H)
-     * @param newValues like the keys
+     * @param ofHeads the shape of the keys and of the values, (B, K, T, H)
+     * @param like an array of their data type and device
      * @param added the tokens
      * @param ofKeys which tokens of the step are visible, (B, T), or which tokens so far, (B, F); null if all of the
      *     step are
      */
-    Positions append(NDArray newKeys, NDArray newValues, Positions added, NDArray ofKeys, InputMistakes mistakes) {
+    Positions append(Shape ofHeads, NDArray like, Positions added, NDArray ofKeys) {
         int length = length();
-        keys.requireFits(newKeys);
-        if (!keys.isEmpty() && tokens.length() > 0 && tokens.first() == 0) {
-            mistakes.checkStep(newValues, length, () -> values(manager));
-        }
+        keys.requireFits(ofHeads, like);
         Check.that(
                 tokens.positions() == null || added.positions() != null,
                 () -> "a step of " + added.length() + " tokens without " + Positions.POSITIONS
@@ -155,9 +151,9 @@ final class CachedTokens implements AutoCloseable {
             Positions held = tokens.part(temporaries, first - tokens.first(), length - first);
             Positions together = held.followedBy(temporaries, added);
             int room = reach(0) == null ? capacity : Math.min(capacity, 2 * reach(0));
-            keys.reserve(newKeys, first, room);
-            values.reserve(newValues, first, room);
-            appendMask(temporaries, newKeys, ofKeys, first, room);
+            keys.reserve(ofHeads, like, first, room);
+            values.reserve(ofHeads, like, first, room);
+            appendMask(temporaries, ofHeads, like, ofKeys, first, room);
             closePositions();
             lengthBefore = length;
             endBefore = tokens.end();
@@ -171,27 +167,27 @@ final class CachedTokens implements AutoCloseable {
     }
 
     /** Appends the mask of a step, or replaces the masks by one of all tokens. Tokens without a mask are visible. */
-    private void appendMask(Temporaries temporaries, NDArray newKeys, NDArray ofKeys, int first, int room) {
+    private void appendMask(Temporaries temporaries, Shape ofHeads, NDArray like, NDArray ofKeys, int first, int room) {
         if (ofKeys == null && mask.isEmpty()) {
             return;
         }
-        long batch = newKeys.getShape().get(0);
+        long batch = ofHeads.get(0);
         int end = keys.end();
-        int length = end - (int) newKeys.getShape().get(2);
+        int length = end - (int) ofHeads.get(2);
         boolean isOfAll = ofKeys != null && ofKeys.getShape().get(1) == end;
         boolean isFirst = mask.isEmpty();
         NDArray added = temporaries.addResult(() -> {
-            NDArray visible = ofKeys == null ? ones(newKeys, batch, (long) end - length) : numbers(ofKeys);
+            NDArray visible = ofKeys == null ? ones(like, batch, (long) end - length) : numbers(ofKeys);
             if (isOfAll) {
                 return visible.get(NDIndex.sliceAxis(1, first, end));
             }
             boolean hasEarlier = isFirst && length > first;
-            return hasEarlier ? ones(newKeys, batch, (long) length - first).concat(visible, 1) : visible;
+            return hasEarlier ? ones(like, batch, (long) length - first).concat(visible, 1) : visible;
         });
         if (isFirst || isOfAll) {
             mask.restart(first);
         }
-        mask.reserve(added, first, room);
+        mask.reserve(added.getShape(), added, first, room);
         mask.write(added);
     }
 
@@ -211,32 +207,21 @@ final class CachedTokens implements AutoCloseable {
         values.write(newValues);
     }
 
-    /**
-     * Writes the key and the value of the last token, and returns the result of its query, (B, K, N / K, H).
-     *
-     * @param firstKey the index of the first key that the query sees
-     * @param bias added to the scores, (1 or N, n or more), the nearest distance last; null for none
-     * @param scale the factor of the scores, a number; null for 1 / √H
-     */
-    NDArray step(
-            TorchFunctions functions,
-            NDArray query,
-            NDArray key,
-            NDArray value,
-            int firstKey,
-            NDArray bias,
-            NDArray scale) {
-        int origin = keys.origin();
-        return functions.step(
-                query,
-                key,
-                value,
-                keys.array(),
-                values.array(),
-                firstKey - origin,
-                keys.end() - 1 - origin,
-                bias,
-                scale);
+    /** Warns of a step that begins with the cached tokens. */
+    void checkStep(NDArray newValues, InputMistakes mistakes) {
+        if (lengthBefore > 0 && tokens.first() == 0) {
+            mistakes.checkStep(
+                    newValues, lengthBefore, () -> values.array().get(manager, NDIndex.sliceAxis(2, 0, lengthBefore)));
+        }
+    }
+
+    /** The columns of keys, (B, K, n, H), and values. */
+    TokenColumn keys() {
+        return keys;
+    }
+
+    TokenColumn values() {
+        return values;
     }
 
     /** Arrays that depend on parameters and distances only. */

@@ -16,6 +16,7 @@ import io.github.djlpositional.options.Settings;
 import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -102,11 +103,43 @@ final class Encodings {
         return !ofValues.isEmpty();
     }
 
+    /** Whether a {@link Step} supports them: at most one rotation of queries and keys, and biases of distances. */
+    boolean haveStep() {
+        return rotationCount() <= 1
+                && (!hasTerms() || hasBiasesOnly())
+                && thatImplement("encodeQueries").isEmpty()
+                && thatImplement("encodeKeys").isEmpty();
+    }
+
+    private long rotationCount() {
+        return Arrays.stream(rotations).filter(Objects::nonNull).count();
+    }
+
+    /** The first rotation; null for none. */
+    Rotation rotation() {
+        return Arrays.stream(rotations).filter(Objects::nonNull).findFirst().orElse(null);
+    }
+
+    /** Rows that rotate the queries or keys of a step by {@link #rotation}; see {@link Rotation.Angles}. */
+    NDArray rows(AttentionCall call, NDArray like, boolean areKeys, Shape rotated) {
+        int index = Arrays.asList(rotations).indexOf(rotation());
+        return rotations[index].rows(all.get(index), call, like, areKeys, rotated);
+    }
+
     /** Whether no gradient is recorded for the parameters of encodings with terms. */
     boolean areConstant(AttentionCall call) {
-        return withTerms.stream()
+        return areConstant(withTerms, call.training());
+    }
+
+    /** Whether no gradient is recorded for the parameters of any encoding, in inference. */
+    boolean areAllConstant() {
+        return areConstant(all, false);
+    }
+
+    private static boolean areConstant(List<RelativeEncoding> encodings, boolean training) {
+        return encodings.stream()
                 .flatMap(encoding -> encoding.getParameters().values().stream())
-                .noneMatch(parameter -> call.training()
+                .noneMatch(parameter -> training
                         || (parameter.isInitialized() && parameter.getArray().hasGradient()));
     }
 

@@ -27,7 +27,7 @@ abstract class Kernel {
         MASKED,
         /** One operation after another. */
         PLAIN,
-        /** A step of one token with a cache, in one call of PyTorch. */
+        /** A {@link Step} of one token with a cache, in one call of PyTorch. */
         STEP
     }
 
@@ -83,7 +83,7 @@ abstract class Kernel {
         boolean isByIndex = !mask.hasExplicitMask() && !call.hasPositions();
         if (call.queryPositions().length() == 1) {
             // for one query, the plain kernel takes no longer
-            return isStep(operands) ? Name.STEP : Name.PLAIN;
+            return Name.PLAIN;
         }
         if (options.isGrouped() && (mask.isByHead() || encodings.hasTerms())) {
             return Name.PLAIN;
@@ -97,49 +97,9 @@ abstract class Kernel {
         return isOnlyCausal && !mask.hasExplicitMask() && isOfSameTokens(call) ? Name.CAUSAL : Name.MASKED;
     }
 
-    /**
-     * Whether one query sees all keys of a range, and only biases of distances are added to the scores. Arrays of a
-     * cache are written to in every step, so they cannot have gradients.
-     */
-    private static boolean isStep(Operands operands) {
-        MultiHeadAttentionBlockOptions options = operands.attention.options();
-        Encodings encodings = operands.attention.encodings();
-        KeysAndValues all = operands.all;
-        boolean hasPositions = operands.call.hasPositions();
-        return all.cached() != null
-                && !operands.mask.hasExplicitMask()
-                && (!encodings.hasTerms() || (encodings.hasBiasesOnly() && !hasPositions))
-                && !(options.chunkSize() != null && hasPositions)
-                && !operands.encoded.hasGradient()
-                && !all.keys().hasGradient()
-                && !all.values().hasGradient();
-    }
-
     /** Creates any kernel except STEP, with operands for all queries. */
     static Kernel of(Name name, Temporaries temporaries, Operands operands) {
         return name == Name.PLAIN ? new Plain(temporaries, operands) : new Fused(temporaries, operands, name);
-    }
-
-    /**
-     * The result of a step of one token, (B, K, N / K, H): a new array. Its key and value are written to the cache.
-     *
-     * @see Name#STEP
-     */
-    static NDArray step(Temporaries temporaries, Operands operands) {
-        MultiHeadAttentionBlockOptions options = operands.attention.options();
-        KeysAndValues all = operands.all;
-        NDArray query = operands.encoded;
-        DataType type = DataTypes.ofScores(operands.queries);
-        NDArray typed = temporaries.toType(operands.queries, type);
-        return all.cached()
-                .step(
-                        TorchFunctions.of(query),
-                        query,
-                        all.keys(),
-                        all.values(),
-                        options.range(operands.call, 0, 1)[0],
-                        operands.attention.encodings().lineOfStep(operands.call, typed),
-                        options.hasUsualScale() ? null : temporaries.add(Arithmetic.number(query, options.scale())));
     }
 
     private static boolean isOfSameTokens(AttentionCall call) {

@@ -11,7 +11,8 @@ import io.github.djlpositional.internal.Temporaries;
  *
  * @param queries the queries and their positions
  * @param tokens the keys and their positions
- * @param keys encoded, (B, K, F, H); in a step, the keys of its own tokens only, until {@link #all} writes them
+ * @param keys encoded, (B, K, F, H); in a step, the keys of its own tokens only, until {@link #all} writes them; null
+ *     for a {@link Step}
  * @param values (B, K, F, H), like the keys
  * @param mask which of the keys are visible, (B, F), from a cache; null for all
  * @param cached in a step, the cached tokens, with room for the keys and values of the step; otherwise null
@@ -29,6 +30,11 @@ record KeysAndValues(
     /** Without a cache. */
     KeysAndValues(Positions queries, Positions tokens, NDArray keys, NDArray values) {
         this(queries, tokens, keys, values, null, null, () -> {});
+    }
+
+    /** The same with the keys and values of a step. */
+    KeysAndValues with(NDArray newKeys, NDArray newValues) {
+        return new KeysAndValues(queries, tokens, newKeys, newValues, mask, cached, commit);
     }
 
     /** Writes the keys and values of a step to the cache, and returns the keys and values of all tokens. */

@@ -24,30 +24,45 @@ public record Rotation(int start, int size, PairLayout layout, Angles angles) {
     public interface Angles {
 
         /**
-         * Returns a cosine and a sine for each pair, in place of the pair's halves: (1, n, r) or (1 or B, 1 or N, n, r)
-         * for the tokens of x. All arrays that the method creates, including the result, are closed after the rotation;
-         * unregister an array that is used again from its {@link ai.djl.ndarray.NDScope}.
+         * Returns a cosine and a sine for each pair, in place of the pair's halves: (1 or B, n, r) for n tokens, or (1
+         * or B, N, n, r) if they differ by head. All arrays that the method creates, including the result, are closed
+         * after the rotation; unregister an array that is used again from its {@link ai.djl.ndarray.NDScope}.
          *
          * @param call all queries of the forward, or the forward of these keys
-         * @param x the queries (B, N, n, H), or the keys (B, K, n, H)
-         * @param areKeys whether x are keys
+         * @param like an array with the data type, device and manager of the rows; it belongs to the attention
+         * @param areKeys whether keys are rotated
          */
-        NDArray rows(AttentionCall call, NDArray x, boolean areKeys);
+        NDArray rows(AttentionCall call, NDArray like, boolean areKeys);
     }
 
     /** Rotates queries or keys for an encoding: a new array. */
     NDArray of(RelativeEncoding encoding, AttentionCall call, NDArray x, boolean areKeys) {
         return Temporaries.result(() -> {
-            NDArray rows = angles.rows(call, x, areKeys);
-            Shape shape = x.getShape();
-            Shape of = rows.getShape();
-            boolean fits = of.dimension() >= 3
-                    && Encodings.broadcasts(of, Shape.update(shape, 3, size))
-                    && of.get(of.dimension() - 2) == shape.get(2)
-                    && of.getLastDimension() == size;
-            Encodings.require(encoding, "rotation", rows, fits, "(1 or B, 1 or N, " + shape.get(2) + ", " + size + ")");
-            return apply(x, rows, call.training());
+            NDArray rows = rows(encoding, call, x, areKeys, x.getShape());
+            Shape shape = rows.getShape();
+            boolean isByBatch = shape.dimension() == 3 && shape.get(0) > 1;
+            return apply(x, isByBatch ? rows.expandDims(1) : rows, call.training());
         });
+    }
+
+    /** The rows of an encoding for queries or keys of a shape, (B, N, n, H), within {@link Temporaries#result}. */
+    NDArray rows(RelativeEncoding encoding, AttentionCall call, NDArray like, boolean areKeys, Shape rotated) {
+        NDArray rows = angles.rows(call, like, areKeys);
+        Shape shape = rows.getShape();
+        Shape expected = Shape.update(rotated, 3, size);
+        Shape byToken = new Shape(rotated.get(0), rotated.get(2), size);
+        boolean fits = (shape.dimension() == 4
+                        ? Encodings.broadcasts(shape, expected)
+                        : shape.dimension() == 3 && Encodings.broadcasts(shape, byToken))
+                && shape.get(shape.dimension() - 2) == rotated.get(2)
+                && shape.getLastDimension() == size;
+        Encodings.require(
+                encoding,
+                "rotation",
+                rows,
+                fits,
+                "(1 or B, " + rotated.get(2) + ", " + size + "), or (1 or B, N, " + rotated.get(2) + ", " + size + ")");
+        return rows;
     }
 
     /**

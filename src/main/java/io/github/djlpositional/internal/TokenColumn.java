@@ -59,18 +59,18 @@ public final class TokenColumn implements AutoCloseable {
     /**
      * Makes room for further tokens. The tokens before an index may be dropped.
      *
-     * @param added the tokens, an array like the previous ones
+     * @param added the shape of the tokens
+     * @param like an array of their data type and device
      * @param first the index of the first token that is needed
      * @param room the initial room in tokens
      */
-    public void reserve(NDArray added, int first, int room) {
-        requireFits(added);
-        int count = (int) added.getShape().get(axis);
+    public void reserve(Shape added, NDArray like, int first, int room) {
+        requireFits(added, like);
+        int count = (int) added.get(axis);
         int needed = end + count - first;
         if (array == null || end + count - origin > room()) {
             long size = Math.max(needed, array == null ? room : Math.min(2L * room(), 2L * needed));
-            NDArray larger =
-                    manager.create(Shape.update(added.getShape(), axis, size), added.getDataType(), added.getDevice());
+            NDArray larger = manager.create(Shape.update(added, axis, size), like.getDataType(), like.getDevice());
             NDScope.unregister(larger);
             try {
                 if (end > first) {
@@ -106,14 +106,14 @@ public final class TokenColumn implements AutoCloseable {
     }
 
     /** Checks that tokens have the batch size, data type and device of the previous ones. */
-    public void requireFits(NDArray added) {
+    public void requireFits(Shape added, NDArray like) {
         Check.that(
                 array == null
-                        || (added.getShape().get(0) == batch()
-                                && added.getDataType() == array.getDataType()
-                                && added.getDevice().equals(array.getDevice())),
-                () -> "a step with batch size " + added.getShape().get(0) + ", " + added.getDataType() + " on "
-                        + added.getDevice() + " does not fit the cache's " + batch() + ", " + array.getDataType()
+                        || (added.get(0) == batch()
+                                && like.getDataType() == array.getDataType()
+                                && like.getDevice().equals(array.getDevice())),
+                () -> "a step with batch size " + added.get(0) + ", " + like.getDataType() + " on "
+                        + like.getDevice() + " does not fit the cache's " + batch() + ", " + array.getDataType()
                         + " on " + array.getDevice()
                         + ": expected the same throughout a sequence; start another one with clear()");
     }

@@ -17,6 +17,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -49,6 +50,9 @@ public final class TorchFunctions {
 
     private static final String EMPTY_TUPLE = "\u0080\u0002).";
 
+    /** The tokens of a block in {@code step}. */
+    private static final int BLOCK = 64;
+
     /** The prefix of the name of an array by which DJL calls a method of the archive. */
     private static final String METHOD = "module_method:";
 
@@ -67,6 +71,8 @@ public final class TorchFunctions {
 
     /** Empty arrays, by their shapes. */
     private final Map<Shape, NDArray> bySizes = new ConcurrentHashMap<>();
+
+    private final Map<Double, NDArray> numbers = new ConcurrentHashMap<>();
 
     private TorchFunctions(Model model) {
         this.model = model;
@@ -180,29 +186,29 @@ public final class TorchFunctions {
     }
 
     /**
-     * Writes the key and the value of a token into a cache, at the index {@code at}, and returns the result of its
-     * query with the keys from {@code firstKey} on; bias and scale may be null.
+     * Returns the result of a step of one token in a self-attention with a cache, (B, 1, D), and writes its key and
+     * value to the cached ones.
+     *
+     * @param arrays the arrays of {@code step} in {@code functions.py}, up to factor; null for None
+     * @param at the index of the token in the arrays of the cache
+     * @param firstKey the index of the first key that the query sees
+     * @param sizes the sizes of the function
      */
-    public NDArray step(
-            NDArray query,
-            NDArray key,
-            NDArray value,
-            NDArray keys,
-            NDArray values,
-            int firstKey,
-            int at,
-            NDArray bias,
-            NDArray scale) {
-        // not cached: each step has other sizes
-        try (NDArray sizes = query.getManager().create(new Shape(firstKey, at, 0))) {
-            return run("step", query, key, value, keys, values, bias, scale, sizes);
-        }
+    public NDArray step(NDArray[] arrays, int at, int firstKey, long... sizes) {
+        NDArray[] all = Arrays.copyOf(arrays, arrays.length + 3);
+        all[arrays.length] = sizes(sizes);
+        // so that few arrays are needed for all steps
+        all[arrays.length + 1] = sizes(at / BLOCK, firstKey / BLOCK);
+        all[arrays.length + 2] = sizes(at % BLOCK, firstKey % BLOCK);
+        return run("step", all);
     }
 
-    /** Returns the heads of queries, keys and values; a weight (N · H, D) is followed by its bias, or by null. */
-    public NDList heads(NDArray x, NDArray[] weightsAndBiases, int headCount, int keyHeadCount) {
-        NDArray[] w = weightsAndBiases;
-        return results("heads", x, w[0], w[1], w[2], w[3], w[4], w[5], sizes(headCount, keyHeadCount));
+    /**
+     * Returns a number, FLOAT64 on the CPU, which does not change the data type of a result; it belongs to this object.
+     */
+    public NDArray number(double value) {
+        return numbers.computeIfAbsent(
+                value, number -> owned(model.getNDManager().create(number)));
     }
 
     /** Converts scores by relative position to scores by key: (B, N, T, W) to (B, N, T, F). */
@@ -271,9 +277,12 @@ public final class TorchFunctions {
 
     /** An array that lives as long as the archive. */
     private NDArray empty(Shape shape) {
-        NDArray array = model.getNDManager().create(shape);
-        NDScope.unregister(array);
-        return array;
+        return owned(model.getNDManager().create(shape));
+    }
+
+    private static NDArray owned(NDArray created) {
+        NDScope.unregister(created);
+        return created;
     }
 
     private NDArray run(String method, NDArray... arrays) {

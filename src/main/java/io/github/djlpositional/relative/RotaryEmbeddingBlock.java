@@ -228,7 +228,9 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
                     results.add(array.duplicate());
                 } else {
                     boolean areOther = rows == null || options.xpos != null;
-                    rows = areOther ? rows(array, axis, positions, !results.isEmpty()) : rows;
+                    rows = areOther
+                            ? Positions.broadcast(rows(array, positions, !results.isEmpty()), array, axis)
+                            : rows;
                     results.add(rotation.apply(array, rows, training));
                 }
             }
@@ -253,20 +255,15 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
                         + "; give as many, or build the block with other optAxes; block: " + this);
     }
 
-    /**
-     * Returns the cosines and sines of tokens of x, in a shape that broadcasts over it.
-     *
-     * @param axis the axis of the sequence, 1 or 2
-     */
-    private NDArray rows(NDArray x, int axis, Positions positions, boolean areKeys) {
-        NDArray rows = positions.rows(areKeys ? keyTable : queryTable, x, x.getDataType());
-        NDArray joined = rows.getShape().dimension() < 4 ? rows : joined(rows, x);
-        return Positions.broadcast(joined, x, axis);
+    /** Returns the cosines and sines of tokens, (n, r) or (1 or B, n, r). */
+    private NDArray rows(NDArray like, Positions positions, boolean areKeys) {
+        NDArray rows = positions.rows(areKeys ? keyTable : queryTable, like, like.getDataType());
+        return rows.getShape().dimension() < 4 ? rows : joined(rows, like);
     }
 
     /** The columns of each pair from the rows of its axis: from (axes, 1 or B, n, r) to (1 or B, n, r). */
-    private NDArray joined(NDArray rows, NDArray x) {
-        NDArray columns = columnsOfAxes.array(x, x.getDataType()).reshape(options.axes.axisCount(), 1, 1, -1);
+    private NDArray joined(NDArray rows, NDArray like) {
+        NDArray columns = columnsOfAxes.array(like, like.getDataType()).reshape(options.axes.axisCount(), 1, 1, -1);
         return rows.mul(columns).sum(new int[] {0});
     }
 
@@ -310,11 +307,11 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
         return rotation;
     }
 
-    private NDArray rows(AttentionCall call, NDArray x, boolean areKeys) {
+    private NDArray rows(AttentionCall call, NDArray like, boolean areKeys) {
         AttentionCall.Tokens of = areKeys ? call.keys() : call.queries();
         Positions tokens = new Positions(of.first(), of.count(), of.positions(), of.end());
         requireAxes(tokens);
-        return rows(x, 2, tokens.below(options.limit(), readsPositions()), areKeys);
+        return rows(like, tokens.below(options.limit(), readsPositions()), areKeys);
     }
 
     @Override

@@ -173,32 +173,58 @@ class M(Module):
         y[..., half:].addcmul_(x[..., :half], sin)
         return y
 
-    # A projection of x (B, T, D) to heads: (B, count, T, H).
-    def project(self, x, weight, bias, count: int):
-        y = torch.linear(x, weight) if bias.numel() == 0 else torch.linear(x, weight, bias)
-        if x.size(1) == 1:
-            return y.reshape([x.size(0), count, 1, -1])
-        return y.reshape([x.size(0), x.size(1), count, -1]).transpose(1, 2)
+    # W x + b.
+    def linear(self, x, weight, bias):
+        return torch.linear(x, weight) if bias.numel() == 0 else torch.linear(x, weight, bias)
 
-    # The heads of queries (B, sizes[0], T, H), keys and values (B, sizes[1], T, H) of a self-attention, in one call.
-    def heads(self, x, wq, bq, wk, bk, wv, bv, sizes):
-        n, k = sizes.size(0), sizes.size(1)
-        return [self.project(x, wq, bq, n), self.project(x, wk, bk, k), self.project(x, wv, bv, k)]
+    # x (…, D) divided by the root of its mean square, times a factor (D); x without a factor.
+    def rmsNorm(self, x, factor, epsilon):
+        if factor.numel() == 0:
+            return x
+        wide = self.wide(x)
+        return (wide / ((wide * wide).mean([-1], True) + epsilon).sqrt()).to(x.dtype) * factor
 
-    # A step of one token, in one call. Writes its k and v, (B, K, 1, H), at sizes[1] of the cached keys and values,
-    # (B, K, n, H), and returns the result of its q (B, N, 1, H) with the keys from sizes[0]: (B, K, N / K, H). bias
-    # (1 or N, n or more), the nearest distance last, is added to the scores; scale is their factor, 1 / √H if None.
-    def step(self, q, k, v, keys, values, bias, scale, sizes):
-        first = sizes.size(0)
-        end = sizes.size(1) + 1
-        keys[:, :, end - 1:end] = k
-        values[:, :, end - 1:end] = v
-        wide = self.wide(q)
+    # The dimensions of x (B, n, 1, H) from first on rotated by rows (1 or B, 1, r), or (1 or B, n, 1, r) of each head.
+    def rotate(self, x, rows, first: int, halves: bool):
+        rows = rows.unsqueeze(1) if rows.dim() == 3 else rows
+        part = x if first == 0 else x[..., first:]
+        y = self.rotateHalves(part, rows) if halves else self.rotateNeighbors(part, rows)
+        return y if first == 0 else torch.cat([x[..., :first], y], -1)
+
+    # A step of one token in a self-attention with a cache, in one call and without gradients: x (B, 1, D) to (B, 1, D). The
+    # weights of queries, keys, values and the result are each followed by their bias. gq and gk are the factors of norms, eq
+    # and ek their epsilons. rq rotates queries, and rk keys; without rk, rq rotates both. sizes are N, K, the first rotated
+    # dimension, and 1 if pairs are halves. The key and the value are written to the cached ones, keys and values (B, K, n, H).
+    # Their index is 64 · the first size of blocks + the first size of rest; the second sizes give the first key that the query
+    # sees, in the same way. mask (B, n or fewer) is 0 for hidden keys; bias (1 or N, n or more) is added to the scores; the
+    # token is the last of both. Queries are multiplied by scale, 1 / √H if None, and by a factor.
+    def step(self, x, wq, bq, wk, bk, wv, bv, wo, bo, gq, eq, gk, ek, rq, rk, keys, values, mask, bias, scale, factor, sizes, blocks, rest):
+        b, n, k = x.size(0), sizes.size(0), sizes.size(1)
+        group = n // k
+        at = 64 * blocks.size(0) + rest.size(0)
+        first = 64 * blocks.size(1) + rest.size(1)
+        count = at + 1 - first
+        q = self.rmsNorm(self.linear(x, wq, bq).reshape([b, n, 1, -1]), gq, eq)
+        key = self.rmsNorm(self.linear(x, wk, bk).reshape([b, k, 1, -1]), gk, ek)
+        if rq.numel() != 0:
+            start, halves = sizes.size(2), sizes.size(3) != 0
+            if rk.numel() == 0 and rq.dim() == 3:
+                both = self.rotate(torch.cat([q, key], 1), rq, start, halves)
+                q, key = both[:, :n], both[:, n:]
+            else:
+                q = self.rotate(q, rq, start, halves)
+                key = self.rotate(key, rq if rk.numel() == 0 else rk, start, halves)
+        keys[:, :, at:at + 1] = key
+        values[:, :, at:at + 1] = self.linear(x, wv, bv).reshape([b, k, 1, -1])
+        wide = self.wide(q if factor.numel() == 0 else q * factor.reshape([-1, 1, 1, 1]))
         scaled = wide * float(q.size(3)) ** -0.5 if scale.numel() == 0 else wide * scale
-        if q.size(1) != k.size(1):
-            scaled = scaled.reshape([q.size(0), k.size(1), -1, q.size(3)])
-        scores = scaled.matmul(self.wide(keys[:, :, first:end]).transpose(2, 3))
+        scores = scaled.reshape([b, k, group, -1]).matmul(self.wide(keys[:, :, first:at + 1]).transpose(2, 3))
         if bias.numel() != 0:
-            biases = bias[:, bias.size(1) - (end - first):].unsqueeze(1)
-            scores = (scores.reshape([q.size(0), q.size(1), 1, -1]) + biases).reshape(scores.shape)
-        return scores.softmax(-1).to(q.dtype).matmul(values[:, :, first:end])
+            scores = scores + bias[:, bias.size(1) - count:].reshape([1, -1, group if bias.size(0) == n else 1, count])
+        if mask.numel() == 0:
+            weights = scores.softmax(-1)
+        else:
+            hidden = (mask[:, mask.size(1) - count:] == 0).reshape([b, 1, 1, count])
+            weights = scores.masked_fill(hidden, float("-inf")).softmax(-1).masked_fill(hidden.all(-1, True), 0)
+        result = weights.to(x.dtype).matmul(values[:, :, first:at + 1])
+        return self.linear(result.reshape([b, 1, -1]), wo, bo)

@@ -44,7 +44,7 @@ class KernelTest {
             NONE   | {causal: true}                              | PROMPT_WITH_MASK_OF_HEADS | MASKED
             NONE   | {causal: true}                              | TRAINING                  | CAUSAL
             NONE   | {causal: true}                              | STEP                      | STEP
-            NONE   | {causal: true}                              | STEP_WITH_PADDING         | PLAIN
+            NONE   | {causal: true}                              | STEP_WITH_PADDING         | STEP
             NONE   | {causal: true}                              | STEP_OF_TWO               | MASKED
             NONE   | {causal: true, window: 2}                   | PROMPT                    | MASKED
             NONE   | {causal: true, window: 2}                   | STEP                      | STEP
