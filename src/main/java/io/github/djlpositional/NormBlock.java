@@ -17,17 +17,24 @@ import java.util.function.Function;
 abstract class NormBlock extends OptionsBlock {
 
     private final int embeddingSize;
+    private final double epsilon;
     private final Parameter scale;
 
-    NormBlock(Record options, int embeddingSize) {
+    NormBlock(Record options, int embeddingSize, double epsilon) {
         super(options);
         this.embeddingSize = embeddingSize;
+        this.epsilon = epsilon;
         scale = addParameter("gamma", new Shape(embeddingSize), Initializer.ONES);
     }
 
     /** {@return γ, the parameter (D)} */
     public final Parameter getScale() {
         return scale;
+    }
+
+    /** {@return ε, which is added to the variance or the mean square} */
+    public final double getEpsilon() {
+        return epsilon;
     }
 
     /** Normalizes an array that is not empty. */

@@ -5,6 +5,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.Range;
 import java.util.Map;
@@ -25,7 +26,7 @@ public final class RmsNormBlock extends NormBlock {
     private final Options options;
 
     private RmsNormBlock(Options options) {
-        super(options, options.embeddingSize);
+        super(options, options.embeddingSize, options.epsilon);
         this.options = options;
     }
 
@@ -43,13 +44,12 @@ public final class RmsNormBlock extends NormBlock {
         return builder().setAll(arguments).build();
     }
 
-    /** {@return ε, which is added to the mean square} */
-    public double getEpsilon() {
-        return options.epsilon;
-    }
-
     @Override
     NDArray normalized(NDArray x, NDArray factor, ParameterStore parameterStore, boolean training) {
+        TorchFunctions functions = training || x.hasGradient() || factor.hasGradient() ? null : TorchFunctions.of(x);
+        if (functions != null) {
+            return functions.rmsNorm(x, factor, options.epsilon);
+        }
         return Temporaries.result(() -> {
             DataType type = x.getDataType();
             NDArray wide = Arithmetic.toType(x, type == DataType.FLOAT16 ? DataType.FLOAT32 : type);

@@ -203,6 +203,23 @@ public final class TorchFunctions {
         return run("step", all);
     }
 
+    /** Returns γ · x / √(mean(x²) + ε) over the last axis of x, without gradients. */
+    public NDArray rmsNorm(NDArray x, NDArray gamma, double epsilon) {
+        return run("rmsNorm", x, gamma, number(epsilon));
+    }
+
+    /**
+     * Returns the feed-forward part of a layer with its residual connection and normalization, without gradients.
+     *
+     * @param arrays the arrays of {@code feedForward} in {@code functions.py}; null for None
+     * @param sizes the sizes of the function
+     */
+    public NDArray feedForward(NDArray[] arrays, long... sizes) {
+        NDArray[] all = Arrays.copyOf(arrays, arrays.length + 1);
+        all[arrays.length] = sizes(sizes);
+        return run("feedForward", all);
+    }
+
     /**
      * Returns a number, FLOAT64 on the CPU, which does not change the data type of a result; it belongs to this object.
      */

@@ -298,7 +298,8 @@ public final class TransformerLayerBlock extends OptionsBlock {
                         crossAttentionNorm,
                         normed -> forward.attend(crossAttention, inputs, 3, memory, normed, memory));
             }
-            return new NDList(temporaries.remove(forward.residual(x, feedForwardNorm, forward::feed)));
+            NDArray result = forward.feedInOneCall(x);
+            return new NDList(result != null ? result : temporaries.remove(forward.residual(x, feedForwardNorm, forward::feed)));
         }
     }
 
@@ -348,6 +349,40 @@ public final class TransformerLayerBlock extends OptionsBlock {
                 all.add(mask);
             }
             return temporaries.add(block.forward(store, all, training, params).singletonOrThrow());
+        }
+
+        /** The feed-forward part in one call of PyTorch, a new array; null on another engine, or if gradients are recorded. */
+        NDArray feedInOneCall(NDArray x) {
+            TorchFunctions functions = training ? null : TorchFunctions.of(x);
+            if (functions == null) {
+                return null;
+            }
+            NDArray[] arrays = new NDArray[10];
+            arrays[0] = x;
+            set(arrays, 1, layer.hiddenProjection);
+            set(arrays, 3, layer.gateProjection);
+            set(arrays, 5, layer.outputProjection);
+            set(arrays, 7, layer.feedForwardNorm);
+            boolean hasGradient = Stream.of(arrays).anyMatch(array -> array != null && array.hasGradient());
+            boolean isLayerNorm = layer.options.norm == Norm.LAYER;
+            // as DJL passes it
+            double epsilon = isLayerNorm ? (float) layer.options.epsilon.doubleValue() : layer.options.epsilon;
+            arrays[9] = functions.number(epsilon);
+            int nonlinearity = switch (layer.options.nonlinearity) {
+                case RELU -> 0;
+                case GELU, GEGLU -> 1;
+                case GELU_TANH, GEGLU_TANH -> 2;
+                case SILU, SWIGLU -> 3;
+            };
+            return hasGradient ? null : functions.feedForward(arrays, nonlinearity, layer.options.preNorm ? 1 : 0);
+        }
+
+        /** Sets the parameters of a block, from an index on. */
+        private void set(NDArray[] arrays, int index, Block block) {
+            int next = index;
+            for (Parameter parameter : block == null ? List.<Parameter>of() : block.getParameters().values()) {
+                arrays[next++] = DataTypes.value(layer, parameter, store, arrays[0], false);
+            }
         }
 
         NDArray feed(NDArray x) {

@@ -184,6 +184,29 @@ class M(Module):
         wide = self.wide(x)
         return (wide / ((wide * wide).mean([-1], True) + epsilon).sqrt()).to(x.dtype) * factor
 
+    # A layer normalization of x (…, D), or a root mean square normalization if there is nothing to add.
+    def norm(self, x, factor, offset, epsilon):
+        if offset.numel() == 0:
+            return self.rmsNorm(x, factor, epsilon)
+        return torch.layer_norm(x, [x.size(-1)], factor, offset, float(epsilon))
+
+    # The feed-forward part of a layer without gradients: x + W₂ f(W₁ n(x) + b₁) + b₂, or n(x + W₂ f(W₁ x + b₁) + b₂) if
+    # sizes[1] is 0. n is a normalization with the numbers of the last three arrays. f is a function by its number, sizes[0]:
+    # ReLU, GELU, GELU with tanh or SiLU. With a gate G, W₁ x is multiplied by f(G x).
+    def feedForward(self, x, w1, b1, wg, bg, w2, b2, factor, offset, epsilon, sizes):
+        function, first = sizes.size(0), sizes.size(1) != 0
+        y = self.norm(x, factor, offset, epsilon) if first else x
+        hidden = self.linear(y, w1, b1)
+        a = hidden if wg.numel() == 0 else self.linear(y, wg, bg)
+        if function == 0:
+            a = a.relu()
+        elif function == 3:
+            a = a * a.sigmoid()
+        else:
+            a = torch.gelu(a, approximate="none" if function == 1 else "tanh")
+        y = x + self.linear(a if wg.numel() == 0 else a * hidden, w2, b2)
+        return y if first else self.norm(y, factor, offset, epsilon)
+
     # The dimensions of x (B, n, 1, H) from first on rotated by rows (1 or B, 1, r), or (1 or B, n, 1, r) of each head.
     def rotate(self, x, rows, first: int, halves: bool):
         rows = rows.unsqueeze(1) if rows.dim() == 3 else rows
