@@ -11,6 +11,7 @@ import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
+import io.github.djlpositional.internal.RelativeShift;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.options.Check;
@@ -138,6 +139,9 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
 
     private NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
         boolean isOne = call.queries().count() == 1;
+        if (!isOne && isByDistance(call)) {
+            return termOfDistances(call, queries, keys);
+        }
         NDArray buckets = isOne && !call.hasPositions()
                 ? call.byDistance(vectors, 1, call.distances(queries), this::rowsOf)
                         .expandDims(1)
@@ -162,6 +166,33 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
                         call.distances(queries),
                         distances -> rowsOfKeys(call, queries, rowsOf(distances)));
         return scaled(call, byQuery.add(byKeyOfOneQuery(queries, keys, rows)));
+    }
+
+    /** Whether the distances are so few that a product for each takes less time than selecting those of their rows. */
+    private boolean isByDistance(AttentionCall call) {
+        return !call.hasPositions()
+                && !call.causal()
+                && call.queries().count() + call.keys().count() <= 4L * options.buckets;
+    }
+
+    private NDArray termOfDistances(AttentionCall call, NDArray queries, NDArray keys) {
+        Distances distances = call.distances(queries);
+        NDArray byQuery = queries.matMul(columns(ofKeys, call, queries, distances));
+        // for a key, the distance decreases from the first query to the last
+        NDArray byKey = ofHeads(queries, keys)
+                .matMul(columns(ofQueries, call, queries, distances).flip(3));
+        return RelativeShift.toKeys(byQuery, call.keys().count())
+                .add(RelativeShift.toKeys(byKey, call.queries().count()).transpose(0, 1, 3, 2));
+    }
+
+    /** W P + b of consecutive distances, times the scale, (1, N, H, size). */
+    private NDArray columns(Layer layer, AttentionCall call, NDArray queries, Distances distances) {
+        return call.byDistance(layer, 3, distances, each -> {
+            NDArray rows = Indices.lookUp(rowsOf(each), flat(layer, call, queries), queries.getManager());
+            NDArray columns = scaled(call, byHead(rows)).transpose(0, 1, 3, 2);
+            columns.attach(queries.getManager());
+            return columns;
+        });
     }
 
     /** The rows of P for consecutive distances, (1, size), INT32. */

@@ -27,14 +27,28 @@ class M(Module):
     def geluTanh(self, x):
         return torch.gelu(x, approximate="tanh")
 
-    # W₂ · relu(W₁ x + b₁) + b₂, (O, n), of x (I, n), without gradients. Parts of 1 MB of hidden units stay in caches.
+    # W₂ · relu(W₁ x + b₁) + b₂, (O, n), of x (I, n), without gradients. Parts of 1 MB of hidden units stay in caches. For one
+    # input, the units that are not negative for any x are together one linear function, and those that are not positive for
+    # any are 0.
     def perceptron(self, x, weight1, bias1, weight2, bias2):
+        b1 = bias1.unsqueeze(1)
+        b2 = x.new_zeros([weight2.size(0), 1]) if bias2.numel() == 0 else bias2.unsqueeze(1)
+        slope = x.new_zeros([weight2.size(0), x.size(0)])
+        if x.size(0) == 1:
+            ends = weight1 * torch.stack([x.amin(), x.amax()]) + b1
+            isLinear = (ends >= 0).all(1)
+            w = weight2.masked_fill(isLinear.logical_not(), 0)
+            slope = w.matmul(weight1)
+            b2 = b2 + w.matmul(b1)
+            others = (ends > 0).any(1).logical_and(isLinear.logical_not()).nonzero().squeeze(1)
+            weight1, b1, weight2 = weight1[others], b1[others], weight2[:, others]
         y = x.new_empty([weight2.size(0), x.size(1)])
-        step = 262144 // weight1.size(0) + 1
+        step = 262144 // (weight1.size(0) + 1) + 1
         for a in range(0, x.size(1), step):
-            units = weight1.matmul(x[:, a:a + step]).add_(bias1.unsqueeze(1)).relu_()
-            y[:, a:a + step] = weight2.matmul(units)
-        return y if bias2.numel() == 0 else y.add_(bias2.unsqueeze(1))
+            part = x[:, a:a + step]
+            units = torch.addmm(b1, weight1, part).relu_()
+            y[:, a:a + step] = torch.addmm(torch.addmm(b2, slope, part), weight2, units)
+        return y
 
     # The fused attention: softmax(q kᵀ / √H + mask) v, (B, N, T, H), without an array of all scores, after Dao et al.,
     # FlashAttention (2022). q (B, N, T, H), k and v (B, K, F, H), mask (1 or B, 1 or N, 1 or T, F). It computes in the

@@ -40,6 +40,9 @@ record AttentionKind(String text, String encoding) {
             .flatMap(kinds -> kinds)
             .toList();
 
+    static final AttentionKind ROTARY =
+            ALL.stream().filter(kind -> kind.text.equals("rotary")).findFirst().orElseThrow();
+
     /** Those that DJL's own block can have, as a mask that is added to the scores. */
     private static final Set<String> MASKS = Set.of("alibi", "t5", "kerple", "padding", "mask", "causal", "window");
 

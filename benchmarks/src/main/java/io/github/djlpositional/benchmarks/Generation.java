@@ -31,6 +31,9 @@ final class Generation {
     static final Operation GENERATE_LLAMA_32_KEY_HEADS =
             new Operation("GENERATE_LLAMA_32_KEY_HEADS", "32 key heads", setting -> step(setting, llama(setting, 32)));
 
+    static final Operation GENERATE_IN_ONE_CALL =
+            new Operation("GENERATE_IN_ONE_CALL", "one call", Generation::stepInOneCall);
+
     private Generation() {}
 
     private static MultiHeadAttentionBlock of(Setting setting, boolean isFused) {
@@ -57,10 +60,24 @@ final class Generation {
                 .build();
     }
 
+    /** Initializes an attention with the same numbers in every setting. */
+    private static void initialize(Setting setting, MultiHeadAttentionBlock attention) {
+        setting.manager().getEngine().setRandomSeed(1);
+        setting.initialized(attention, setting.shape()).freezeParameters(true);
+    }
+
+    private static Callable<NDResource> stepInOneCall(Setting setting) throws Exception {
+        MultiHeadAttentionBlock attention = of(setting, true);
+        initialize(setting, attention);
+        NDArray tokens = setting.numbers(
+                Shape.update(setting.shape(), 1, Math.min(FILLED_AT_ONCE, setting.size(1))));
+        return StepInOneCall.of(setting, attention, tokens, setting.numbers(Shape.update(setting.shape(), 1, 1)));
+    }
+
     private static Callable<NDResource> step(Setting setting, MultiHeadAttentionBlock attention) {
         Shape shape = setting.shape();
         int length = setting.size(1);
-        setting.initialized(attention, shape).freezeParameters(true);
+        initialize(setting, attention);
         KeyValueCache cache = setting.own(new KeyValueCache(setting.manager(), length + FILLED_AT_ONCE));
         while (cache.getLength() < length) {
             int count = Math.min(FILLED_AT_ONCE, length - cache.getLength());
