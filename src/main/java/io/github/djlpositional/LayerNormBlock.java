@@ -56,7 +56,7 @@ public final class LayerNormBlock extends NormBlock {
     @Override
     NDArray normalized(NDArray x, NDArray factor, ParameterStore parameterStore, boolean training) {
         NDArray added = DataTypes.value(this, offset, parameterStore, x, training);
-        // on MXNet the operation leaves its intermediate arrays open, some of them with the manager of the weights
+        // on MXNet the operation leaves intermediate arrays open, some of them on the manager of the weights
         return Temporaries.result(
                 () -> LayerNorm.layerNorm(x, new Shape(options.embeddingSize), factor, added, (float) options.epsilon)
                         .singletonOrThrow());

@@ -13,7 +13,7 @@ import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.options.Check;
 import java.util.function.Function;
 
-/** A normalization over the last axis, with a factor for each dimension. */
+/** A normalization over the last axis, with a learned scale for each dimension. */
 abstract class NormBlock extends OptionsBlock {
 
     private final int embeddingSize;
@@ -59,11 +59,11 @@ abstract class NormBlock extends OptionsBlock {
         Check.that(
                 width == -1 || width == embeddingSize,
                 () -> "input of shape " + shape + ": expected (…, " + embeddingSize
-                        + "); give such an input, or build the block with another setEmbeddingSize(int)");
+                        + "); pass an input of this shape, or build the block with another setEmbeddingSize(int)");
     }
 
     /**
-     * The options of a normalization.
+     * The builder methods of all normalizations.
      *
      * @param <T> the block
      * @param <B> the builder

@@ -23,7 +23,7 @@ final class CachedTokens implements AutoCloseable {
     private final NDManager manager;
     private final MultiHeadAttentionBlock attention;
 
-    /** The initial room. */
+    /** The initial capacity, in tokens. */
     private final int capacity;
 
     /** (B, N, n, H). */
@@ -40,7 +40,7 @@ final class CachedTokens implements AutoCloseable {
     /** The index of the first token with an explicit position. */
     private int firstExplicit;
 
-    /** The length and the end of the positions before the last tokens, which a rewind may drop. */
+    /** The length, and the end of the positions, before the latest step, which a rewind may drop. */
     private int lengthBefore;
 
     private int endBefore;
@@ -78,7 +78,7 @@ final class CachedTokens implements AutoCloseable {
     }
 
     /**
-     * The number of tokens that a query from an index on may see, up to and including its own; null for all. With
+     * The number of tokens, up to and including its own, that a query at or after an index may see; null for all. With
      * explicit positions, a chunk may have any number of tokens.
      */
     private Integer reach(int next) {
@@ -125,19 +125,19 @@ final class CachedTokens implements AutoCloseable {
     }
 
     void requireRows(NDArray rows) {
-        Indices.requireBelow(rows, (int) keys.batch(), "row", "give indices of the batch");
+        Indices.requireBelow(rows, (int) keys.batch(), "row", "pass indices within the batch");
     }
 
     /**
-     * Makes room for further tokens, and drops tokens that no later query can see, except for one step to rewind. The
-     * keys and values are then written by {@link #write} or {@link #step}. Returns the cached tokens, whose positions
-     * belong to this object.
+     * Makes room for further tokens, and drops tokens that no later query can see, except those that a rewind by one
+     * step needs. The keys and values are then written by {@link #write} or {@link #step}. Returns the cached tokens,
+     * whose positions belong to this object.
      *
      * @param newKeys (B, N, T, H)
      * @param newValues like the keys
-     * @param added the tokens
-     * @param ofKeys which tokens of the step are visible, (B, T), or which tokens so far, (B, F); null if all of the
-     *     step are
+     * @param added the positions of the new tokens
+     * @param ofKeys which tokens of the step, (B, T), or which of all tokens so far, (B, F), are visible; null if all
+     *     tokens of the step are
      */
     Positions append(NDArray newKeys, NDArray newValues, Positions added, NDArray ofKeys, InputMistakes mistakes) {
         int length = length();
@@ -170,7 +170,10 @@ final class CachedTokens implements AutoCloseable {
         return tokens;
     }
 
-    /** Appends the mask of a step, or replaces the masks by one of all tokens. Tokens without a mask are visible. */
+    /**
+     * Appends the mask of a step, or replaces the cached mask with one of all tokens. Tokens without a mask are
+     * visible.
+     */
     private void appendMask(Temporaries temporaries, NDArray newKeys, NDArray ofKeys, int first, int room) {
         if (ofKeys == null && mask.isEmpty()) {
             return;
@@ -263,7 +266,7 @@ final class CachedTokens implements AutoCloseable {
         return !mask.isEmpty();
     }
 
-    /** Selects rows of the batch, in their order. */
+    /** Selects rows of the batch, in the order of the indices. */
     void select(NDArray rows) {
         keys.select(rows);
         values.select(rows);
@@ -275,7 +278,7 @@ final class CachedTokens implements AutoCloseable {
         }
     }
 
-    /** Selects rows of positions, whose last axis but one is the batch. */
+    /** Selects rows of positions, whose second-to-last axis is the batch. */
     private NDArray selected(NDArray positions, NDArray rows) {
         if (positions.getShape().dimension() == 2) {
             return TokenColumn.selected(manager, positions, rows);

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
-/** Fully connected layers that compute the biases of the heads from a few numbers about query and key. */
+/** Fully connected layers that compute the biases of the heads from a few numbers for each query and key. */
 final class BiasNetwork {
 
     static final UnaryOperator<NDArray> RELU = Activation::relu;
@@ -101,19 +101,19 @@ final class BiasNetwork {
         return sequences * (call.training() ? 2L * hiddenSize : isPerceptron() ? outputs : hiddenSize);
     }
 
-    /** Whether the hidden units of a large input are computed in parts. */
+    /** Whether this is the network of {@link TorchFunctions#perceptron}: one hidden layer, with ReLU. */
     private boolean isPerceptron() {
         return activation == RELU && norms.isEmpty() && layers.size() == 2;
     }
 
-    /** Whether a CPU computes more than a million hidden units, which do not fit its caches. */
+    /** Whether a CPU computes more than a million hidden units, which do not fit in its caches. */
     private boolean isLarge(NDArray inputs) {
         return HostData.isHost(inputs.getDevice()) && inputs.getShape().get(1) * hiddenSize > 1 << 20;
     }
 
     private NDArray linear(Layer layer, AttentionCall call, NDArray x) {
         NDArray product = block.value(layer.weight(), call, x).matMul(x);
-        // not attached to the manager of the weight
+        // otherwise the manager of the weight would own the product
         product.attach(x.getManager());
         if (layer.bias() == null) {
             return product;

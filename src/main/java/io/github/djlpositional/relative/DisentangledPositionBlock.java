@@ -27,8 +27,8 @@ import java.util.Map;
  * (qᵢ · kⱼ + qᵢ · Wₖ P[δ(i - j)] + kⱼ · W_q P[δ(i - j)]) / √(3H)
  * </pre>
  *
- * <p>The second term is called content to position, the third position to content. With k buckets on each side, δ(d) =
- * d + k for |d| ≤ k / 2. Larger distances share buckets, which grow with the logarithm, up to the maximum distance. An
+ * <p>The second term is called content-to-position, the third position-to-content. With k buckets on each side, δ(d) =
+ * d + k for |d| ≤ k / 2. Larger distances share buckets, which grow logarithmically up to the maximum distance. An
  * attention with this encoding has the scale 1 / √(3H), unless another is set.
  *
  * <p>P and the projections are parameters of this block: {@code vectors}, (2k, D), {@code keyWeight} and
@@ -60,7 +60,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
             return embeddingSize / headCount;
         }
 
-        /** The distance from which all keys of a side share a row. */
+        /** The distance from which all keys on a side share a row. */
         int lastDistance() {
             int last = maxDistance;
             while (row(last) != row(Positions.UNLIMITED) || row(-last) != row(-Positions.UNLIMITED)) {
@@ -69,7 +69,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
             return last;
         }
 
-        /** The row of P for a query's position minus a key's. */
+        /** The index of the row of P for a query's position minus a key's. */
         int row(int difference) {
             int middle = buckets / 2;
             int distance = Math.abs(difference);
@@ -128,11 +128,11 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
                 shape.get(0) == queries.getShape().get(0) && shape.get(1) > 0 && options.headCount % shape.get(1) == 0,
                 () -> "keys of shape " + shape + " for queries " + queries.getShape()
                         + ": expected the same batch size, and a number of heads that divides " + options.headCount
-                        + "; give the keys of these queries");
+                        + "; pass the keys that belong to these queries");
         Check.that(
                 shape.get(2) == call.keys().count(),
-                () -> "keys of shape " + shape + " with " + call.keys().count()
-                        + " keys from position 0: expected as many; give queries and keys");
+                () -> "keys of shape " + shape + " for " + call.keys().count()
+                        + " positions from 0: expected one key for each; pass [queries, keys]");
         return Temporaries.result(() -> term(call, queries, keys));
     }
 
@@ -164,7 +164,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         return scaled(call, byQuery.add(byKeyOfOneQuery(queries, keys, rows)));
     }
 
-    /** The rows of P for consecutive distances, (1, size), INT32. */
+    /** The indices of the rows of P for consecutive distances, (1, size), INT32. */
     private NDArray rowsOf(Distances distances) {
         NDArray rows = bucketNumbers.slice(distances.first(), distances.size(), distances.like(), DataType.FLOAT32);
         return Arithmetic.toType(rows.reshape(1, distances.size()), DataType.INT32);
@@ -210,7 +210,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         });
     }
 
-    /** The row of P for each query and key, (1 or B, T, F), INT32. */
+    /** The index of the row of P for each query and key, (1 or B, T, F), INT32. */
     private NDArray buckets(AttentionCall call, NDArray queries) {
         int limit = Math.min(
                 lastDistance, Math.max(call.queries().end(), call.keys().end()));
@@ -231,7 +231,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         }
 
         /**
-         * Sets k, the number of buckets of each side, from 2 to 2<sup>20</sup> (default: 256, {@code position_buckets}
+         * Sets k, the number of buckets on each side, from 2 to 2<sup>20</sup> (default: 256, {@code position_buckets}
          * of V2 and V3).
          */
         public Builder optBuckets(int buckets) {

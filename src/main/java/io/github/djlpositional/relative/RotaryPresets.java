@@ -60,7 +60,7 @@ public final class RotaryPresets {
 
     /**
      * {@return the rotary embedding of FLUX.1 (Black Forest Labs, 2024; {@code EmbedND} of the published code): heads
-     * of 128 with 16 dimensions for the first axis and 56 each for rows and columns, every axis with its own
+     * of 128 with 16 dimensions for the first axis and 56 each for rows and columns, each axis with its own frequencies
      * 10,000<sup>-2i/size</sup>} Text has the position 0 on all axes, an image 0 on the first: {@link #positions}(1,
      * rows, columns).
      */
@@ -71,9 +71,9 @@ public final class RotaryPresets {
     /**
      * {@return the rotary embedding of CogVideoX: Yang et al., <em>CogVideoX</em> (2024), section 2.2, and
      * {@code get_3d_rotary_pos_embed} of Hugging Face diffusers} A quarter of the dimensions is for time, and three
-     * eighths each for rows and columns, every axis with its own 10,000<sup>-2i/size</sup>. Only the tokens of the
-     * video are rotated: their coordinates are {@link #positions}(frames, rows, columns), and the coordinates of text
-     * are 0.
+     * eighths each for rows and columns, each axis with its own frequencies 10,000<sup>-2i/size</sup>. Only the tokens
+     * of the video are rotated: their coordinates are {@link #positions}(frames, rows, columns), and the coordinates of
+     * text are 0.
      *
      * @param headSize H, a multiple of 16; 64 in CogVideoX
      * @see <a href="https://arxiv.org/abs/2408.06072">CogVideoX: Text-to-Video Diffusion Models with An Expert
@@ -88,7 +88,7 @@ public final class RotaryPresets {
      * {@return the rotary embedding of Pixtral's vision tower: Agrawal et al., <em>Pixtral 12B</em> (2024), section
      * 2.2, and {@code PixtralRotaryEmbedding} of Hugging Face transformers} Of the frequencies 10,000<sup>-2i/H</sup>,
      * frequencies with even i are for rows and the others for columns; all pairs of rows come first. The coordinates
-     * are {@link #positions}(rows, columns). Mistral's own weights have {@link PairLayout#INTERLEAVED}.
+     * are {@link #positions}(rows, columns). Mistral's own weights need {@link PairLayout#INTERLEAVED}.
      *
      * @param headSize H, a multiple of 4; 64 in Pixtral
      * @see <a href="https://arxiv.org/abs/2410.07073">Pixtral 12B</a>
@@ -116,8 +116,7 @@ public final class RotaryPresets {
     /**
      * {@return the rotary embedding of EVA-02: Fang et al., <em>EVA-02</em> (2023), and
      * {@code VisionRotaryEmbeddingFast} of the published code: half of the pairs for rows, then half for columns, each
-     * with 10,000<sup>-2i/(H/2)</sup>} The coordinates are scaled to the grid of the pretraining:
-     * {@link #evaPositions}.
+     * with 10,000<sup>-2i/(H/2)</sup>} The coordinates are scaled to the pretraining grid: {@link #evaPositions}.
      *
      * @param headSize H, a multiple of 4; 64 in EVA-02
      * @see <a href="https://arxiv.org/abs/2303.11331">EVA-02: A Visual Representation for Neon Genesis</a>
@@ -170,7 +169,7 @@ public final class RotaryPresets {
      * {@return the coordinates of EVA-02's tokens, (2, leading + rows · columns): index · pretrained / size}
      *
      * @param leading the number of tokens before the patches, which are not rotated: 1, the class token
-     * @param pretrained the number of rows and columns of the pretraining; 16 in EVA-02
+     * @param pretrained the number of rows, and of columns, of the pretraining grid; 16 in EVA-02
      * @param rows the number of rows of patches
      * @param columns the number of columns of patches
      */
@@ -201,7 +200,7 @@ public final class RotaryPresets {
         return positions(0, 1, (size, index) -> index + 1, rows, columns);
     }
 
-    /** The coordinate of a cell of an axis. */
+    /** Computes the coordinate of a cell on an axis. */
     @FunctionalInterface
     private interface Coordinate {
         double of(int size, int index);

@@ -6,8 +6,9 @@ import io.github.djlpositional.internal.ConstantTable;
 import java.util.function.IntUnaryOperator;
 
 /**
- * A bias of the distance in a window of two dimensions. In a window of width w, the cell in row y and column x has the
- * coordinate y · (2w - 1) + x, so that each difference of two coordinates stands for one of rows and columns.
+ * A bias that depends on the distance in a two-dimensional window. In a window of width w, the cell in row y and column
+ * x has the coordinate y · (2w - 1) + x, so that each difference of two coordinates stands for one difference of rows
+ * and of columns.
  */
 abstract class WindowDistanceBiasBlock extends DistanceBiasBlock {
 

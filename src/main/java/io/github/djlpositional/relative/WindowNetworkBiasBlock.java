@@ -49,7 +49,7 @@ public final class WindowNetworkBiasBlock extends WindowDistanceBiasBlock {
             return Window.differences(window)[0] * Window.differences(window)[1] / 2;
         }
 
-        /** u for a difference of rows, on axis 0, or of columns. */
+        /** u for a difference of rows, on axis 0, or of columns, on axis 1. */
         double input(double distance, int axis) {
             int columns = Window.differences(window)[1];
             int row = middle() - (int) distance;
@@ -111,8 +111,8 @@ public final class WindowNetworkBiasBlock extends WindowDistanceBiasBlock {
         }
 
         /**
-         * Sets the window that the network was trained with, in rows and columns, for use with another one (default:
-         * the window).
+         * Sets the window that the network was trained with, in rows and columns, for use with another window (default:
+         * the window of the block).
          */
         public Builder optTrainedWindow(int height, int width) {
             return set("trainedWindow", List.of(height, width));
