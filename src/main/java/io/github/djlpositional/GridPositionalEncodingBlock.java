@@ -50,7 +50,7 @@ import java.util.Map;
  * D, H, W, C), and coordinates do not count padding. An image without cells gets zeros. Each forward reads the mask,
  * which waits for its device, and computes the encodings. With {@code optAddToInput(false)} they are (B, H, W, C).
  *
- * <p>A grid has at most 2³¹ - 1 values. The encodings of the first {@value #TABLES} grid sizes are constants; for
+ * <p>A grid has at most 2³¹ - 1 values. The encodings of the first {@value #MAX_TABLES} grid sizes are constants; for
  * further sizes, each forward computes the encodings again.
  *
  * <p>The {@linkplain io.github.djlpositional package description} has the rules for all blocks.
@@ -66,7 +66,7 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
      */
     public static final String GRID_SIZES = Positions.GRID_SIZES;
 
-    private static final int TABLES = 8;
+    private static final int MAX_TABLES = 8;
 
     record Options(
             GridEncoding encoding,
@@ -129,7 +129,7 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
                     options.addToInput ? x.duplicate() : x.getManager().create(output, x.getDataType(), x.getDevice()));
         }
         NDArray encoded = Temporaries.result(() -> {
-            NDArray encodings = inputs.size() == 1 ? encodings(x, grid) : masked(x, grid, inputs.get(1));
+            NDArray encodings = inputs.size() == 1 ? encodings(x, grid) : maskedEncodings(x, grid, inputs.get(1));
             if (options.addToInput) {
                 return x.add(encodings);
             }
@@ -150,7 +150,7 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
     }
 
     /** The encodings of the visible cells of a batch, in the shape of the input. */
-    private NDArray masked(NDArray x, Shape grid, NDArray mask) {
+    private NDArray maskedEncodings(NDArray x, Shape grid, NDArray mask) {
         double[] numbers = HostData.doubles(mask);
         boolean[] isVisible = new boolean[numbers.length];
         for (int i = 0; i < numbers.length; i++) {
@@ -162,7 +162,7 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
 
     /** The table of a grid; null if the block already has the maximum number of tables. */
     private synchronized ConstantTable table(Shape grid, DataType type, Device device) {
-        if (!tables.containsKey(grid) && tables.size() < TABLES) {
+        if (!tables.containsKey(grid) && tables.size() < MAX_TABLES) {
             Shape shape = arrayShape(grid);
             HostData.requireRoomFor(shape, type, device);
             Rows rows = rowsOfGrid(grid);
@@ -190,12 +190,12 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
     /** A row of channels for each token or cell; with the channels first, a row of cells for each channel. */
     private Rows rowsOfCells(Shape grid, Rows.Value cells) {
         int channels = options.encoding.getEmbeddingSize();
-        int ofImage = Math.toIntExact(grid.size());
+        int cellsPerImage = Math.toIntExact(grid.size());
         int prefix = options.grid == null ? 0 : options.grid.prefixTokens();
         return options.channelsFirst
-                ? Rows.of(ofImage, (row, cell) -> {
+                ? Rows.of(cellsPerImage, (row, cell) -> {
                     int image = ((int) row) / channels;
-                    return cells.at(image * ofImage + cell, ((int) row) % channels);
+                    return cells.at(image * cellsPerImage + cell, ((int) row) % channels);
                 })
                 : Rows.of(channels, (token, channel) -> token < prefix ? 0 : cells.at(token - prefix, channel));
     }

@@ -128,13 +128,13 @@ public final class InputEmbeddingBlock extends OptionsBlock {
                     !(encoding instanceof GridPositionalEncodingBlock),
                     "the positional encoding is a GridPositionalEncodingBlock, which would treat the batch as an axis:"
                             + " expected an encoding of sequences; use a PositionalEncodingBlock");
-            if (encoding instanceof SequenceEncodingBlock<?> own) {
+            if (encoding instanceof SequenceEncodingBlock<?> sequenceEncoding) {
                 Check.that(
-                        own.getEmbeddingSize() == embeddingSize,
-                        () -> "the positional encoding has size " + own.getEmbeddingSize() + ": expected embeddingSize "
-                                + embeddingSize + "; use the same size for both");
+                        sequenceEncoding.getEmbeddingSize() == embeddingSize,
+                        () -> "the positional encoding has size " + sequenceEncoding.getEmbeddingSize()
+                                + ": expected embeddingSize " + embeddingSize + "; use the same size for both");
                 Check.that(
-                        own.isAddedToInput(),
+                        sequenceEncoding.isAddedToInput(),
                         "the positional encoding has addToInput=false: expected a block that returns the shape of its"
                                 + " input; build it with optAddToInput(true)");
             }
@@ -268,14 +268,14 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         try (Temporaries temporaries = new Temporaries()) {
             NDArray indices = temporaries.addUnless(ids, Indices.forLookUp(ids));
             NDArray mask = options.paddingIndex == null ? null : temporaries.add(mask(indices));
-            boolean countsTokens = options.positionsFromPadding != null;
+            boolean skipsPadding = options.positionsFromPadding != null;
             NDArray tokens = embed(temporaries, parameterStore, indices, training);
-            if (mask != null && !countsTokens) {
+            if (mask != null && !skipsPadding) {
                 tokens = temporaries.add(zeroAtPadding(tokens, mask));
             }
             NDList toEncode = new NDList(inputs);
             toEncode.set(0, tokens);
-            if (countsTokens && inputs.size() == 1 && Positions.explicit(null, params) == null) {
+            if (skipsPadding && inputs.size() == 1 && Positions.explicit(null, params) == null) {
                 Check.that(
                         Positions.start(params, Positions.UNLIMITED) == 0,
                         () -> "ids " + ids.getShape() + " at " + Positions.START + " " + params.get(Positions.START)
@@ -285,7 +285,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
                 toEncode.add(temporaries.addResult(() -> positionsOfTokens(mask)));
             }
             NDArray encoded = encode(temporaries, parameterStore, toEncode, training, params);
-            if (countsTokens) {
+            if (skipsPadding) {
                 encoded = temporaries.add(zeroAtPadding(encoded, mask));
             }
             if (training && options.dropoutRate > 0) {
@@ -298,7 +298,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
     /** The token vectors (B, T, D), scaled. */
     private NDArray embed(Temporaries temporaries, ParameterStore parameterStore, NDArray indices, boolean training) {
         NDArray vectors = table == null
-                ? fromGivenBlock(parameterStore, indices, training)
+                ? fromCustomBlock(parameterStore, indices, training)
                 : temporaries.add(fromTable(parameterStore, indices, training));
         if (!options.scaleEmbedding) {
             return vectors;
@@ -315,7 +315,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         return Indices.lookUpOrNaN(indices, vectors, indices.getManager());
     }
 
-    private NDArray fromGivenBlock(ParameterStore parameterStore, NDArray indices, boolean training) {
+    private NDArray fromCustomBlock(ParameterStore parameterStore, NDArray indices, boolean training) {
         NDArray vectors = tokenEmbedding
                 .forward(parameterStore, new NDList(indices), training)
                 .singletonOrThrow();
@@ -342,8 +342,9 @@ public final class InputEmbeddingBlock extends OptionsBlock {
                             + " the attention");
             return tokens;
         }
-        if (positionalEncoding instanceof SequenceEncodingBlock<?> own && isOwn(tokens)) {
-            return temporaries.addUnless(tokens, own.forwardInPlace(parameterStore, inputs, training, params));
+        if (positionalEncoding instanceof SequenceEncodingBlock<?> sequenceEncoding && isOwn(tokens)) {
+            return temporaries.addUnless(
+                    tokens, sequenceEncoding.forwardInPlace(parameterStore, inputs, training, params));
         }
         NDList output = positionalEncoding.forward(parameterStore, inputs, training, params);
         String name = Settings.classOf(positionalEncoding);
@@ -380,8 +381,8 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         if (isToken.getShape().size() == 0) {
             return isToken;
         }
-        boolean isTimeMajor = positionalEncoding instanceof SequenceEncodingBlock<?> own
-                && (own.getSequenceAxis() == 0 || own.getSequenceAxis() == -3);
+        boolean isTimeMajor = positionalEncoding instanceof SequenceEncodingBlock<?> sequenceEncoding
+                && (sequenceEncoding.getSequenceAxis() == 0 || sequenceEncoding.getSequenceAxis() == -3);
         NDArray counts = isToken.cumSum(isTimeMajor ? 0 : 1);
         // the count of the first token is 1
         return Arithmetic.add(counts, options.positionsFromPadding - 1.0).mul(isToken);
@@ -404,9 +405,9 @@ public final class InputEmbeddingBlock extends OptionsBlock {
     protected void requireShapes(Shape... inputShapes) {
         requireInputCount(inputShapes.length, 2, "[ids] or [ids, positions]");
         requireIdsShape(inputShapes[0]);
-        if (positionalEncoding instanceof SequenceEncodingBlock<?> own) {
+        if (positionalEncoding instanceof SequenceEncodingBlock<?> sequenceEncoding) {
             // before the token table is created
-            own.requireShapes(encodingShapes(inputShapes));
+            sequenceEncoding.requireShapes(encodingShapes(inputShapes));
         }
     }
 
@@ -435,10 +436,10 @@ public final class InputEmbeddingBlock extends OptionsBlock {
     }
 
     /** Initializes with another initializer, then sets one row to zeros. */
-    private record ZeroRow(Initializer others, int row) implements Initializer {
+    private record ZeroRow(Initializer initializer, int row) implements Initializer {
         @Override
         public NDArray initialize(NDManager manager, Shape shape, DataType dataType) {
-            NDArray array = others.initialize(manager, shape, dataType);
+            NDArray array = initializer.initialize(manager, shape, dataType);
             // not set(index, 0), for which DJL would leave an array open on the manager
             try (NDArray zeros = manager.zeros(new Shape(1, shape.get(1)), dataType)) {
                 array.set(NDIndex.sliceAxis(0, row, row + 1L), zeros);

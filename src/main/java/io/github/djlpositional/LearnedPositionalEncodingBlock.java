@@ -191,7 +191,7 @@ public final class LearnedPositionalEncodingBlock
         NDArray values = DataTypes.value(this, table, parameterStore, x, training);
         DataTypes.requireSame(x, values, "learned table");
         NDManager manager = x.getManager();
-        NDArray all = options.grid == null ? values : ofGrid(values, manager, positions, params);
+        NDArray all = options.grid == null ? values : gridEncodings(values, manager, positions, params);
         NDArray explicit = positions.positions();
         if (explicit == null) {
             int first = positions.first();
@@ -207,7 +207,8 @@ public final class LearnedPositionalEncodingBlock
     }
 
     /** The encodings of all tokens of a grid. */
-    private NDArray ofGrid(NDArray values, NDManager manager, Positions positions, PairList<String, Object> params) {
+    private NDArray gridEncodings(
+            NDArray values, NDManager manager, Positions positions, PairList<String, Object> params) {
         int[] to = options.grid.sizes(params);
         int length = positions.length();
         options.grid.requireTokens(positions.positions() != null || length == options.grid.tokens(to), length, to);
@@ -217,8 +218,8 @@ public final class LearnedPositionalEncodingBlock
             return values;
         }
         Shape shape = values.getShape();
-        int encoded = isPrefixEncoded() ? prefix : 0;
-        NDArray cells = values.get(manager, NDIndex.sliceAxis(0, encoded, shape.get(0)));
+        int encodedPrefix = isPrefixEncoded() ? prefix : 0;
+        NDArray cells = values.get(manager, NDIndex.sliceAxis(0, encodedPrefix, shape.get(0)));
         NDArray resampled = Arrays.equals(from, to) ? cells : resampled(cells, from, to);
         if (prefix == 0) {
             return resampled;
@@ -355,16 +356,16 @@ public final class LearnedPositionalEncodingBlock
             int[] to = options.grid.builtSizes();
             int[] from = initialGrid.length == 0 ? to : initialGrid;
             int prefix = options.prefixEncoded ? options.grid.prefixTokens() : 0;
-            long cells = IntStream.of(from).asLongStream().reduce(1, (product, size) -> product * size);
+            long cellCount = IntStream.of(from).asLongStream().reduce(1, (product, size) -> product * size);
             Check.that(
-                    prefix + cells == vectors,
+                    prefix + cellCount == vectors,
                     () -> vectors + " initial encodings for " + prefix + " tokens before the grid "
-                            + Arrays.toString(from) + ": expected " + (prefix + cells)
+                            + Arrays.toString(from) + ": expected " + (prefix + cellCount)
                             + "; pass the sizes of their grid, and optPrefixEncoded(false) if the first tokens have"
                             + " none");
             int first = prefix * initialWidth;
-            double[] ofCells = Arrays.copyOfRange(initialEncodings, first, initialEncodings.length);
-            double[] resampled = options.resampling.resample(ofCells, from, to);
+            double[] cellEncodings = Arrays.copyOfRange(initialEncodings, first, initialEncodings.length);
+            double[] resampled = options.resampling.resample(cellEncodings, from, to);
             double[] all = Arrays.copyOf(initialEncodings, first + resampled.length);
             System.arraycopy(resampled, 0, all, first, resampled.length);
             return all;

@@ -31,17 +31,17 @@ abstract class NormBlock extends OptionsBlock {
     }
 
     /** Normalizes an array that is not empty. */
-    abstract NDArray normalized(NDArray x, NDArray factor, ParameterStore parameterStore, boolean training);
+    abstract NDArray normalized(NDArray x, NDArray gamma, ParameterStore parameterStore, boolean training);
 
     @Override
     protected final NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         requireShapes(inputs.getShapes());
         NDArray x = inputs.head();
-        NDArray factor = DataTypes.value(this, scale, parameterStore, x, training);
-        DataTypes.requireSame(x, factor, "scale");
+        NDArray gamma = DataTypes.value(this, scale, parameterStore, x, training);
+        DataTypes.requireSame(x, gamma, "scale");
         // MXNet has no mean of an empty array
-        return new NDList(x.getShape().size() == 0 ? x.duplicate() : normalized(x, factor, parameterStore, training));
+        return new NDList(x.getShape().size() == 0 ? x.duplicate() : normalized(x, gamma, parameterStore, training));
     }
 
     @Override

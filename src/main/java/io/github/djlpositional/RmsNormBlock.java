@@ -44,13 +44,13 @@ public final class RmsNormBlock extends NormBlock {
     }
 
     @Override
-    NDArray normalized(NDArray x, NDArray factor, ParameterStore parameterStore, boolean training) {
+    NDArray normalized(NDArray x, NDArray gamma, ParameterStore parameterStore, boolean training) {
         return Temporaries.result(() -> {
             DataType type = x.getDataType();
             NDArray wide = Arithmetic.toType(x, type == DataType.FLOAT16 ? DataType.FLOAT32 : type);
             NDArray mean = wide.mul(wide).mean(new int[] {x.getShape().dimension() - 1}, true);
             NDArray root = Arithmetic.add(mean, options.epsilon).sqrt();
-            return Arithmetic.toType(wide.div(root), type).mul(factor);
+            return Arithmetic.toType(wide.div(root), type).mul(gamma);
         });
     }
 

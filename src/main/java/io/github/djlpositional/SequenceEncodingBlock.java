@@ -205,19 +205,19 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
     }
 
     /**
-     * The options that all encodings of sequences have.
+     * The builder methods of all encodings of sequences.
      *
-     * @param <B> the block
-     * @param <T> the builder
+     * @param <T> the block
+     * @param <B> the builder
      */
-    abstract static class BaseBuilder<B, T extends BaseBuilder<B, T>> extends BlockBuilder<B, T> {
+    abstract static class BaseBuilder<T, B extends BaseBuilder<T, B>> extends BlockBuilder<T, B> {
 
-        <R extends Record> BaseBuilder(Class<R> options, Function<R, B> create) {
+        <R extends Record> BaseBuilder(Class<R> options, Function<R, T> create) {
             super(options, create);
         }
 
         /** Sets D, the number of dimensions, at least 1. */
-        public T setEmbeddingSize(int embeddingSize) {
+        public B setEmbeddingSize(int embeddingSize) {
             return set("embeddingSize", embeddingSize);
         }
 
@@ -225,7 +225,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
          * Sets the maximum sequence length, one more than the largest position, at least 1 (default: 5000; for a
          * learned table, the number of its initial encodings or of the tokens of its grid, otherwise 512).
          */
-        public T optMaxSequenceLength(int maxSequenceLength) {
+        public B optMaxSequenceLength(int maxSequenceLength) {
             return set("maxSequenceLength", maxSequenceLength);
         }
 
@@ -233,7 +233,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
          * Sets the function from position to vector, of the same embedding size (default:
          * {@link SinusoidalEncoding#vaswani(int)}; a learned table is initialized with N(0, 0.02²)).
          */
-        public T optEncoding(SinusoidalEncoding encoding) {
+        public B optEncoding(SinusoidalEncoding encoding) {
             return set("encoding", encoding);
         }
 
@@ -242,7 +242,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
          * (default: -2, for (…, T, D)). With 0, for time-major (T, B, D), explicit positions are (T) or (T, B), and
          * encodings without x are (T, 1, D) or (T, B, D).
          */
-        public T optSequenceAxis(int sequenceAxis) {
+        public B optSequenceAxis(int sequenceAxis) {
             return set("sequenceAxis", sequenceAxis);
         }
 
@@ -250,12 +250,12 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
          * Sets whether a forward adds the encodings to its input (default: true) or returns them, (1, T, D) or (B, T,
          * D).
          */
-        public T optAddToInput(boolean addToInput) {
+        public B optAddToInput(boolean addToInput) {
             return set("addToInput", addToInput);
         }
 
         /** Sets the dropout rate of the output in training, at least 0 and below 1 (default: 0). */
-        public T optDropoutRate(float dropoutRate) {
+        public B optDropoutRate(float dropoutRate) {
             return set("dropoutRate", dropoutRate);
         }
     }

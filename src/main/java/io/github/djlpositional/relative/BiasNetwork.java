@@ -30,7 +30,7 @@ final class BiasNetwork {
     /** The number of units of the first hidden layer. */
     private final int hiddenSize;
 
-    private final int outputs;
+    private final int headCount;
 
     private final List<Layer> layers = new ArrayList<>();
 
@@ -54,7 +54,7 @@ final class BiasNetwork {
         this.block = block;
         this.activation = activation;
         hiddenSize = sizes[1];
-        outputs = sizes[sizes.length - 1];
+        headCount = sizes[sizes.length - 1];
         for (int i = 1; i < sizes.length; i++) {
             boolean isLast = i == sizes.length - 1;
             layers.add(block.addLayer("weight" + i, isLast && !lastBias ? null : "bias" + i, sizes[i - 1], sizes[i]));
@@ -95,10 +95,10 @@ final class BiasNetwork {
      * How many numbers a bias for each query and key needs at a time: in training, the hidden layer before and after
      * its activation, for the gradients.
      */
-    long sizeOfPair(AttentionCall call) {
+    long sizePerQueryAndKey(AttentionCall call) {
         NDArray positions = call.queries().positions();
         long sequences = positions == null ? 1 : positions.getShape().get(0);
-        return sequences * (call.training() ? 2L * hiddenSize : isPerceptron() ? outputs : hiddenSize);
+        return sequences * (call.training() ? 2L * hiddenSize : isPerceptron() ? headCount : hiddenSize);
     }
 
     /** Whether this is the network of {@link TorchFunctions#perceptron}: one hidden layer, with ReLU. */

@@ -74,8 +74,8 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
             int middle = buckets / 2;
             int distance = Math.abs(difference);
             if (distance > middle) {
-                double share = Math.log((double) distance / middle) / Math.log((maxDistance - 1.0) / middle);
-                distance = middle + (int) Math.min(buckets, Math.ceil(share * (middle - 1)));
+                double fraction = Math.log((double) distance / middle) / Math.log((maxDistance - 1.0) / middle);
+                distance = middle + (int) Math.min(buckets, Math.ceil(fraction * (middle - 1)));
             }
             int bucket = difference < 0 ? -distance : distance;
             return Math.max(-buckets, Math.min(buckets - 1, bucket)) + buckets;
@@ -84,8 +84,8 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
 
     private final Options options;
     private final Parameter vectors;
-    private final Layer ofKeys;
-    private final Layer ofQueries;
+    private final Layer keyProjection;
+    private final Layer queryProjection;
     private final ConstantTable bucketNumbers;
     private final int lastDistance;
 
@@ -95,8 +95,8 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         int size = options.embeddingSize;
         vectors = addParameter(
                 "vectors", new Shape(2L * options.buckets, size), new NormalInitializer(STANDARD_DEVIATION));
-        ofKeys = addLayer("keyWeight", "keyBias", size, size);
-        ofQueries = addLayer("queryWeight", "queryBias", size, size);
+        keyProjection = addLayer("keyWeight", "keyBias", size, size);
+        queryProjection = addLayer("queryWeight", "queryBias", size, size);
         lastDistance = options.lastDistance();
         bucketNumbers = addDistances(Rows.of(1, (distance, column) -> options.row((int) -distance)));
     }
@@ -137,42 +137,42 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
     }
 
     private NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
-        boolean isOne = call.queries().count() == 1;
-        NDArray buckets = isOne && !call.hasPositions()
-                ? call.byDistance(vectors, 1, call.distances(queries), this::rowsOf)
+        boolean isSingleQuery = call.queries().count() == 1;
+        NDArray bucketIndices = isSingleQuery && !call.hasPositions()
+                ? call.byDistance(vectors, 1, call.distances(queries), this::rowIndices)
                         .expandDims(1)
-                : buckets(call, queries);
-        NDArray byQuery = selected(queries.matMul(projected(ofKeys, call, queries)), buckets);
-        if (!isOne) {
+                : bucketIndices(call, queries);
+        NDArray byQuery = selected(queries.matMul(projected(keyProjection, call, queries)), bucketIndices);
+        if (!isSingleQuery) {
             // the products of keys and W_q P, (B, N, F, 2k)
             NDArray products = call.byKey(
                     this,
                     2,
                     keys,
-                    keysOfPart -> ofHeads(queries, keysOfPart).matMul(projected(ofQueries, call, queries)));
-            NDArray byKey = selected(products, buckets.transpose(0, 2, 1)).transpose(0, 1, 3, 2);
+                    keysOfPart -> ofHeads(queries, keysOfPart).matMul(projected(queryProjection, call, queries)));
+            NDArray byKey = selected(products, bucketIndices.transpose(0, 2, 1)).transpose(0, 1, 3, 2);
             return scaled(call, byQuery.add(byKey));
         }
         // for one query, only the row for each key's distance
         NDArray rows = call.hasPositions()
-                ? rowsOfKeys(call, queries, buckets.squeeze(1))
+                ? rowsOfKeys(call, queries, bucketIndices.squeeze(1))
                 : call.byDistance(
                         bucketNumbers,
                         2,
                         call.distances(queries),
-                        distances -> rowsOfKeys(call, queries, rowsOf(distances)));
+                        distances -> rowsOfKeys(call, queries, rowIndices(distances)));
         return scaled(call, byQuery.add(byKeyOfOneQuery(queries, keys, rows)));
     }
 
     /** The indices of the rows of P for consecutive distances, (1, size), INT32. */
-    private NDArray rowsOf(Distances distances) {
+    private NDArray rowIndices(Distances distances) {
         NDArray rows = bucketNumbers.slice(distances.first(), distances.size(), distances.like(), DataType.FLOAT32);
         return Arithmetic.toType(rows.reshape(1, distances.size()), DataType.INT32);
     }
 
     /** The row of W_q P for each key, (1 or B, N, F, H). */
-    private NDArray rowsOfKeys(AttentionCall call, NDArray queries, NDArray buckets) {
-        return byHead(Indices.lookUp(buckets, flat(ofQueries, call, queries), queries.getManager()));
+    private NDArray rowsOfKeys(AttentionCall call, NDArray queries, NDArray bucketIndices) {
+        return byHead(Indices.lookUp(bucketIndices, flat(queryProjection, call, queries), queries.getManager()));
     }
 
     /** The products of each key and the one row of W_q P for its distance, (B, N, 1, F). */
@@ -211,7 +211,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
     }
 
     /** The index of the row of P for each query and key, (1 or B, T, F), INT32. */
-    private NDArray buckets(AttentionCall call, NDArray queries) {
+    private NDArray bucketIndices(AttentionCall call, NDArray queries) {
         int limit = Math.min(
                 lastDistance, Math.max(call.queries().end(), call.keys().end()));
         NDArray found = rows(bucketNumbers, limit, call.distancesOfPairs(queries), DataType.FLOAT32);

@@ -76,7 +76,7 @@ public final class DistanceNetworkBiasBlock extends DistanceBiasBlock {
     /** With explicit positions, the network may be computed for each query and key. */
     @Override
     public long sizePerQueryAndKey(AttentionCall call) {
-        return call.hasPositions() ? network.sizeOfPair(call) : 0;
+        return call.hasPositions() ? network.sizePerQueryAndKey(call) : 0;
     }
 
     /** Builds a {@link DistanceNetworkBiasBlock}. */

@@ -73,7 +73,7 @@ public final class FireBiasBlock extends ScoreTermBlock {
 
     @Override
     public long sizePerQueryAndKey(AttentionCall call) {
-        return network.sizeOfPair(call);
+        return network.sizePerQueryAndKey(call);
     }
 
     @Override
@@ -87,9 +87,9 @@ public final class FireBiasBlock extends ScoreTermBlock {
         NDArray j = Arithmetic.toType(call.keys().toArray(queries).expandDims(1), type);
         NDArray threshold = Arithmetic.multiply(value(multiplier, call, i).abs(), options.threshold);
         NDArray longest = Arithmetic.add(psi(call, i.maximum(threshold)), EPSILON);
-        NDArray share = psi(call, i.sub(j)).div(longest);
-        Shape pairs = share.getShape();
-        NDArray biases = network.biases(call, share.reshape(1, pairs.size()));
+        NDArray fraction = psi(call, i.sub(j)).div(longest);
+        Shape pairs = fraction.getShape();
+        NDArray biases = network.biases(call, fraction.reshape(1, pairs.size()));
         NDArray byHead =
                 biases.reshape(new Shape(options.headCount).addAll(pairs)).swapAxes(0, 1);
         return Arithmetic.toType(byHead, queries.getDataType());

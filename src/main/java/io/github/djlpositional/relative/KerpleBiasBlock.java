@@ -61,16 +61,16 @@ public final class KerpleBiasBlock extends DistanceBiasBlock {
         super(options, options.headCount);
         isPower = options.form == Form.POWER;
         Shape heads = new Shape(options.headCount);
-        logA = addParameter("logA", heads, ofUniform(1, NDArray::log));
+        logA = addParameter("logA", heads, uniform(1, NDArray::log));
         second = isPower
                 ? addParameter(
                         "logitP",
                         heads,
-                        ofUniform(2 - SMALLEST, p -> p.div(p.neg().add(2)).log()))
-                : addParameter("logB", heads, ofUniform(2, NDArray::log));
+                        uniform(2 - SMALLEST, p -> p.div(p.neg().add(2)).log()))
+                : addParameter("logB", heads, uniform(2, NDArray::log));
     }
 
-    private static Initializer ofUniform(float largest, UnaryOperator<NDArray> function) {
+    private static Initializer uniform(float largest, UnaryOperator<NDArray> function) {
         return (manager, shape, type) ->
                 Temporaries.result(() -> function.apply(manager.randomUniform(SMALLEST, largest, shape, type)));
     }

@@ -124,7 +124,7 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
         }
 
         /** 1 if the column belongs to a pair of the axis, and 0 otherwise. */
-        double isOfAxis(double axis, int column) {
+        double axisIndicator(double axis, int column) {
             int pair = layout == PairLayout.INTERLEAVED ? column / 2 : column % (rotarySize / 2);
             return axes.axisOfPair().get(pair) == axis ? 1 : 0;
         }
@@ -152,7 +152,7 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
         columnsOfAxes = axes == null
                 ? null
                 : addTable(ConstantTable.ofPositions(
-                        Rows.of(options.rotarySize, options::isOfAxis), axes.axisCount(), axes.axisCount()));
+                        Rows.of(options.rotarySize, options::axisIndicator), axes.axisCount(), axes.axisCount()));
     }
 
     private ConstantTable addTable(boolean areKeys) {
@@ -228,8 +228,8 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
                 if (isEmpty(array)) {
                     results.add(array.duplicate());
                 } else {
-                    boolean areOther = rows == null || options.xpos != null;
-                    rows = areOther ? rows(array, axis, positions, !results.isEmpty()) : rows;
+                    boolean needsRows = rows == null || options.xpos != null;
+                    rows = needsRows ? rows(array, axis, positions, !results.isEmpty()) : rows;
                     results.add(rotation.apply(array, rows, training));
                 }
             }
@@ -312,10 +312,10 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
     }
 
     private NDArray rows(AttentionCall call, NDArray x, boolean areKeys) {
-        AttentionCall.Tokens of = areKeys ? call.keys() : call.queries();
-        Positions tokens = new Positions(of.first(), of.count(), of.positions(), of.end());
-        requireAxes(tokens);
-        return rows(x, 2, tokens.below(options.limit(), readsPositions()), areKeys);
+        AttentionCall.Tokens tokens = areKeys ? call.keys() : call.queries();
+        Positions positions = new Positions(tokens.first(), tokens.count(), tokens.positions(), tokens.end());
+        requireAxes(positions);
+        return rows(x, 2, positions.below(options.limit(), readsPositions()), areKeys);
     }
 
     @Override

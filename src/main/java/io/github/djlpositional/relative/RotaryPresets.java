@@ -166,27 +166,28 @@ public final class RotaryPresets {
     }
 
     /**
-     * {@return the coordinates of EVA-02's tokens, (2, leading + rows · columns): index · pretrained / size}
+     * {@return the coordinates of EVA-02's tokens, (2, leadingTokens + rows · columns): index · pretrainedSize / size}
      *
-     * @param leading the number of tokens before the patches, which are not rotated: 1, the class token
-     * @param pretrained the number of rows, and of columns, of the pretraining grid; 16 in EVA-02
+     * @param leadingTokens the number of tokens before the patches, which are not rotated: 1, the class token
+     * @param pretrainedSize the number of rows, and of columns, of the pretraining grid; 16 in EVA-02
      * @param rows the number of rows of patches
      * @param columns the number of columns of patches
      */
-    public static double[][] evaPositions(int leading, int pretrained, int rows, int columns) {
-        Check.positive("pretrained", pretrained);
-        return positions(leading, 0, (size, index) -> (double) index * pretrained / size, rows, columns);
+    public static double[][] evaPositions(int leadingTokens, int pretrainedSize, int rows, int columns) {
+        Check.positive("pretrainedSize", pretrainedSize);
+        return positions(leadingTokens, 0, (size, index) -> (double) index * pretrainedSize / size, rows, columns);
     }
 
     /**
-     * {@return the coordinates of DINOv3's tokens, (2, leading + rows · columns): 2 · (index + 0.5) / size - 1}
+     * {@return the coordinates of DINOv3's tokens, (2, leadingTokens + rows · columns): 2 · (index + 0.5) / size - 1}
      *
-     * @param leading the number of tokens before the patches, which are not rotated: 5, the class token and 4 registers
+     * @param leadingTokens the number of tokens before the patches, which are not rotated: 5, the class token and 4
+     *     registers
      * @param rows the number of rows of patches
      * @param columns the number of columns of patches
      */
-    public static double[][] dinov3Positions(int leading, int rows, int columns) {
-        return positions(leading, 0, (size, index) -> 2 * (index + 0.5) / size - 1, rows, columns);
+    public static double[][] dinov3Positions(int leadingTokens, int rows, int columns) {
+        return positions(leadingTokens, 0, (size, index) -> 2 * (index + 0.5) / size - 1, rows, columns);
     }
 
     /**
@@ -207,8 +208,8 @@ public final class RotaryPresets {
     }
 
     /** The coordinates of the cells of a grid, between tokens with the coordinates 0. */
-    private static double[][] positions(int leading, int trailing, Coordinate coordinate, int... sizes) {
-        Check.between("leading", leading, 0, MAX_CELLS);
+    private static double[][] positions(int leadingTokens, int trailingTokens, Coordinate coordinate, int... sizes) {
+        Check.between("leadingTokens", leadingTokens, 0, MAX_CELLS);
         long cellCount = 1;
         for (int size : sizes) {
             Check.positive("grid size", size);
@@ -216,12 +217,12 @@ public final class RotaryPresets {
             Check.between("cell count", cellCount, 1, MAX_CELLS);
         }
         int cells = (int) cellCount;
-        double[][] positions = new double[sizes.length][leading + cells + trailing];
+        double[][] positions = new double[sizes.length][leadingTokens + cells + trailingTokens];
         int after = cells;
         for (int axis = 0; axis < sizes.length; axis++) {
             after /= sizes[axis];
             for (int cell = 0; cell < cells; cell++) {
-                positions[axis][leading + cell] = coordinate.of(sizes[axis], cell / after % sizes[axis]);
+                positions[axis][leadingTokens + cell] = coordinate.of(sizes[axis], cell / after % sizes[axis]);
             }
         }
         return positions;
@@ -256,10 +257,10 @@ public final class RotaryPresets {
                 .optAxes(RotaryAxes.sections(headSize / 4, headSize / 4));
     }
 
-    private static void requireMultiple(int headSize, int of) {
+    private static void requireMultiple(int headSize, int divisor) {
         Check.that(
-                headSize > 0 && headSize % of == 0,
-                () -> "headSize " + headSize + ": expected a positive multiple of " + of
+                headSize > 0 && headSize % divisor == 0,
+                () -> "headSize " + headSize + ": expected a positive multiple of " + divisor
                         + "; set it to the model's head size");
     }
 }

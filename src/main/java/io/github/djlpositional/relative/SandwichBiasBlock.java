@@ -53,12 +53,12 @@ public final class SandwichBiasBlock extends DistanceBiasBlock {
         super(options, options.headCount);
         this.options = options;
         int heads = options.headCount;
-        Rows ofDimensions =
+        Rows frequencyRows =
                 Rows.of(options.encoding.getEmbeddingSize(), (row, dimension) -> options.encoding.frequency(dimension));
-        frequencies = addTable(ConstantTable.ofPositions(ofDimensions, 1, 1));
+        frequencies = addTable(ConstantTable.ofPositions(frequencyRows, 1, 1));
         // two sinusoids share a frequency
-        Rows ofHeads = Rows.of(1, (head, column) -> heads / (16 * (head + 1)));
-        factors = addTable(ConstantTable.ofPositions(ofHeads, heads, heads));
+        Rows factorRows = Rows.of(1, (head, column) -> heads / (16 * (head + 1)));
+        factors = addTable(ConstantTable.ofPositions(factorRows, heads, heads));
         biases = addDistances(new BiasesOfHeads(options.encoding, options.headCount));
     }
 

@@ -28,7 +28,7 @@ import java.util.function.Function;
 abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
 
     /** The initial number of distances in each direction of a table. */
-    private static final int FIRST_DISTANCES = 512;
+    private static final int INITIAL_DISTANCES = 512;
 
     private final int headCount;
     private final int headSize;
@@ -168,7 +168,7 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
 
     /** Adds a table by distance, which grows with the longest sequence. */
     final ConstantTable addDistances(Rows rows) {
-        return addTable(ConstantTable.ofDistances(rows, FIRST_DISTANCES, Positions.UNLIMITED));
+        return addTable(ConstantTable.ofDistances(rows, INITIAL_DISTANCES, Positions.UNLIMITED));
     }
 
     /** Adds the scale and the offset of a normalization. */

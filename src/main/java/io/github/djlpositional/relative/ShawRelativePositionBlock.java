@@ -111,13 +111,13 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     }
 
     private NDArray termOfPositions(AttentionCall call, NDArray queries) {
-        NDArray vectors = ofPositions(keyVectors, call, queries);
+        NDArray vectors = vectorsOfPairs(keyVectors, call, queries);
         NDArray byQuery = scaled(call, queries).transpose(0, 2, 1, 3);
         return byQuery.matMul(vectors.transpose(0, 1, 3, 2)).transpose(0, 2, 1, 3);
     }
 
     /** The vector for each query and key, (1 or B, T, F, H). */
-    private NDArray ofPositions(Parameter vectors, AttentionCall call, NDArray input) {
+    private NDArray vectorsOfPairs(Parameter vectors, AttentionCall call, NDArray input) {
         NDArray rows = Arithmetic.add(call.distancesOfPairs(input), options.maxDistance);
         NDArray clipped =
                 rows.maximum(Arithmetic.number(rows, 0)).minimum(Arithmetic.number(rows, 2 * options.maxDistance));
@@ -156,12 +156,12 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
 
     @Override
     public NDArray valueTerm(AttentionCall call, NDArray probabilities) {
-        return Temporaries.result(() -> ofValues(call, probabilities));
+        return Temporaries.result(() -> weightedVectors(call, probabilities));
     }
 
-    private NDArray ofValues(AttentionCall call, NDArray probabilities) {
+    private NDArray weightedVectors(AttentionCall call, NDArray probabilities) {
         if (call.hasPositions()) {
-            NDArray vectors = ofPositions(valueVectors, call, probabilities);
+            NDArray vectors = vectorsOfPairs(valueVectors, call, probabilities);
             return probabilities.transpose(0, 2, 1, 3).matMul(vectors).transpose(0, 2, 1, 3);
         }
         int last = call.queries().first() + call.queries().count() - 1;

@@ -84,11 +84,11 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
                 .setType(Parameter.Type.WEIGHT)
                 .optShape(new Shape(options.embeddingSize, width))
                 .build());
-        sinusoids = addDistances(new Backwards(options.encoding));
+        sinusoids = addDistances(new Negated(options.encoding));
     }
 
     /** R of relative positions, which are distances with the opposite sign. */
-    private record Backwards(SinusoidalEncoding encoding) implements Rows {
+    private record Negated(SinusoidalEncoding encoding) implements Rows {
 
         @Override
         public int width() {

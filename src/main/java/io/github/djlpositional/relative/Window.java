@@ -96,7 +96,7 @@ final class Window {
      * The coordinate of a cell. The difference of two coordinates, plus half the number of differences, is the index of
      * a row in the order of Swin's table.
      */
-    static int ofCell(List<Integer> window, int cell) {
+    static int coordinate(List<Integer> window, int cell) {
         int width = window.get(1);
         return cell / width * (2 * width - 1) + cell % width;
     }

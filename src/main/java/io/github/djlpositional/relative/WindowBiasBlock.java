@@ -66,11 +66,11 @@ public final class WindowBiasBlock extends WindowDistanceBiasBlock {
         }
 
         /** The coordinate of a token. The differences of the class token differ from all differences of two cells. */
-        int coordinate(int position, int ofClassToken) {
+        int coordinate(int position, int classTokenMultiple) {
             if (!classToken) {
-                return Window.ofCell(window, position);
+                return Window.coordinate(window, position);
             }
-            return position == 0 ? ofClassToken * rows() : Window.ofCell(window, position - 1);
+            return position == 0 ? classTokenMultiple * rows() : Window.coordinate(window, position - 1);
         }
 
         /** More than any distance. */
@@ -104,8 +104,8 @@ public final class WindowBiasBlock extends WindowDistanceBiasBlock {
                 position -> options.coordinate(position, 1),
                 position -> options.coordinate(position, -2));
         this.options = options;
-        Rows ofDistances = Rows.of(1, (distance, column) -> options.row((int) distance));
-        rows = addTable(ConstantTable.ofDistances(ofDistances, options.limit() + 1, options.limit() + 1));
+        Rows rowNumbers = Rows.of(1, (distance, column) -> options.row((int) distance));
+        rows = addTable(ConstantTable.ofDistances(rowNumbers, options.limit() + 1, options.limit() + 1));
         Shape shape = new Shape(options.rows() + (options.classToken ? 3 : 0), options.headCount);
         biases = addParameter("biases", shape, new NormalInitializer(STANDARD_DEVIATION));
     }
@@ -152,8 +152,8 @@ public final class WindowBiasBlock extends WindowDistanceBiasBlock {
 
     @Override
     NDArray biases(AttentionCall call, Distances distances) {
-        NDArray ofDistances = rows(rows, options.limit(), distances, DataType.FLOAT32);
-        return lookUp(value(biases, call, distances.like()), ofDistances);
+        NDArray rowNumbers = rows(rows, options.limit(), distances, DataType.FLOAT32);
+        return lookUp(value(biases, call, distances.like()), rowNumbers);
     }
 
     /** Builds a {@link WindowBiasBlock}. */
