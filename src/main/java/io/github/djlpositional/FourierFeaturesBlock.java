@@ -31,8 +31,8 @@ import java.util.Map;
  *         .build();                       // (B, S, 3) -> (B, S, 60)
  * }</pre>
  *
- * <p>The input is (…, C) and the output (…, D), with C coordinates and D features. Computed in FLOAT32, an angle a is
- * wrong by up to (C + 1) · |a| · 2<sup>-24</sup>. Fixed frequencies are constants, learned ones a parameter.
+ * <p>The input is (…, C) and the output (…, D), with C coordinates and D features. In FLOAT32, the error of an angle a
+ * is at most (C + 1) · |a| · 2<sup>-24</sup>. Fixed frequencies are constants; learned frequencies are a parameter.
  *
  * <p>The {@linkplain io.github.djlpositional package description} has the rules for all blocks.
  *
@@ -145,7 +145,8 @@ public final class FourierFeaturesBlock extends OptionsBlock {
         Check.that(
                 last == -1 || last == coordinates,
                 () -> "input of shape " + shape + ": expected (…, " + coordinates
-                        + "); give such an input, for a single coordinate with expandDims(-1), or use other features");
+                        + "); pass an input of this shape (use expandDims(-1) for one coordinate), or use other"
+                        + " features");
     }
 
     /** Builds a {@link FourierFeaturesBlock}. */
@@ -161,8 +162,8 @@ public final class FourierFeaturesBlock extends OptionsBlock {
         }
 
         /**
-         * Sets whether A and φ are a parameter, {@code features}, (C + 1, D), which begins with the numbers of the
-         * features and has φ as its last row (default: false); Time2Vec needs it.
+         * Sets whether A and φ are learned (default: false); Time2Vec requires it. The parameter {@code features}, (C +
+         * 1, D), is initialized with the rows of A, followed by φ.
          */
         public Builder optLearned(boolean learned) {
             return set("learned", learned);

@@ -32,25 +32,26 @@ import java.util.Map;
  * tensor2tensor, multidim-positional-encoding, vision transformers, DETR, or any other convention.
  *
  * <pre>{@code
- * Block places = GridPositionalEncodingBlock.builder()
+ * Block positions = GridPositionalEncodingBlock.builder()
  *         .setEncoding(GridEncoding.visionTransformer(768))
  *         .build();                       // (B, H, W, 768) -> the same
  * }</pre>
  *
  * <p>B batch, D depth, H height, W width, C channels. The input is (…, H, W, C) or (…, D, H, W, C), with any leading
- * dimensions; with {@code optChannelsFirst(true)} it is (…, C, H, W) or (…, C, D, H, W). The output has its shape. With
- * {@code optAddToInput(false)} it is the encodings without the input, such as (1, H, W, C).
+ * dimensions; with {@code optChannelsFirst(true)} it is (…, C, H, W) or (…, C, D, H, W). The output has the shape of
+ * the input. With {@code optAddToInput(false)} the output is the encodings only, such as (1, H, W, C).
  *
- * <p>With {@code optGrid(1, 14, 14)} the input is a sequence of tokens, (…, P + H · W, C): P tokens to which nothing is
- * added, and the cells row by row. An input of another grid has the forward parameter {@link #GRID_SIZES}.
+ * <p>With {@code optGrid(1, 14, 14)} the input is a sequence of tokens, (…, P + H · W, C): P prefix tokens, to which
+ * nothing is added, followed by the cells row by row. For an input with another grid, pass the forward parameter
+ * {@link #GRID_SIZES}.
  *
  * <p>A second input is a mask for images of different sizes, (B, H, W) or (B, D, H, W), of any data type: 0 for
- * padding, and any other number for cells, the reverse of DETR's own mask. x is then (B, H, W, C) or (B, D, H, W, C),
- * and coordinates count only the cells. An image without cells gets zeros. The mask is read, which waits for its
- * device, and each forward computes the encodings. With {@code optAddToInput(false)} they are (B, H, W, C).
+ * padding, and any other number for cells, the reverse of DETR's own mask. The first input is then (B, H, W, C) or (B,
+ * D, H, W, C), and coordinates do not count padding. An image without cells gets zeros. Each forward reads the mask,
+ * which waits for its device, and computes the encodings. With {@code optAddToInput(false)} they are (B, H, W, C).
  *
- * <p>A grid has at most 2³¹ - 1 values. The encodings of the first {@value #TABLES} grid sizes are constants; each
- * forward computes the encodings of further sizes.
+ * <p>A grid has at most 2³¹ - 1 values. The encodings of the first {@value #MAX_TABLES} grid sizes are constants; for
+ * further sizes, each forward computes the encodings again.
  *
  * <p>The {@linkplain io.github.djlpositional package description} has the rules for all blocks.
  *
@@ -65,7 +66,7 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
      */
     public static final String GRID_SIZES = Positions.GRID_SIZES;
 
-    private static final int TABLES = 8;
+    private static final int MAX_TABLES = 8;
 
     record Options(
             GridEncoding encoding,
@@ -88,7 +89,7 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
 
     private final Options options;
 
-    /** By the sizes of the grid. */
+    /** The table of each grid, by its sizes. */
     private final Map<Shape, ConstantTable> tables = new HashMap<>();
 
     private GridPositionalEncodingBlock(Options options) {
@@ -128,7 +129,7 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
                     options.addToInput ? x.duplicate() : x.getManager().create(output, x.getDataType(), x.getDevice()));
         }
         NDArray encoded = Temporaries.result(() -> {
-            NDArray encodings = inputs.size() == 1 ? encodings(x, grid) : masked(x, grid, inputs.get(1));
+            NDArray encodings = inputs.size() == 1 ? encodings(x, grid) : maskedEncodings(x, grid, inputs.get(1));
             if (options.addToInput) {
                 return x.add(encodings);
             }
@@ -149,7 +150,7 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
     }
 
     /** The encodings of the visible cells of a batch, in the shape of the input. */
-    private NDArray masked(NDArray x, Shape grid, NDArray mask) {
+    private NDArray maskedEncodings(NDArray x, Shape grid, NDArray mask) {
         double[] numbers = HostData.doubles(mask);
         boolean[] isVisible = new boolean[numbers.length];
         for (int i = 0; i < numbers.length; i++) {
@@ -159,9 +160,9 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
         return HostData.computed(x.getManager(), x.getDevice(), x.getShape(), x.getDataType(), rows);
     }
 
-    /** The table of a grid; null if there are enough tables already. */
+    /** The table of a grid; null if the block already has the maximum number of tables. */
     private synchronized ConstantTable table(Shape grid, DataType type, Device device) {
-        if (!tables.containsKey(grid) && tables.size() < TABLES) {
+        if (!tables.containsKey(grid) && tables.size() < MAX_TABLES) {
             Shape shape = arrayShape(grid);
             HostData.requireRoomFor(shape, type, device);
             Rows rows = rowsOfGrid(grid);
@@ -171,7 +172,7 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
         return tables.get(grid);
     }
 
-    /** The rows of a grid without padding. The memory for them is checked first. */
+    /** The rows of a grid without padding, computed lazily so that the memory is checked first. */
     private Rows rowsOfGrid(Shape grid) {
         return new Rows() {
             @Override
@@ -186,15 +187,15 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
         };
     }
 
-    /** The channels of each token (T, C) or cell (…, H, W, C), or with the channels first the cells of each channel. */
+    /** A row of channels for each token or cell; with the channels first, a row of cells for each channel. */
     private Rows rowsOfCells(Shape grid, Rows.Value cells) {
         int channels = options.encoding.getEmbeddingSize();
-        int ofImage = Math.toIntExact(grid.size());
+        int cellsPerImage = Math.toIntExact(grid.size());
         int prefix = options.grid == null ? 0 : options.grid.prefixTokens();
         return options.channelsFirst
-                ? Rows.of(ofImage, (row, cell) -> {
+                ? Rows.of(cellsPerImage, (row, cell) -> {
                     int image = ((int) row) / channels;
-                    return cells.at(image * ofImage + cell, ((int) row) % channels);
+                    return cells.at(image * cellsPerImage + cell, ((int) row) % channels);
                 })
                 : Rows.of(channels, (token, channel) -> token < prefix ? 0 : cells.at(token - prefix, channel));
     }
@@ -203,7 +204,7 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
         return Arrays.stream(grid.getShape()).mapToInt(Math::toIntExact).toArray();
     }
 
-    /** The shape of the encodings of a grid: (H, W, C) and so on, or (T, C) of tokens. */
+    /** The shape of the encodings of a grid: for example (H, W, C), or (T, C) for tokens. */
     private Shape arrayShape(Shape grid) {
         Shape channels = new Shape(options.encoding.getEmbeddingSize());
         if (options.grid != null) {
@@ -221,7 +222,7 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
             Check.that(
                     rank >= 2 && (shape.get(rank - 1) == -1 || shape.get(rank - 1) == channels),
                     () -> "input of shape " + shape + ": expected (…, T, " + channels
-                            + "); give such an input, or use an encoding with as many channels");
+                            + "); pass an input of this shape, or use an encoding with this number of channels");
             int[] sizes = options.grid.sizes(params);
             long length = shape.get(rank - 2);
             options.grid.requireTokens(length == -1 || length == options.grid.tokens(sizes), length, sizes);
@@ -239,7 +240,7 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
                 channels == -1 || channels == options.encoding.getEmbeddingSize(),
                 () -> "input of shape " + shape + " has " + channels + " channels: expected " + expected + " with "
                         + options.encoding.getEmbeddingSize()
-                        + "; give such an input, use an encoding with as many channels, or change"
+                        + "; pass an input of this shape, use an encoding with this number of channels, or change"
                         + " optChannelsFirst(boolean)");
         Check.that(
                 image.size() <= Integer.MAX_VALUE,
@@ -264,14 +265,14 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
         requireInputCount(
                 shapes.length,
                 isSequence ? 1 : 2,
-                isSequence ? "[x], the tokens of a grid" : "[x] or [x, mask], whose shapes give the places");
+                isSequence ? "[x], the tokens of a grid" : "[x] or [x, mask], whose shapes determine the positions");
         if (shapes.length == 2) {
             Shape grid = requireGrid(shapes[0], null);
             Shape expected = new Shape(shapes[0].get(0)).addAll(grid);
             Check.that(
                     shapes[0].dimension() == options.encoding.getAxes() + 2 && shapes[1].equals(expected),
                     () -> "mask of shape " + shapes[1] + " for input " + shapes[0] + ": expected " + expected
-                            + ", and an input of one dimension more; give one number for each cell of each image");
+                            + ", and an input with one more dimension; pass one number for each cell of each image");
         }
     }
 
@@ -300,7 +301,7 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
         }
 
         /**
-         * Sets the function from the coordinates of a cell to a vector, which also sets the numbers of axes and
+         * Sets the function from the coordinates of a cell to a vector, which also determines the number of axes and
          * channels.
          */
         public Builder setEncoding(GridEncoding encoding) {
@@ -318,15 +319,15 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
         }
 
         /**
-         * Lets the input be a sequence: {@code prefixTokens} tokens without a place, 0 or more, followed by the cells
-         * of a grid, row by row, with one size for each axis, at least 1 (default: the axes of the input are the axes
-         * of the grid).
+         * Accepts a sequence as input: {@code prefixTokens} tokens before the grid, 0 or more, followed by the cells of
+         * the grid, row by row. There is one size for each axis, at least 1 (default: the axes of the input are the
+         * axes of the grid).
          */
         public Builder optGrid(int prefixTokens, int... sizes) {
             return set("grid", new TokenGrid(prefixTokens, sizes));
         }
 
-        /** Sets the rate of the dropout that follows, in training only, at least 0 and below 1 (default: 0). */
+        /** Sets the dropout rate of the output in training, at least 0 and below 1 (default: 0). */
         public Builder optDropoutRate(float dropoutRate) {
             return set("dropoutRate", dropoutRate);
         }

@@ -48,7 +48,7 @@ import java.util.Map;
  * <ul>
  *   <li>{@code [ids]}: (B, T), INT8, UINT8, INT32 or INT64, each from 0 to V - 1.
  *   <li>{@code [ids, positions]}: positions as the positional encoding expects them; for
- *       {@link PositionalEncodingBlock} (T) or (B, T). A mask belongs to the attention.
+ *       {@link PositionalEncodingBlock} (T) or (B, T). Pass masks to the attention.
  * </ul>
  *
  * The output is (B, T, D) in the data type of the token embedding, usually the model's. If the positional encoding is
@@ -60,15 +60,16 @@ import java.util.Map;
  * custom blocks.
  *
  * <p>The token table is initialized with N(0, 1), or N(0, 1 / D) with {@link Builder#optScaleEmbedding}, unless
- * {@link #setInitializer} replaces the initializer. A token's vector is then √2 times as long as a sinusoidal one. DJL
- * cannot save a table of 2 GiB or more (V · D times the bytes of a number): use a smaller one, or train in FLOAT16.
+ * {@link #setInitializer} replaces the initializer. Either way, a token's vector is √2 times as long as a sinusoidal
+ * encoding. DJL cannot save a table of 2 GiB or more (V · D times the size of a number in bytes): use a smaller one, or
+ * train in FLOAT16.
  *
  * <h2>Padding</h2>
  *
  * With {@link Builder#optPaddingIndex} the vectors of the padding token are zero, and no gradient reaches its row
  * through this block. The row is initialized with zeros (a custom token embedding initializes its own), and stays zero
- * in training unless an output layer that shares the table trains it. Positions are added to padding as to any token,
- * except with {@link Builder#optPositionsFromPadding}.
+ * in training unless an output layer that shares the table trains it. Positions are added to padding as to any other
+ * token, except with {@link Builder#optPositionsFromPadding}.
  *
  * <h2>Weight tying</h2>
  *
@@ -116,7 +117,8 @@ public final class InputEmbeddingBlock extends OptionsBlock {
             Check.that(
                     maxSequenceLength == null || (positionalEncoding == null && !noPositions),
                     () -> "maxSequenceLength " + maxSequenceLength
-                            + " without the default positional encoding, which it belongs to: leave it out, or set it in"
+                            + " without the default positional encoding: expected it only with the default;"
+                            + " leave it out, or set it in"
                             + " the custom positional encoding");
             requireFits(positionalEncoding, embeddingSize);
         }
@@ -124,15 +126,15 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         private static void requireFits(Block encoding, int embeddingSize) {
             Check.that(
                     !(encoding instanceof GridPositionalEncodingBlock),
-                    "the positional encoding is a GridPositionalEncodingBlock, which would use the batch as an axis:"
+                    "the positional encoding is a GridPositionalEncodingBlock, which would treat the batch as an axis:"
                             + " expected an encoding of sequences; use a PositionalEncodingBlock");
-            if (encoding instanceof SequenceEncodingBlock<?> own) {
+            if (encoding instanceof SequenceEncodingBlock<?> sequenceEncoding) {
                 Check.that(
-                        own.getEmbeddingSize() == embeddingSize,
-                        () -> "the positional encoding has size " + own.getEmbeddingSize() + ": expected embeddingSize "
-                                + embeddingSize + "; give both the same size");
+                        sequenceEncoding.getEmbeddingSize() == embeddingSize,
+                        () -> "the positional encoding has size " + sequenceEncoding.getEmbeddingSize()
+                                + ": expected embeddingSize " + embeddingSize + "; use the same size for both");
                 Check.that(
-                        own.isAddedToInput(),
+                        sequenceEncoding.isAddedToInput(),
                         "the positional encoding has addToInput=false: expected a block that returns the shape of its"
                                 + " input; build it with optAddToInput(true)");
             }
@@ -224,14 +226,14 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         if (table == null) {
             throw new IllegalStateException("the token embedding is the block "
                     + tokenEmbedding.getClass().getName()
-                    + ": expected the default table; find the table among the parameters of that block");
+                    + ": expected the default table; get the table from the parameters of that block");
         }
         return table;
     }
 
     /**
-     * {@return which tokens are not padding, as a mask for an attention: booleans of the shape of the ids, false for
-     * the padding token; null without {@link Builder#optPaddingIndex}}
+     * {@return a mask that hides padding in an attention: booleans in the shape of the ids, false for the padding
+     * token; null without {@link Builder#optPaddingIndex}}
      *
      * @param ids the token ids of a forward
      */
@@ -261,29 +263,29 @@ public final class InputEmbeddingBlock extends OptionsBlock {
                     ids,
                     options.vocabularySize,
                     "token id",
-                    "give ids below the vocabulary size, or build the block with a larger setVocabularySize(int)");
+                    "pass ids below the vocabulary size, or build the block with a larger setVocabularySize(int)");
         }
         try (Temporaries temporaries = new Temporaries()) {
             NDArray indices = temporaries.addUnless(ids, Indices.forLookUp(ids));
             NDArray mask = options.paddingIndex == null ? null : temporaries.add(mask(indices));
-            boolean countsTokens = options.positionsFromPadding != null;
+            boolean skipsPadding = options.positionsFromPadding != null;
             NDArray tokens = embed(temporaries, parameterStore, indices, training);
-            if (mask != null && !countsTokens) {
+            if (mask != null && !skipsPadding) {
                 tokens = temporaries.add(zeroAtPadding(tokens, mask));
             }
             NDList toEncode = new NDList(inputs);
             toEncode.set(0, tokens);
-            if (countsTokens && inputs.size() == 1 && Positions.explicit(null, params) == null) {
+            if (skipsPadding && inputs.size() == 1 && Positions.explicit(null, params) == null) {
                 Check.that(
                         Positions.start(params, Positions.UNLIMITED) == 0,
                         () -> "ids " + ids.getShape() + " at " + Positions.START + " " + params.get(Positions.START)
                                 + " were given to a block with positionsFromPadding, which cannot see the padding before"
-                                + " them: expected positions, which do not count padding; give [ids, positions], or "
+                                + " them: expected positions that do not count padding; pass [ids, positions], or "
                                 + Positions.POSITIONS + " among the forward parameters");
                 toEncode.add(temporaries.addResult(() -> positionsOfTokens(mask)));
             }
             NDArray encoded = encode(temporaries, parameterStore, toEncode, training, params);
-            if (countsTokens) {
+            if (skipsPadding) {
                 encoded = temporaries.add(zeroAtPadding(encoded, mask));
             }
             if (training && options.dropoutRate > 0) {
@@ -296,7 +298,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
     /** The token vectors (B, T, D), scaled. */
     private NDArray embed(Temporaries temporaries, ParameterStore parameterStore, NDArray indices, boolean training) {
         NDArray vectors = table == null
-                ? fromGivenBlock(parameterStore, indices, training)
+                ? fromCustomBlock(parameterStore, indices, training)
                 : temporaries.add(fromTable(parameterStore, indices, training));
         if (!options.scaleEmbedding) {
             return vectors;
@@ -313,7 +315,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         return Indices.lookUpOrNaN(indices, vectors, indices.getManager());
     }
 
-    private NDArray fromGivenBlock(ParameterStore parameterStore, NDArray indices, boolean training) {
+    private NDArray fromCustomBlock(ParameterStore parameterStore, NDArray indices, boolean training) {
         NDArray vectors = tokenEmbedding
                 .forward(parameterStore, new NDList(indices), training)
                 .singletonOrThrow();
@@ -322,7 +324,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
                 vectors.getShape().equals(expected),
                 () -> "the token embedding " + Settings.classOf(tokenEmbedding) + " returned "
                         + vectors.getShape() + " for ids " + indices.getShape() + ": expected " + expected
-                        + "; give a block of the same embedding size with optTokenEmbedding(Block)");
+                        + "; pass a block with this embedding size to optTokenEmbedding(Block)");
         return vectors;
     }
 
@@ -336,19 +338,21 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         if (positionalEncoding == null) {
             Check.that(
                     inputs.size() == 1,
-                    "2 arrays were given to an embedding without positions: expected [ids]; give positions and masks to"
+                    "2 arrays were given to an embedding without positions: expected [ids]; pass positions and masks to"
                             + " the attention");
             return tokens;
         }
-        if (positionalEncoding instanceof SequenceEncodingBlock<?> own && isOwn(tokens)) {
-            return temporaries.addUnless(tokens, own.forwardInPlace(parameterStore, inputs, training, params));
+        if (positionalEncoding instanceof SequenceEncodingBlock<?> sequenceEncoding && isOwn(tokens)) {
+            return temporaries.addUnless(
+                    tokens, sequenceEncoding.forwardInPlace(parameterStore, inputs, training, params));
         }
         NDList output = positionalEncoding.forward(parameterStore, inputs, training, params);
         String name = Settings.classOf(positionalEncoding);
         Check.that(
                 output.size() == 1,
                 () -> "the positional encoding " + name + " returned " + output.size()
-                        + " arrays: expected one; give positions only to an encoding that uses them, and a mask to the attention");
+                        + " arrays: expected one; pass positions only to an encoding that uses them, and a mask to the"
+                        + " attention");
         NDArray encoded = output.head();
         if (positionalEncoding instanceof OptionsBlock) {
             temporaries.addUnless(tokens, encoded);
@@ -357,7 +361,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
                 encoded.getShape().equals(tokens.getShape()),
                 () -> "the positional encoding " + name + " returned " + encoded.getShape() + " for "
                         + tokens.getShape()
-                        + ": expected the same shape; give another block with optPositionalEncoding(Block)");
+                        + ": expected the same shape; pass another block to optPositionalEncoding(Block)");
         return encoded;
     }
 
@@ -377,8 +381,8 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         if (isToken.getShape().size() == 0) {
             return isToken;
         }
-        boolean isTimeMajor = positionalEncoding instanceof SequenceEncodingBlock<?> own
-                && (own.getSequenceAxis() == 0 || own.getSequenceAxis() == -3);
+        boolean isTimeMajor = positionalEncoding instanceof SequenceEncodingBlock<?> sequenceEncoding
+                && (sequenceEncoding.getSequenceAxis() == 0 || sequenceEncoding.getSequenceAxis() == -3);
         NDArray counts = isToken.cumSum(isTimeMajor ? 0 : 1);
         // the count of the first token is 1
         return Arithmetic.add(counts, options.positionsFromPadding - 1.0).mul(isToken);
@@ -401,9 +405,9 @@ public final class InputEmbeddingBlock extends OptionsBlock {
     protected void requireShapes(Shape... inputShapes) {
         requireInputCount(inputShapes.length, 2, "[ids] or [ids, positions]");
         requireIdsShape(inputShapes[0]);
-        if (positionalEncoding instanceof SequenceEncodingBlock<?> own) {
+        if (positionalEncoding instanceof SequenceEncodingBlock<?> sequenceEncoding) {
             // before the token table is created
-            own.requireShapes(encodingShapes(inputShapes));
+            sequenceEncoding.requireShapes(encodingShapes(inputShapes));
         }
     }
 
@@ -431,12 +435,12 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         }
     }
 
-    /** Initializes with another initializer, and then one row with zeros. */
-    private record ZeroRow(Initializer others, int row) implements Initializer {
+    /** Initializes with another initializer, then sets one row to zeros. */
+    private record ZeroRow(Initializer initializer, int row) implements Initializer {
         @Override
         public NDArray initialize(NDManager manager, Shape shape, DataType dataType) {
-            NDArray array = others.initialize(manager, shape, dataType);
-            // not set(index, 0): DJL would leave the number open, as an array of the manager
+            NDArray array = initializer.initialize(manager, shape, dataType);
+            // not set(index, 0), for which DJL would leave an array open on the manager
             try (NDArray zeros = manager.zeros(new Shape(1, shape.get(1)), dataType)) {
                 array.set(NDIndex.sliceAxis(0, row, row + 1L), zeros);
             }
@@ -475,7 +479,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
          * together with {@link #optMaxSequenceLength} or {@link #optNoPositions}.
          */
         public Builder optPositionalEncoding(Block positionalEncoding) {
-            // DJL's identity block computes with arrays of zeros whenever it is described
+            // DJL's identity block runs on arrays of zeros to compute its output shape, for example when it is printed
             boolean isIdentity = positionalEncoding instanceof LambdaBlock lambda && IDENTITY.equals(lambda.getName());
             return isIdentity ? optNoPositions() : set("positionalEncoding", positionalEncoding);
         }
@@ -516,18 +520,18 @@ public final class InputEmbeddingBlock extends OptionsBlock {
 
         /**
          * Counts positions from the first token that is not padding, which has the position {@code firstPosition}, at
-         * least 0; fairseq uses the padding index + 1. Padding is not counted, and its vector is zero, positions
-         * included. By default every token is counted, and positions are added to padding too.
+         * least 0; fairseq uses the padding index + 1. Padding is not counted, and its output vector is zero: no
+         * position is added to it. By default, every token is counted, and positions are added to padding too.
          *
          * <p>This needs {@link #optPaddingIndex} and a positional encoding with explicit positions; a time-major one
-         * must be a block of this library. A step of a decoder cannot see the padding of earlier steps: give it
+         * must be a block of this library. A step of a decoder cannot see the padding of earlier steps: pass it
          * {@code [ids, positions]}. Explicit positions are used as they are.
          */
         public Builder optPositionsFromPadding(int firstPosition) {
             return set("positionsFromPadding", firstPosition);
         }
 
-        /** Sets the rate of the dropout that comes last, in training only, at least 0 and below 1 (default: 0). */
+        /** Sets the dropout rate of the output in training, at least 0 and below 1 (default: 0). */
         public Builder optDropoutRate(float dropoutRate) {
             return set("dropoutRate", dropoutRate);
         }

@@ -54,11 +54,11 @@ public final class LayerNormBlock extends NormBlock {
     }
 
     @Override
-    NDArray normalized(NDArray x, NDArray factor, ParameterStore parameterStore, boolean training) {
-        NDArray added = DataTypes.value(this, offset, parameterStore, x, training);
-        // on MXNet the operation leaves its intermediate arrays open, some of them with the manager of the weights
+    NDArray normalized(NDArray x, NDArray gamma, ParameterStore parameterStore, boolean training) {
+        NDArray beta = DataTypes.value(this, offset, parameterStore, x, training);
+        // on MXNet the operation leaves intermediate arrays open, some of them on the manager of the weights
         return Temporaries.result(
-                () -> LayerNorm.layerNorm(x, new Shape(options.embeddingSize), factor, added, (float) options.epsilon)
+                () -> LayerNorm.layerNorm(x, new Shape(options.embeddingSize), gamma, beta, (float) options.epsilon)
                         .singletonOrThrow());
     }
 

@@ -51,14 +51,15 @@ import java.util.stream.IntStream;
  *         .build();                                   // (B, 577, 768) -> the same
  * }</pre>
  *
- * <p>An input of another grid, h by w, has the forward parameter {@link #GRID_SIZES}. Each forward then resamples the
- * table, FLOAT16 in FLOAT32, with gradients, and copies the weights of the resampling to the device. Explicit positions
- * count the tokens of the grid; a masked autoencoder passes the positions of its visible patches. Without them, a
- * forward throws {@link IllegalArgumentException} unless the grid has the number of tokens of the input.
+ * <p>For an input with another grid, h by w, pass the forward parameter {@link #GRID_SIZES}. Each forward then
+ * resamples the table (FLOAT16 in FLOAT32, with gradients) and copies the resampling weights to the device. Explicit
+ * positions are token indices, which include the tokens before the grid; a masked autoencoder passes those of its
+ * visible patches. Without explicit positions, a forward throws {@link IllegalArgumentException} unless the number of
+ * tokens in and before the grid is the sequence length.
  *
  * <p>Inputs and output are as for {@link PositionalEncodingBlock}, except that explicit positions must be integers.
  * Gradients reach only the rows that were used. DJL cannot save a table of 2 GiB or more (maxSequenceLength · D times
- * the bytes of a number).
+ * the size of a number in bytes).
  *
  * <p>The {@linkplain io.github.djlpositional package description} has the rules for all blocks.
  *
@@ -101,14 +102,14 @@ public final class LearnedPositionalEncodingBlock
                 Check.that(
                         prefixEncoded == null && resampling == null,
                         "prefixEncoded " + prefixEncoded + " and resampling " + resampling
-                                + " without a grid: expected none; set optGrid(int, int...), or leave them out");
+                                + " without a grid: expected neither; set optGrid(int, int...), or leave them out");
             } else {
                 prefixEncoded = Objects.requireNonNullElse(prefixEncoded, true);
                 resampling = Objects.requireNonNullElse(resampling, GridResampling.BICUBIC_ANTIALIASED);
                 Check.that(
                         maxSequenceLength == tokens,
                         "maxSequenceLength " + maxSequenceLength + " with a grid: expected " + tokens
-                                + ", the tokens of " + grid.sizes() + " and those before it; leave it out");
+                                + ", the number of tokens before and in the grid " + grid.sizes() + "; leave it out");
             }
             requireAxis(sequenceAxis);
             if (encoding != null) {
@@ -119,7 +120,7 @@ public final class LearnedPositionalEncodingBlock
 
     private final Parameter table;
 
-    /** Creates a block whose table begins with the values of all rows, or null for random or sinusoidal ones. */
+    /** Creates a block whose table is initialized with these values; null for random or sinusoidal values. */
     private LearnedPositionalEncodingBlock(Options options, double[] initialEncodings) {
         super(options);
         Rows rows = initialEncodings == null ? options.encoding : rows(initialEncodings, options.embeddingSize);
@@ -190,7 +191,7 @@ public final class LearnedPositionalEncodingBlock
         NDArray values = DataTypes.value(this, table, parameterStore, x, training);
         DataTypes.requireSame(x, values, "learned table");
         NDManager manager = x.getManager();
-        NDArray all = options.grid == null ? values : ofGrid(values, manager, positions, params);
+        NDArray all = options.grid == null ? values : gridEncodings(values, manager, positions, params);
         NDArray explicit = positions.positions();
         if (explicit == null) {
             int first = positions.first();
@@ -199,14 +200,15 @@ public final class LearnedPositionalEncodingBlock
         }
         Check.that(
                 explicit.getDataType().isInteger(),
-                () -> "real positions " + explicit.getShape()
+                () -> "floating-point positions " + explicit.getShape()
                         + " were given to a learned table: expected an integer type; convert them with"
                         + " toType(DataType.INT64, false)");
         return Indices.lookUpOrNaN(explicit, all, manager);
     }
 
     /** The encodings of all tokens of a grid. */
-    private NDArray ofGrid(NDArray values, NDManager manager, Positions positions, PairList<String, Object> params) {
+    private NDArray gridEncodings(
+            NDArray values, NDManager manager, Positions positions, PairList<String, Object> params) {
         int[] to = options.grid.sizes(params);
         int length = positions.length();
         options.grid.requireTokens(positions.positions() != null || length == options.grid.tokens(to), length, to);
@@ -216,8 +218,8 @@ public final class LearnedPositionalEncodingBlock
             return values;
         }
         Shape shape = values.getShape();
-        int encoded = isPrefixEncoded() ? prefix : 0;
-        NDArray cells = values.get(manager, NDIndex.sliceAxis(0, encoded, shape.get(0)));
+        int encodedPrefix = isPrefixEncoded() ? prefix : 0;
+        NDArray cells = values.get(manager, NDIndex.sliceAxis(0, encodedPrefix, shape.get(0)));
         NDArray resampled = Arrays.equals(from, to) ? cells : resampled(cells, from, to);
         if (prefix == 0) {
             return resampled;
@@ -228,7 +230,7 @@ public final class LearnedPositionalEncodingBlock
         return first.concat(resampled);
     }
 
-    /** Resamples the cells to another grid, by one product for each axis, like {@link GridResampling}. */
+    /** Resamples the cells to another grid with one matrix product for each axis, like {@link GridResampling}. */
     private NDArray resampled(NDArray cells, int[] from, int... to) {
         DataType type = cells.getDataType() == DataType.FLOAT16 ? DataType.FLOAT32 : cells.getDataType();
         NDArray result = Arithmetic.toType(cells, type);
@@ -259,9 +261,9 @@ public final class LearnedPositionalEncodingBlock
         }
 
         /**
-         * Lets the sequence be {@code prefixTokens} tokens without a place, 0 or more, such as a class token and
-         * registers, followed by the cells of a grid, row by row (default: positions on one axis). A grid has one to
-         * three sizes of at least 1, such as height and width in patches. The number of all tokens is the maximum
+         * Treats the sequence as {@code prefixTokens} tokens before a grid, 0 or more, such as a class token and
+         * registers, followed by the cells of the grid, row by row (default: positions on one axis). A grid has one to
+         * three sizes of at least 1, such as height and width in patches. The total number of tokens is the maximum
          * sequence length.
          */
         public Builder optGrid(int prefixTokens, int... sizes) {
@@ -291,7 +293,7 @@ public final class LearnedPositionalEncodingBlock
          * always resampled, in double; the rows of prefix tokens are not.
          *
          * @param encodings (n, D) or (1, n, D), n at least 1, FLOAT16, FLOAT32 or FLOAT64; the caller closes it
-         * @param grid the sizes of the grid of these vectors; none for the grid of the block
+         * @param grid the grid sizes of these vectors; empty for the grid of the block
          */
         @WithoutOption
         public Builder optInitialEncodings(NDArray encodings, int... grid) {
@@ -304,7 +306,7 @@ public final class LearnedPositionalEncodingBlock
                             && shape.size() > 0
                             && DataTypes.isEmbedding(encodings.getDataType()),
                     () -> "initial encodings of shape " + shape + " and data type " + encodings.getDataType()
-                            + ": expected (n, D) or (1, n, D) of float16, float32 or float64; give one vector for each"
+                            + ": expected (n, D) or (1, n, D) of float16, float32 or float64; pass one vector for each"
                             + " position");
             initialWidth = Math.toIntExact(shape.get(shape.dimension() - 1));
             initialEncodings = HostData.doubles(encodings);
@@ -325,10 +327,11 @@ public final class LearnedPositionalEncodingBlock
             Options options = Settings.create(Options.class, all);
             Check.that(
                     options.encoding == null && initialWidth == options.embeddingSize,
-                    () -> "initial encodings of size " + initialWidth + " were given with embeddingSize "
+                    () -> "initial encodings of size " + initialWidth + " were set with embeddingSize "
                             + options.embeddingSize + " and " + (options.encoding == null ? "no" : "an")
-                            + " encoding: expected the same size and no encoding; give both the same size, and one of"
-                            + " both" + (options.encoding == null ? "" : "; encoding: " + options.encoding));
+                            + " encoding: expected the same size and no encoding; use the same size, and set either"
+                            + " initial encodings or an encoding"
+                            + (options.encoding == null ? "" : "; encoding: " + options.encoding));
             return new LearnedPositionalEncodingBlock(options, resampled(options));
         }
 
@@ -353,15 +356,16 @@ public final class LearnedPositionalEncodingBlock
             int[] to = options.grid.builtSizes();
             int[] from = initialGrid.length == 0 ? to : initialGrid;
             int prefix = options.prefixEncoded ? options.grid.prefixTokens() : 0;
-            long cells = IntStream.of(from).asLongStream().reduce(1, (product, size) -> product * size);
+            long cellCount = IntStream.of(from).asLongStream().reduce(1, (product, size) -> product * size);
             Check.that(
-                    prefix + cells == vectors,
+                    prefix + cellCount == vectors,
                     () -> vectors + " initial encodings for " + prefix + " tokens before the grid "
-                            + Arrays.toString(from) + ": expected " + (prefix + cells)
-                            + "; give the sizes of their grid, and optPrefixEncoded(false) if the first tokens have none");
+                            + Arrays.toString(from) + ": expected " + (prefix + cellCount)
+                            + "; pass the sizes of their grid, and optPrefixEncoded(false) if the first tokens have"
+                            + " none");
             int first = prefix * initialWidth;
-            double[] ofCells = Arrays.copyOfRange(initialEncodings, first, initialEncodings.length);
-            double[] resampled = options.resampling.resample(ofCells, from, to);
+            double[] cellEncodings = Arrays.copyOfRange(initialEncodings, first, initialEncodings.length);
+            double[] resampled = options.resampling.resample(cellEncodings, from, to);
             double[] all = Arrays.copyOf(initialEncodings, first + resampled.length);
             System.arraycopy(resampled, 0, all, first, resampled.length);
             return all;

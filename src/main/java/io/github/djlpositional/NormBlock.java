@@ -13,7 +13,7 @@ import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.options.Check;
 import java.util.function.Function;
 
-/** A normalization over the last axis, with a factor for each dimension. */
+/** A normalization over the last axis, with a learned scale for each dimension. */
 abstract class NormBlock extends OptionsBlock {
 
     private final int embeddingSize;
@@ -38,17 +38,17 @@ abstract class NormBlock extends OptionsBlock {
     }
 
     /** Normalizes an array that is not empty. */
-    abstract NDArray normalized(NDArray x, NDArray factor, ParameterStore parameterStore, boolean training);
+    abstract NDArray normalized(NDArray x, NDArray gamma, ParameterStore parameterStore, boolean training);
 
     @Override
     protected final NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         requireShapes(inputs.getShapes());
         NDArray x = inputs.head();
-        NDArray factor = DataTypes.value(this, scale, parameterStore, x, training);
-        DataTypes.requireSame(x, factor, "scale");
+        NDArray gamma = DataTypes.value(this, scale, parameterStore, x, training);
+        DataTypes.requireSame(x, gamma, "scale");
         // MXNet has no mean of an empty array
-        return new NDList(x.getShape().size() == 0 ? x.duplicate() : normalized(x, factor, parameterStore, training));
+        return new NDList(x.getShape().size() == 0 ? x.duplicate() : normalized(x, gamma, parameterStore, training));
     }
 
     @Override
@@ -66,11 +66,11 @@ abstract class NormBlock extends OptionsBlock {
         Check.that(
                 width == -1 || width == embeddingSize,
                 () -> "input of shape " + shape + ": expected (…, " + embeddingSize
-                        + "); give such an input, or build the block with another setEmbeddingSize(int)");
+                        + "); pass an input of this shape, or build the block with another setEmbeddingSize(int)");
     }
 
     /**
-     * The options of a normalization.
+     * The builder methods of all normalizations.
      *
      * @param <T> the block
      * @param <B> the builder

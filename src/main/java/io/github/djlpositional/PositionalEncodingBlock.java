@@ -33,7 +33,7 @@ import java.util.Map;
  * <h2>Inputs and output</h2>
  *
  * <ul>
- *   <li>{@code [x]}: x is (…, T, D) with any leading dimensions. Its steps have the positions s, s + 1, … s + T - 1,
+ *   <li>{@code [x]}: x is (…, T, D) with any leading dimensions. Its tokens have the positions s, s + 1, …, s + T - 1,
  *       where s is the forward parameter {@link #START_POSITION} (default: 0):
  *       <pre>{@code
  * PairList<String, Object> params = new PairList<>();
@@ -41,15 +41,15 @@ import java.util.Map;
  * block.forward(parameterStore, new NDList(x), false, params);
  * }</pre>
  *   <li>{@code [x, positions]}: positions is (T), or (B, T) for an x of shape (B, …, T, D); INT8, UINT8, INT32 or
- *       INT64, from 0 to below the maximum sequence length; or FLOAT16, FLOAT32 or FLOAT64, any finite numbers from 0
- *       on, which are encoded exactly, on the host.
+ *       INT64, at least 0 and less than the maximum sequence length; or FLOAT16, FLOAT32 or FLOAT64, any finite
+ *       non-negative numbers, which are encoded exactly, on the host.
  * </ul>
  *
  * The output has the shape of x. With {@code optAddToInput(false)} it is the encodings without x: (1, T, D) or (B, T,
  * D). Each value of the table is the nearest one of the data type (FLOAT64: within two ulps).
  *
- * <p>A start position together with explicit positions is an error. Real positions, and all explicit positions of a
- * block with {@link Builder#optAutoExtend}, are read, which waits for a GPU.
+ * <p>A start position together with explicit positions is an error. Floating-point positions, and all explicit
+ * positions of a block with {@link Builder#optAutoExtend}, are read on the host, which waits for a GPU.
  *
  * <p>The {@linkplain io.github.djlpositional package description} has the rules for all blocks.
  *
@@ -58,15 +58,15 @@ import java.util.Map;
 public final class PositionalEncodingBlock extends SequenceEncodingBlock<PositionalEncodingBlock.Options> {
 
     /**
-     * The key of the forward parameter that gives the position of the first step, an Integer or a Long of 0 or more.
+     * The key of the forward parameter that gives the position of the first token, an Integer or a Long of 0 or more.
      * DJL's {@link ai.djl.nn.SequentialBlock} does not pass forward parameters to its blocks.
      */
     public static final String START_POSITION = Positions.START;
 
     /**
-     * The key of the forward parameter that gives the position of every step, for all blocks of a model: an NDArray (T)
-     * or (B, T), of any integer or real type. For rotary embeddings on several axes it is (axes, B, T). Do not combine
-     * it with positions as an input.
+     * The key of the forward parameter that gives the position of every token, for all blocks of a model: an NDArray
+     * (T) or (B, T), of any integer or floating-point type. For rotary embeddings on several axes it is (axes, B, T).
+     * Do not combine it with positions as an input.
      */
     public static final String POSITIONS = Positions.POSITIONS;
 
@@ -136,7 +136,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
 
     /**
      * {@return the table (1, maxSequenceLength, D) without the learned scale, on the device of the manager that the
-     * block was initialized or loaded with last, in the data type that it was initialized with (FLOAT32 if it was only
+     * block was last initialized or loaded with, in the data type that it was initialized with (FLOAT32 if it was only
      * loaded)} The array is valid until the manager is closed, or the block is cleared, initialized or loaded. It also
      * stays valid when the table is extended; the getter then returns a longer array. On MXNet it is a copy, which the
      * block owns.
@@ -157,8 +157,8 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
      * {@return T(k), a new array (D, D): the linear map that moves the encoding of each position by k, T(k) · PE(t) =
      * PE(t + k); see {@link SinusoidalEncoding#shift}}
      *
-     * @param manager the array is attached to it, on its device, in the data type that the block was initialized with
-     *     (FLOAT32 before)
+     * @param manager the manager of the result; the result is on its device, in the data type that the block was
+     *     initialized with (FLOAT32 if it was not)
      * @param offset k, any finite number
      * @throws UnsupportedOperationException if the size is odd and the encoding ends with half a pair
      */
@@ -171,11 +171,11 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
 
     /**
      * {@return the encodings of positions, without the learned scale: a new array of the shape of the positions + (D),
-     * in the data type that the block was initialized with (FLOAT32 before)} Integer positions are looked up in the
-     * table, and real ones computed from the definition, with the same result, bit for bit.
+     * in the data type that the block was initialized with (FLOAT32 if it was not)} Integer positions are looked up in
+     * the table, and floating-point positions are computed from the definition; the results are the same, bit for bit.
      *
-     * @param positions any shape: integers from 0 to below the maximum sequence length (or to below the limit of
-     *     {@link Builder#optAutoExtend}), or any finite real numbers from 0 on
+     * @param positions any shape: integers of at least 0 and less than the maximum sequence length (or the limit of
+     *     {@link Builder#optAutoExtend}), or any finite non-negative floating-point numbers
      * @throws IllegalStateException if the block is being initialized, loaded or cleared
      */
     public NDArray encode(NDArray positions) {
@@ -216,9 +216,9 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
         }
 
         /**
-         * Extends the table for a longer sequence or a larger position, at least to twice its length, up to a limit
-         * from the maximum sequence length to 2<sup>29</sup>, for which there must be memory (default: the table does
-         * not grow). Existing rows do not change, and forwards in other threads continue.
+         * Extends the table for a longer sequence or a larger position, to at least twice its length, up to a limit
+         * (default: the table does not grow). The limit is between the maximum sequence length and 2<sup>29</sup>; a
+         * table of this length must fit in memory. Existing rows do not change, and forwards in other threads continue.
          */
         public Builder optAutoExtend(int limit) {
             return set("autoExtend", limit);

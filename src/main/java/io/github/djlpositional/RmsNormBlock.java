@@ -45,17 +45,17 @@ public final class RmsNormBlock extends NormBlock {
     }
 
     @Override
-    NDArray normalized(NDArray x, NDArray factor, ParameterStore parameterStore, boolean training) {
-        TorchFunctions functions = training || x.hasGradient() || factor.hasGradient() ? null : TorchFunctions.of(x);
+    NDArray normalized(NDArray x, NDArray gamma, ParameterStore parameterStore, boolean training) {
+        TorchFunctions functions = training || x.hasGradient() || gamma.hasGradient() ? null : TorchFunctions.of(x);
         if (functions != null) {
-            return functions.rmsNorm(x, factor, options.epsilon);
+            return functions.rmsNorm(x, gamma, options.epsilon);
         }
         return Temporaries.result(() -> {
             DataType type = x.getDataType();
             NDArray wide = Arithmetic.toType(x, type == DataType.FLOAT16 ? DataType.FLOAT32 : type);
             NDArray mean = wide.mul(wide).mean(new int[] {x.getShape().dimension() - 1}, true);
             NDArray root = Arithmetic.add(mean, options.epsilon).sqrt();
-            return Arithmetic.toType(wide.div(root), type).mul(factor);
+            return Arithmetic.toType(wide.div(root), type).mul(gamma);
         });
     }
 

@@ -16,7 +16,7 @@ import io.github.djlpositional.options.Check;
 import java.util.function.Function;
 
 /**
- * The encoding of a sequence's positions: one forward for fixed and for learned tables.
+ * Encodes the positions of a sequence. Fixed and learned tables share this forward.
  *
  * @param <R> the record of options
  */
@@ -51,7 +51,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
     static void requireAxis(int sequenceAxis) {
         Check.that(
                 sequenceAxis != -1,
-                "sequenceAxis -1 is the axis of the embedding: expected 0 or more, or -2 or less; give the axis of T");
+                "sequenceAxis -1 is the axis of the embedding: expected 0 or more, or -2 or less; pass the axis of T");
     }
 
     /** Checks that an encoding has the size of the block. */
@@ -59,7 +59,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
         Check.that(
                 encoding.getEmbeddingSize() == embeddingSize,
                 () -> "the encoding has size " + encoding.getEmbeddingSize() + ": expected the block's embeddingSize "
-                        + embeddingSize + "; give both the same size; encoding: " + encoding);
+                        + embeddingSize + "; use the same size for both; encoding: " + encoding);
     }
 
     /** One more than the largest position of a sequence in a forward. */
@@ -168,12 +168,12 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
         if (axis < 0 || axis >= rank - 1) {
             throw new IllegalArgumentException("input of shape " + shape + " has no sequence axis " + sequenceAxis
                     + ": expected an axis from 0 to " + (rank - 2) + ", or from -2 to " + -rank
-                    + "; give an input of higher rank, or build the block with another optSequenceAxis(int)");
+                    + "; pass an input of higher rank, or build the block with another optSequenceAxis(int)");
         }
         long width = shape.get(rank - 1);
         if (width != -1 && width != options.embeddingSize()) {
             throw new IllegalArgumentException("input of shape " + shape + " has width " + width + ": expected "
-                    + options.embeddingSize() + "; give (…, T, " + options.embeddingSize()
+                    + options.embeddingSize() + "; pass (…, T, " + options.embeddingSize()
                     + "), or build the block with setEmbeddingSize(" + width + ")");
         }
         return axis;
@@ -205,27 +205,27 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
     }
 
     /**
-     * The options that all encodings of sequences have.
+     * The builder methods of all encodings of sequences.
      *
-     * @param <B> the block
-     * @param <T> the builder
+     * @param <T> the block
+     * @param <B> the builder
      */
-    abstract static class BaseBuilder<B, T extends BaseBuilder<B, T>> extends BlockBuilder<B, T> {
+    abstract static class BaseBuilder<T, B extends BaseBuilder<T, B>> extends BlockBuilder<T, B> {
 
-        <R extends Record> BaseBuilder(Class<R> options, Function<R, B> create) {
+        <R extends Record> BaseBuilder(Class<R> options, Function<R, T> create) {
             super(options, create);
         }
 
         /** Sets D, the number of dimensions, at least 1. */
-        public T setEmbeddingSize(int embeddingSize) {
+        public B setEmbeddingSize(int embeddingSize) {
             return set("embeddingSize", embeddingSize);
         }
 
         /**
          * Sets the maximum sequence length, one more than the largest position, at least 1 (default: 5000; for a
-         * learned table the number of its initial encodings or tokens of its grid, or 512).
+         * learned table, the number of its initial encodings or of the tokens of its grid, otherwise 512).
          */
-        public T optMaxSequenceLength(int maxSequenceLength) {
+        public B optMaxSequenceLength(int maxSequenceLength) {
             return set("maxSequenceLength", maxSequenceLength);
         }
 
@@ -233,16 +233,16 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
          * Sets the function from position to vector, of the same embedding size (default:
          * {@link SinusoidalEncoding#vaswani(int)}; a learned table is initialized with N(0, 0.02²)).
          */
-        public T optEncoding(SinusoidalEncoding encoding) {
+        public B optEncoding(SinusoidalEncoding encoding) {
             return set("encoding", encoding);
         }
 
         /**
          * Sets the axis of the sequence: 0 or more, counted from the front, or -2 or less, counted from the end
          * (default: -2, for (…, T, D)). With 0, for time-major (T, B, D), explicit positions are (T) or (T, B), and
-         * encodings without x (T, 1, D) or (T, B, D).
+         * encodings without x are (T, 1, D) or (T, B, D).
          */
-        public T optSequenceAxis(int sequenceAxis) {
+        public B optSequenceAxis(int sequenceAxis) {
             return set("sequenceAxis", sequenceAxis);
         }
 
@@ -250,12 +250,12 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
          * Sets whether a forward adds the encodings to its input (default: true) or returns them, (1, T, D) or (B, T,
          * D).
          */
-        public T optAddToInput(boolean addToInput) {
+        public B optAddToInput(boolean addToInput) {
             return set("addToInput", addToInput);
         }
 
-        /** Sets the rate of the dropout that follows, in training only, at least 0 and below 1 (default: 0). */
-        public T optDropoutRate(float dropoutRate) {
+        /** Sets the dropout rate of the output in training, at least 0 and below 1 (default: 0). */
+        public B optDropoutRate(float dropoutRate) {
             return set("dropoutRate", dropoutRate);
         }
     }

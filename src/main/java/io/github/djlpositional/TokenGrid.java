@@ -11,8 +11,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * A sequence of tokens outside a grid, such as a class token, followed by a token for each cell of the grid, row by
- * row.
+ * A sequence of tokens before a grid, such as a class token, followed by a token for each cell of the grid, row by row.
  *
  * @param prefixTokens the number of tokens before the grid
  * @param sizes the sizes of the grid on its axes
@@ -40,8 +39,8 @@ record TokenGrid(@Default("0") int prefixTokens, List<Integer> sizes) {
                         && sizes.length <= 3
                         && IntStream.of(sizes).allMatch(size -> size > 0)
                         && tokens + prefixTokens <= Integer.MAX_VALUE,
-                () -> "grid sizes " + Arrays.toString(sizes) + ": expected one to three positive sizes of at most "
-                        + Integer.MAX_VALUE + " tokens; give one size for each axis");
+                () -> "grid sizes " + Arrays.toString(sizes) + ": expected one to three positive sizes, and at most "
+                        + Integer.MAX_VALUE + " tokens in all; pass one size for each axis");
     }
 
     /** The sizes of the grid that a block was built with. */
@@ -58,7 +57,7 @@ record TokenGrid(@Default("0") int prefixTokens, List<Integer> sizes) {
         Check.that(
                 parameter instanceof Shape shape && shape.dimension() == sizes.size(),
                 () -> Positions.GRID_SIZES + " " + Settings.shown(parameter) + ": expected a Shape of " + sizes.size()
-                        + " sizes, as many as the block was built with; give one size for each axis");
+                        + " sizes, as many as the block was built with; pass one size for each axis");
         int[] forward = Arrays.stream(((Shape) parameter).getShape())
                 .mapToInt(size -> (int) Math.min(size, Integer.MAX_VALUE))
                 .toArray();
@@ -66,7 +65,7 @@ record TokenGrid(@Default("0") int prefixTokens, List<Integer> sizes) {
         return forward;
     }
 
-    /** The number of all tokens for a grid. */
+    /** The total number of tokens for a grid. */
     int tokens(int... grid) {
         return prefixTokens + IntStream.of(grid).reduce(1, (product, size) -> product * size);
     }
@@ -76,7 +75,7 @@ record TokenGrid(@Default("0") int prefixTokens, List<Integer> sizes) {
         Check.that(
                 fits,
                 () -> "sequence length " + length + " for the grid " + Arrays.toString(grid) + " after " + prefixTokens
-                        + " tokens: expected " + tokens(grid) + "; give the sizes of the input's grid as the forward"
+                        + " tokens: expected " + tokens(grid) + "; pass the sizes of the input's grid as the forward"
                         + " parameter " + Positions.GRID_SIZES + ", or the position of each token");
     }
 }

@@ -39,7 +39,7 @@ public final class AttentionCall {
          * {@return the position of each token, (1 or B, n), INT32: a new array, or {@link #positions}}
          *
          * @param like an array on the device of the result
-         * @throws IllegalArgumentException if the positions are real numbers, or on several axes
+         * @throws IllegalArgumentException if the positions are floating-point numbers, or on several axes
          */
         public NDArray toArray(NDArray like) {
             if (positions == null) {
@@ -50,14 +50,14 @@ public final class AttentionCall {
             Check.that(
                     positions.getShape().dimension() == 2 && positions.getDataType() == DataType.INT32,
                     () -> Positions.POSITIONS + " of shape " + positions.getShape() + " are "
-                            + (positions.getDataType() == DataType.INT32 ? "on several axes" : "real numbers")
+                            + (positions.getDataType() == DataType.INT32 ? "on several axes" : "floating-point numbers")
                             + ": expected one integer for each token, (T) or (B, T), for an encoding of relative"
                             + " positions; use a RotaryEmbeddingBlock for others");
             return positions;
         }
     }
 
-    /** The part that all calls of a forward share. */
+    /** The state that all calls of a forward share. */
     private record Forward(
             ParameterStore parameterStore,
             boolean training,
@@ -100,11 +100,11 @@ public final class AttentionCall {
                 null);
     }
 
-    /** Arrays that the parts of a forward, or the steps of a cache, share. It owns them. */
+    /** Arrays that the parts of a forward, or the steps of a cache, share. This object owns them. */
     static final class Shared implements AutoCloseable {
 
         /**
-         * An array by distance, or any array with first and last 0.
+         * An array by distance; for an array that does not depend on the distance, first and last are 0.
          *
          * @param first the first distance
          * @param last the last distance
@@ -151,7 +151,7 @@ public final class AttentionCall {
     /** All keys of a forward that is processed in parts, and where they begin. */
     private record Parts(NDArray keys, int firstKey, int largestDistance) {}
 
-    /** This call, whose parts share arrays, with all of its keys, (B, K, F, H). */
+    /** This call, to be processed in parts that share arrays; all keys are (B, K, F, H). */
     AttentionCall inParts(Shared sharedByParts, NDArray allKeys) {
         int last = Math.max(queries.first() + queries.length(), keys.first() + keys.length()) - 1;
         return new AttentionCall(forward, queries, keys, new Parts(allKeys, keys.first(), last), sharedByParts);
@@ -177,17 +177,17 @@ public final class AttentionCall {
         return keys;
     }
 
-    /** {@return the store that has the values of the encoding's parameters} */
+    /** {@return the store that holds the values of the encoding's parameters} */
     public ParameterStore parameterStore() {
         return forward.parameterStore;
     }
 
-    /** {@return whether the attention is trained} */
+    /** {@return whether the attention is being trained} */
     public boolean training() {
         return forward.training;
     }
 
-    /** {@return the parameters of the forward, which may hold data of the call for an encoding; not to be changed} */
+    /** {@return the forward parameters, which may hold data for the encoding; do not change them} */
     public PairList<String, Object> parameters() {
         return forward.parameters;
     }
@@ -215,17 +215,17 @@ public final class AttentionCall {
         return Tokens.of(keys);
     }
 
-    /** {@return whether there are explicit positions, which are not the indices of queries and keys} */
+    /** {@return whether queries or keys have explicit positions, rather than their indices} */
     public boolean hasPositions() {
         return queries.positions() != null || keys.positions() != null;
     }
 
     /**
-     * {@return the distance of each query and key, the key's position less the query's: (1 or B, T, F), INT32, a new
-     * array}
+     * {@return the distance between each query and each key, the key's position minus the query's: (1 or B, T, F),
+     * INT32, a new array}
      *
      * @param like an array on the device of the result
-     * @throws IllegalArgumentException if positions are real numbers, or on several axes
+     * @throws IllegalArgumentException if positions are floating-point numbers, or on several axes
      */
     public NDArray distancesOfPairs(NDArray like) {
         return Temporaries.result(() ->
@@ -233,8 +233,8 @@ public final class AttentionCall {
     }
 
     /**
-     * {@return the distances between the indices of queries and keys, W of them, from the first key and the last query
-     * on; without the keys after all queries if the attention is {@linkplain #causal causal}}
+     * {@return the consecutive distances between the indices of queries and keys, beginning with that of the first key
+     * and the last query; without those of keys after all queries if the attention is {@linkplain #causal causal}}
      *
      * @param like an array with the data type and the device of the biases
      */
@@ -286,7 +286,7 @@ public final class AttentionCall {
         return sharedByDistance(key, needed, computed).array;
     }
 
-    /** Steps share an array for twice the distances to earlier keys that they need. */
+    /** The array that steps share has twice as many distances to earlier keys as needed. */
     private Shared.ArrayByDistance sharedByDistance(
             Object key, Distances needed, Function<Distances, NDArray> computed) {
         int last = needed.first() + needed.size() - 1;
@@ -306,7 +306,7 @@ public final class AttentionCall {
      * @param name an object that identifies the array; no other encoding uses it
      * @param axis the axis of the keys
      * @param keysOfCall the keys of this call, (B, K, F, H)
-     * @param computed creates the array for the keys that it gets; the attention closes it
+     * @param computed creates the array for the keys that are passed to it; the attention closes the array
      */
     public NDArray byKey(Object name, int axis, NDArray keysOfCall, UnaryOperator<NDArray> computed) {
         if (parts == null) {

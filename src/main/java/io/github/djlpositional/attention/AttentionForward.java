@@ -44,12 +44,12 @@ final class AttentionForward implements AutoCloseable {
     private final ParameterStore parameterStore;
     private final boolean training;
 
-    /** The parameters of the forward; null for none. */
+    /** The forward parameters; null for none. */
     private final PairList<String, Object> params;
 
     private final Temporaries temporaries = new Temporaries();
 
-    /** The chosen kernel; null until then. */
+    /** The chosen kernel; null until it is chosen. */
     private Kernel.Name kernel;
 
     AttentionForward(
@@ -87,7 +87,7 @@ final class AttentionForward implements AutoCloseable {
         temporaries.close();
         temporaries.add(results);
         Shape shape = inputs.queries().getShape();
-        // the heads of a single token follow each other already
+        // the heads of a single token are already contiguous
         NDArray byToken = shape.get(1) == 1 ? results : temporaries.add(results.transpose(0, 2, 1, 3));
         return linear(
                 attention.getResultProjection(), temporaries.add(byToken.reshape(shape.get(0), shape.get(1), -1)));
@@ -111,7 +111,7 @@ final class AttentionForward implements AutoCloseable {
         return kernel;
     }
 
-    /** The probabilities, (B, N, T, F), of a forward without parameters: a new array. */
+    /** The probabilities, (B, N, T, F), without forward parameters: a new array. */
     NDArray probabilities() {
         NDArray queries = queryHeads();
         Kernel.Operands operands = operands(queries, keysAndValues(queries, null));
@@ -132,7 +132,7 @@ final class AttentionForward implements AutoCloseable {
         return new KeysAndValues(tokens, tokens, encodedKeys(tokens), valueHeads());
     }
 
-    /** Keys and values of other arrays: projected now, or cached from a step with the same arrays. */
+    /** The keys and values of a cross-attention: projected now, or cached from a step with the same arrays. */
     private KeysAndValues ofOtherArrays(NDArray queries, KeyValueCache cache) {
         Shape shape = inputs.keys().getShape();
         Check.that(
@@ -196,7 +196,7 @@ final class AttentionForward implements AutoCloseable {
     private Kernel.Operands operands(NDArray queries, KeysAndValues all) {
         AttentionCall call = call(all);
         NDArray encoded = encodings.encode(temporaries, call, queries, false);
-        // a mask of keys is cached
+        // a mask of keys is read from the cache
         boolean isHeld = all.mask() != null && AttentionMask.isOfKeys(inputs.mask());
         AttentionMask mask = AttentionMask.of(
                 temporaries, isHeld ? null : inputs.mask(), all.mask(), call, queries, options, inputs.isSelf());
@@ -204,7 +204,7 @@ final class AttentionForward implements AutoCloseable {
         return new Kernel.Operands(attention, call, queries, withFactors(call, encoded), all, mask);
     }
 
-    /** The results of all queries, (B, N, T, H), computed in parts that fit the processor's caches: a new array. */
+    /** The results of all queries, (B, N, T, H), computed in parts that fit in the processor's caches: a new array. */
     private NDArray attended(Kernel chosen) {
         Kernel.Operands operands = chosen.operands;
         AttentionCall call = operands.call();
@@ -227,7 +227,7 @@ final class AttentionForward implements AutoCloseable {
                 parts.add(part);
                 continue;
             }
-            // separate parts would lie between the large arrays of the scores, and fragment the memory
+            // separate parts would be allocated between the large arrays of scores and fragment the memory
             if (together == null) {
                 Shape shape = Shape.update(part.getShape(), 2, length);
                 together = temporaries.add(part.getManager().create(shape, part.getDataType(), part.getDevice()));
@@ -238,7 +238,7 @@ final class AttentionForward implements AutoCloseable {
         return together == null ? NDArrays.concat(parts, 2) : temporaries.remove(together);
     }
 
-    /** The number of queries whose scores fit the processor's caches; with a window, at most its size. */
+    /** The number of queries whose scores fit in the processor's caches; with a window, at most its size. */
     private int queriesPerPart(Kernel chosen) {
         Kernel.Operands operands = chosen.operands;
         int keys = operands.call().keyPositions().length();
@@ -280,10 +280,10 @@ final class AttentionForward implements AutoCloseable {
                                 .distinct()
                                 .mapToObj(length -> new Shape(batch, length).toString())
                                 .collect(Collectors.joining(" for the tokens of the step, or "))
-                        + ", 0 for each hidden token; give one number for each token");
+                        + ", with 0 for each hidden token; pass one number for each token");
     }
 
-    /** Rejects a step whose tokens see later tokens of the step, which earlier tokens of their chunk did not. */
+    /** Rejects a step whose tokens would see later tokens, unlike the earlier tokens of their chunk. */
     private void requireOrder(int start, long length) {
         Integer chunkSize = options.chunkSize();
         Check.that(
@@ -295,7 +295,7 @@ final class AttentionForward implements AutoCloseable {
                 () -> "a step of " + length + " tokens at position " + start
                         + " in an attention that is not causal, without a mask that differs between queries: expected a step"
                         + " of one token, since earlier tokens did not see later ones; build the attention with"
-                        + " optCausal(true), or give a mask (B, " + length + ", " + (start + length) + "); attention: "
+                        + " optCausal(true), or pass a mask (B, " + length + ", " + (start + length) + "); attention: "
                         + attention);
     }
 
@@ -370,11 +370,11 @@ final class AttentionForward implements AutoCloseable {
         Check.that(
                 normalized.getShape().equals(heads.getShape()),
                 () -> "the norm " + Settings.classOf(norm) + " returned " + normalized.getShape() + " for "
-                        + heads.getShape() + ": expected the same shape; give a block that normalizes the last axis");
+                        + heads.getShape() + ": expected the same shape; use a block that normalizes the last axis");
         return temporaries.addUnless(heads, normalized);
     }
 
-    /** Warns of a mask of all keys that is probably a mistake. */
+    /** Warns about a mask of all keys that is probably a mistake. */
     private void checkMask(AttentionCall call) {
         NDArray mask = inputs.mask();
         long keys = (long) call.keyPositions().first() + call.keyPositions().length();

@@ -23,9 +23,9 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
         requireShapes(inputs.getShapes(), embeddingSize);
         Check.that(
                 inputs.size() < 3 || inputs.get(1) != inputs.get(2) || inputs.get(0) == inputs.get(1),
-                () -> "queries and values are the same array " + inputs.get(1).getShape() + ", and the keys "
-                        + inputs.get(0).getShape() + " another, as if in PyTorch's order of queries, keys and values:"
-                        + " expected [keys, queries, values]; give the keys first");
+                () -> "queries and values are the same array " + inputs.get(1).getShape() + ", but the keys "
+                        + inputs.get(0).getShape() + " are another, as in PyTorch's order [queries, keys, values]:"
+                        + " expected [keys, queries, values]; pass the keys first");
         boolean isSelf = inputs.size() <= 2;
         NDArray keys = inputs.get(0);
         NDArray queries = isSelf ? keys : inputs.get(1);
@@ -52,11 +52,11 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
     /**
      * Checks the shapes of inputs.
      *
-     * @param shapes the shapes of {@code [x]}, {@code [x, mask]}, {@code [keys, queries, values]}, or these and a mask;
-     *     -1 stands for an unknown size
+     * @param shapes the shapes of {@code [x]}, {@code [x, mask]}, {@code [keys, queries, values]}, or these followed by
+     *     a mask; -1 stands for an unknown size
      * @param embeddingSize D
      * @return the shape of the queries
-     * @throws IllegalArgumentException if an attention cannot have inputs of these shapes
+     * @throws IllegalArgumentException if an attention does not accept inputs of these shapes
      */
     static Shape requireShapes(Shape[] shapes, int embeddingSize) {
         Check.that(
@@ -81,7 +81,7 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
                         && agree(keys.get(0), values.get(0))
                         && agree(keys.get(1), values.get(1)),
                 () -> "keys " + keys + ", queries " + queries + " and values " + values
-                        + ": expected the same batch size for all and the same length for keys and values; give (B, F,"
+                        + ": expected the same batch size for all and the same length for keys and values; pass (B, F,"
                         + " D), (B, T, D) and (B, F, D), the keys first");
         return queries;
     }
@@ -89,7 +89,7 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
     private static String remedy(Shape shape) {
         return shape.dimension() == 2
                 ? "add the batch with expandDims(0)"
-                : "give embeddings of this size, or build the block with another setEmbeddingSize(int)";
+                : "pass embeddings of this size, or build the block with another setEmbeddingSize(int)";
     }
 
     /** Whether two sizes are the same, or one is unknown. */
@@ -97,7 +97,7 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
         return one == other || one == -1 || other == -1;
     }
 
-    /** Whether the keys are the queries, so that a cache appends them to the previous ones. */
+    /** Whether keys and queries are the same array, so that a cache appends them to the previous ones. */
     boolean isSelf() {
         return keys == queries;
     }

@@ -15,15 +15,14 @@ import io.github.djlpositional.options.Check;
 /**
  * Hides keys from queries: the explicit mask of a forward, cached masks of keys, causality, windows and chunks.
  *
- * @param hidden the condition that the explicit mask hides a key, (B or 1, N or 1, T or 1, F or 1); null without such a
- *     mask, or if its numbers are added to the scores
+ * @param hidden where the explicit mask hides a key, (B or 1, N or 1, T or 1, F or 1); null without such a mask, or if
+ *     its numbers are added to the scores
  * @param offset the explicit mask if it is added to the scores, of the same shape, in the data type of the queries;
  *     null for none
- * @param padding the condition that a mask of keys hides a key, (B, 1, 1, n), for the keys of the forward; null for
- *     none
+ * @param padding where a mask of keys hides a key, (B, 1, 1, n), for the keys of the forward; null for none
  * @param firstKey the index of the first of these keys
  * @param options the options of the attention, which hide keys by their index
- * @param isSelf whether each query has a key of its own, which its index never hides
+ * @param isSelf whether each query has a key of its own, which is never hidden by its index
  */
 record AttentionMask(
         NDArray hidden,
@@ -36,14 +35,13 @@ record AttentionMask(
     /**
      * A mask for a part of the queries.
      *
-     * @param bias added to the scores: -infinity for a hidden key, but 0 for each key of a query that sees none, whose
-     *     softmax would be NaN; null for none
-     * @param withoutKey the condition that a query sees no key, (B or 1, N or 1, T or 1, 1); null if every query sees a
-     *     key
+     * @param bias added to the scores: -infinity for a hidden key, but 0 for all keys of a query that sees none,
+     *     because its softmax would be NaN; null for none
+     * @param withoutKey where a query sees no key, (B or 1, N or 1, T or 1, 1); null if every query sees a key
      */
     record Part(NDArray bias, NDArray withoutKey) {
 
-        /** Replaces the results of queries that see no key by zeros, whose gradients are zeros too. */
+        /** Replaces the results of queries that see no key with zeros, so that their gradients are zero too. */
         NDArray maskQueriesWithoutKeys(Temporaries temporaries, NDArray result) {
             return withoutKey == null
                     ? result
@@ -90,7 +88,7 @@ record AttentionMask(
                 () -> "mask of shape " + shape + " does not fit " + batch + " sequences of " + length + " queries and "
                         + keys + " keys, including cached ones: expected " + byKey + " or " + ofQueries
                         + " with 1 for visible keys, or " + ofScores
-                        + ", any size of which may be 1, to be added to the scores; give one of these");
+                        + ", any size of which may be 1, to be added to the scores; pass one of these");
         DataTypes.requireSameEngine(mask, queries, "queries");
         boolean isOffset = isAdded(mask);
         Check.that(
@@ -98,8 +96,8 @@ record AttentionMask(
                 () -> "mask " + shape + " has data type " + mask.getDataType() + ": expected "
                         + queries.getDataType()
                         + ", the data type of the queries, for numbers that are added to the scores,"
-                        + " or boolean, true for visible keys; give mask.neq(0) if 1 means visible, or convert numbers to"
-                        + " add with toType");
+                        + " or boolean, true for visible keys; pass mask.neq(0) if 1 means visible, or convert the"
+                        + " numbers with toType");
         NDArray moved = temporaries.addUnless(mask, mask.toDevice(queries.getDevice(), false));
         if (isOffset) {
             NDArray offset = temporaries.addResult(moved, () -> withInfinity(moved));
@@ -127,7 +125,7 @@ record AttentionMask(
         });
     }
 
-    /** Whether a mask is one of keys, (B, T) or (B, F), which a cache stores. */
+    /** Whether a mask is a mask of keys, (B, T) or (B, F), which a cache stores. */
     static boolean isOfKeys(NDArray mask) {
         return mask != null && mask.getShape().dimension() == 2;
     }
@@ -149,7 +147,7 @@ record AttentionMask(
         return added.lte(Arithmetic.number(added, lowest));
     }
 
-    /** Replaces the smallest finite number of FLOAT16, which scores in FLOAT32 may reach, by -infinity. */
+    /** Replaces the smallest finite number of FLOAT16, which scores in FLOAT32 may reach, with -infinity. */
     private static NDArray withInfinity(NDArray added) {
         return added.getDataType() != DataType.FLOAT16
                 ? added
@@ -157,7 +155,7 @@ record AttentionMask(
     }
 
     /**
-     * Returns what is added to the scores of a call: numbers, and -infinity for hidden keys; null for nothing.
+     * Returns what is added to the scores of a call: numbers, and -infinity for hidden keys; null if nothing is added.
      *
      * @param temporaries closes the result
      * @param call the queries and keys
@@ -192,7 +190,7 @@ record AttentionMask(
         return where(condition.getShape(), condition, number(like, Double.NEGATIVE_INFINITY), number(like, 0));
     }
 
-    /** Returns the bias with 0 for the keys of queries that see none, whose softmax would be NaN, and these queries. */
+    /** Returns the bias, with 0 for all keys of a query that sees none, and which queries these are. */
     Part part(Temporaries temporaries, AttentionCall call, int from, NDArray like) {
         NDArray bias = bias(temporaries, call, from, like);
         if (bias == null || !mayHideAll()) {
@@ -205,7 +203,7 @@ record AttentionMask(
                 withoutKey);
     }
 
-    /** A value where a condition holds, and another elsewhere. A product with 0 would be NaN for infinite numbers. */
+    /** A value where a condition holds, and another elsewhere. Multiplying infinite numbers by 0 would give NaN. */
     static NDArray where(Shape shape, NDArray condition, NDArray value, NDArray other) {
         NDArray conditions = broadcast(numbers(condition), shape);
         return NDArrays.where(conditions, broadcast(value, shape), other);
@@ -252,7 +250,7 @@ record AttentionMask(
 
     /**
      * Returns 0 for the distances at which a key is visible, and -infinity for others: (1, T + F - 1), by the key's
-     * index less the query's; null if all are visible.
+     * index minus the query's; null if all are visible.
      */
     NDArray ofDistances(Temporaries temporaries, AttentionCall call, NDArray like) {
         return options.hidesDistances()
@@ -260,7 +258,7 @@ record AttentionMask(
                 : null;
     }
 
-    /** The part of a mask, whose rows are the forward's queries and whose columns are all keys from index 0 on. */
+    /** The part of a mask for a call. Rows are the forward's queries, and columns are all keys from index 0 on. */
     private static NDArray part(NDArray mask, AttentionCall call, int from) {
         NDArray rows = part(mask, 2, from, call.queryPositions().length());
         return part(rows, 3, call.keyPositions().first(), call.keyPositions().length());
@@ -272,8 +270,8 @@ record AttentionMask(
     }
 
     /**
-     * Returns the keys that are hidden from a query, (1 or B, 1, T, F), within {@link Temporaries#result}; null if each
-     * query sees all.
+     * Returns which keys order, window and chunks hide from each query, (1 or B, 1, T, F), within
+     * {@link Temporaries#result}; null if each query sees all.
      *
      * @param call a part of the forward
      * @param like an array on the device of the scores
@@ -293,7 +291,7 @@ record AttentionMask(
         return hidden;
     }
 
-    /** The condition that a key is outside the window of a query, or after it if causal; null for neither option. */
+    /** Where a key is outside the window of a query, or after the query if causal; null without either option. */
     private NDArray byDistance(NDArray keys, NDArray queries) {
         NDArray hidden = null;
         if (options.hidesDistances()) {
@@ -325,7 +323,7 @@ record AttentionMask(
         return numbers(one).maximum(numbers(other));
     }
 
-    /** A condition in a data type that the engine can compute with: MXNet cannot with booleans. */
+    /** A condition in a data type that the engine can compute with: MXNet cannot compute with booleans. */
     private static NDArray numbers(NDArray condition) {
         return Arithmetic.isPyTorch(condition) ? condition : Arithmetic.toType(condition, DataType.INT32);
     }
@@ -347,12 +345,12 @@ record AttentionMask(
         if (span.positions() != null) {
             Check.that(
                     span.positions().getShape().dimension() == 2,
-                    () -> "positions of shape " + span.positions().getShape() + " with chunks of " + options.chunkSize()
-                            + ": expected (T) or (B, T); give one position for each token");
+                    () -> "positions of shape " + span.positions().getShape() + " with chunkSize " + options.chunkSize()
+                            + ": expected (T) or (B, T); pass one position for each token");
             positions =
                     span.positions().reshape(shape(span.positions().getShape().get(0), span.length(), axisFromEnd));
         }
-        // exact: the quotient of whole numbers is farther from the next whole number than doubles round
+        // exact: a non-integer quotient differs from any integer by more than the rounding error of a double
         NDArray real = Arithmetic.toType(positions, DataType.FLOAT64);
         NDArray whole = real.floor();
         NDArray size = Arithmetic.number(real, options.chunkSize());

@@ -22,7 +22,7 @@ final class CachedTokens implements AutoCloseable {
     private final NDManager manager;
     private final MultiHeadAttentionBlock attention;
 
-    /** The initial room. */
+    /** The initial capacity, in tokens. */
     private final int capacity;
 
     /** (B, N, n, H). */
@@ -39,7 +39,7 @@ final class CachedTokens implements AutoCloseable {
     /** The index of the first token with an explicit position. */
     private int firstExplicit;
 
-    /** The length and the end of the positions before the last tokens, which a rewind may drop. */
+    /** The length, and the end of the positions, before the latest step, which a rewind may drop. */
     private int lengthBefore;
 
     private int endBefore;
@@ -77,7 +77,7 @@ final class CachedTokens implements AutoCloseable {
     }
 
     /**
-     * The number of tokens that a query from an index on may see, up to and including its own; null for all. With
+     * The number of tokens, up to and including its own, that a query at or after an index may see; null for all. With
      * explicit positions, a chunk may have any number of tokens.
      */
     private Integer reach(int next) {
@@ -124,19 +124,19 @@ final class CachedTokens implements AutoCloseable {
     }
 
     void requireRows(NDArray rows) {
-        Indices.requireBelow(rows, (int) keys.batch(), "row", "give indices of the batch");
+        Indices.requireBelow(rows, (int) keys.batch(), "row", "pass indices within the batch");
     }
 
     /**
-     * Makes room for further tokens, and drops tokens that no later query can see, except for one step to rewind. The
-     * keys and values are then written by {@link #write} or a {@link Step}. Returns the cached tokens, whose positions
-     * belong to this object.
+     * Makes room for further tokens, and drops tokens that no later query can see, except those that a rewind by one
+     * step needs. The keys and values are then written by {@link #write} or a {@link Step}. Returns the cached tokens,
+     * whose positions belong to this object.
      *
      * @param ofHeads the shape of the keys and of the values, (B, K, T, H)
      * @param like an array of their data type and device
-     * @param added the tokens
-     * @param ofKeys which tokens of the step are visible, (B, T), or which tokens so far, (B, F); null if all of the
-     *     step are
+     * @param added the positions of the new tokens
+     * @param ofKeys which tokens of the step, (B, T), or which of all tokens so far, (B, F), are visible; null if all
+     *     tokens of the step are
      */
     Positions append(Shape ofHeads, NDArray like, Positions added, NDArray ofKeys) {
         int length = length();
@@ -166,7 +166,10 @@ final class CachedTokens implements AutoCloseable {
         return tokens;
     }
 
-    /** Appends the mask of a step, or replaces the masks by one of all tokens. Tokens without a mask are visible. */
+    /**
+     * Appends the mask of a step, or replaces the cached mask with one of all tokens. Tokens without a mask are
+     * visible.
+     */
     private void appendMask(Temporaries temporaries, Shape ofHeads, NDArray like, NDArray ofKeys, int first, int room) {
         if (ofKeys == null && mask.isEmpty()) {
             return;
@@ -248,7 +251,7 @@ final class CachedTokens implements AutoCloseable {
         return !mask.isEmpty();
     }
 
-    /** Selects rows of the batch, in their order. */
+    /** Selects rows of the batch, in the order of the indices. */
     void select(NDArray rows) {
         keys.select(rows);
         values.select(rows);
@@ -260,7 +263,7 @@ final class CachedTokens implements AutoCloseable {
         }
     }
 
-    /** Selects rows of positions, whose last axis but one is the batch. */
+    /** Selects rows of positions, whose second-to-last axis is the batch. */
     private NDArray selected(NDArray positions, NDArray rows) {
         if (positions.getShape().dimension() == 2) {
             return TokenColumn.selected(manager, positions, rows);

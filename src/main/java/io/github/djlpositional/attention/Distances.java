@@ -42,12 +42,12 @@ public final class Distances {
         return count;
     }
 
-    /** {@return whether they are consecutive, from {@link #first} on} */
+    /** {@return whether the distances are consecutive, from {@link #first} on} */
     public boolean areConsecutive() {
         return values == null;
     }
 
-    /** {@return the first, if they are consecutive; otherwise 0} */
+    /** {@return the first distance if the distances are consecutive; otherwise 0} */
     public int first() {
         return first;
     }
@@ -68,7 +68,7 @@ public final class Distances {
     /**
      * {@return the distances as a new array (size) of a data type}
      *
-     * @param type any integer or real type
+     * @param type any integer or floating-point type
      */
     public NDArray toArray(DataType type) {
         return Temporaries.result(() -> {

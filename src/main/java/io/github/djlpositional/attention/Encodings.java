@@ -23,17 +23,19 @@ import java.util.stream.Stream;
 
 /**
  * Combines the relative encodings of an attention: applies their rotations one after another, and adds their terms. The
- * methods that the class of an encoding implements determine what it has.
+ * methods that the class of an encoding implements determine what the encoding does.
  */
 final class Encodings {
 
-    /** Up to this multiple of the number of tokens, computing consecutive distances takes less time than all pairs. */
+    /**
+     * Up to this multiple of the number of tokens, computing consecutive distances is faster than computing all pairs.
+     */
     private static final int DENSE = 4;
 
-    /** Up to this number, consecutive distances are computed for any number of tokens. */
+    /** Added to the number of tokens, so that short sequences use consecutive distances too. */
     private static final int FEW = 512;
 
-    /** The names of the methods that a class does not have from the interface of encodings. */
+    /** The names of the methods of a class that are not inherited from {@link RelativeEncoding}. */
     private static final ClassValue<Set<String>> METHODS = new ClassValue<>() {
         @Override
         protected Set<String> computeValue(Class<?> type) {
@@ -49,7 +51,7 @@ final class Encodings {
     /** The rotation of each encoding; null for none. */
     private final Rotation[] rotations;
 
-    /** The encodings with biases of distances between positions, and of distances between their own coordinates. */
+    /** The encodings whose biases depend on distances between positions, not between their own coordinates. */
     private final List<RelativeEncoding> biases;
 
     private final List<RelativeEncoding> ofCoordinates;
@@ -94,7 +96,7 @@ final class Encodings {
         return !withTerms.isEmpty();
     }
 
-    /** Whether only biases of distances between positions are added. */
+    /** Whether only biases that depend on distances between positions are added. */
     boolean hasBiasesOnly() {
         return !biases.isEmpty() && ofCoordinates.isEmpty() && ofScores.isEmpty() && ofValues.isEmpty();
     }
@@ -195,7 +197,7 @@ final class Encodings {
         return sum(temporaries, terms);
     }
 
-    /** Queries may have any rank in the own forward of an encoding whose term does not depend on their content. */
+    /** In an encoding's own forward, queries may have any rank if the term does not depend on their content. */
     private static void requireScores(RelativeEncoding encoding, NDArray term, Shape queries, AttentionCall call) {
         int keys = call.keyPositions().length();
         if (queries.dimension() == 4) {
@@ -242,7 +244,7 @@ final class Encodings {
         return temporaries.add(call.byDistance(this, 1, needed, distances -> ofDistances(biases, call, distances)));
     }
 
-    /** The sum of the biases of several encodings, (1 or N, size), in their data type: a new array. */
+    /** The sum of the biases of several encodings, (1 or N, size), in the data type of the distances: a new array. */
     private static NDArray ofDistances(List<RelativeEncoding> encodings, AttentionCall call, Distances distances) {
         try (Temporaries temporaries = new Temporaries()) {
             NDList all = new NDList();
@@ -258,7 +260,7 @@ final class Encodings {
         }
     }
 
-    /** Like {@link #line} for a step of a cache, which owns the array; more distant biases precede those needed. */
+    /** Like {@link #line} for a step of a cache, which owns the array; biases for more distant keys may come first. */
     NDArray lineOfStep(AttentionCall call, NDArray like) {
         return biases.isEmpty()
                 ? null
@@ -390,7 +392,7 @@ final class Encodings {
             Check.that(
                     term != null,
                     () -> Settings.classOf(encoding)
-                            + " adds nothing to scores: expected an encoding with a term; use an"
+                            + " adds nothing to the scores: expected an encoding with a score term; use it in an"
                             + " attention with optRelativeEncoding");
             // the term of one query may be a view of a table
             NDArray result = tokens.length() == 1 ? Arithmetic.copy(term) : temporaries.remove(term);

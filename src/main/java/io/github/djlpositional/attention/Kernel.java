@@ -25,7 +25,7 @@ abstract class Kernel {
         BY_DISTANCE,
         /** PyTorch's fused attention with a mask for each query and key, or without one. */
         MASKED,
-        /** One operation after another. */
+        /** Separate operations. */
         PLAIN,
         /** A {@link Step} of one token with a cache, in one call of PyTorch. */
         STEP
@@ -37,7 +37,7 @@ abstract class Kernel {
      * @param attention the block
      * @param call the queries and keys
      * @param queries before the relative encodings, (B, N, T, H)
-     * @param encoded encoded queries times their factors by position, (B, N, T, H)
+     * @param encoded the encoded queries, multiplied by their factors, (B, N, T, H)
      * @param all the keys and values
      * @param mask hides keys from queries, in the data type of the scores
      */
@@ -82,7 +82,7 @@ abstract class Kernel {
         }
         boolean isByIndex = !mask.hasExplicitMask() && !call.hasPositions();
         if (call.queryPositions().length() == 1) {
-            // for one query, the plain kernel takes no longer
+            // for one query, the plain kernel is as fast
             return Name.PLAIN;
         }
         if (options.isGrouped() && (mask.isByHead() || encodings.hasTerms())) {
@@ -110,7 +110,7 @@ abstract class Kernel {
     /** How many numbers are computed at a time for each query and key. */
     abstract long sizePerQueryAndKey();
 
-    /** The results of the queries of a call, (B, N, rows, H), beginning with query {@code from}: a new array. */
+    /** The results of the queries of a call, (B, N, T, H), the first of which is query {@code from}: a new array. */
     abstract NDArray attend(Temporaries temporaries, AttentionCall call, int from);
 
     /** The part of an array of all queries, (B, N, T, …), that belongs to a call. */
@@ -136,7 +136,7 @@ abstract class Kernel {
         private final Name name;
         private final TorchFunctions functions;
 
-        /** The encoded queries, so that the kernel's factor 1 / √H gives the scale, (B, N, T, H). */
+        /** The encoded queries, multiplied so that the kernel's factor 1 / √H results in the scale, (B, N, T, H). */
         private final NDArray queries;
 
         /** The data type that the kernel computes in. */
@@ -230,13 +230,13 @@ abstract class Kernel {
     /** Scores, their softmax, and its product with the values. Scores are FLOAT32 if the model is FLOAT16. */
     static final class Plain extends Kernel {
 
-        /** In the data type of the scores, (B, N, T, H). */
+        /** The queries before encoding, in the data type of the scores, (B, N, T, H). */
         private final NDArray queries;
 
         /** The encoded queries times the scale, in the data type of the scores, (B, N, T, H). */
         private final NDArray scaled;
 
-        /** In the data type of the scores, (B, K, H, F). */
+        /** The encoded keys, in the data type of the scores, (B, K, H, F). */
         private final NDArray keys;
 
         Plain(Temporaries temporaries, Operands operands) {
@@ -248,7 +248,7 @@ abstract class Kernel {
                     () -> Arithmetic.toType(operands.all.keys(), type).transpose(0, 1, 3, 2));
         }
 
-        /** The queries times the scale; in place unless they are needed, or in training. */
+        /** The queries times the scale; in place unless the unscaled queries are needed, or gradients are recorded. */
         private NDArray scaled(Temporaries temporaries, NDArray encoded) {
             boolean isNeeded = encodings.hasTerms() && encoded == queries;
             return isNeeded || operands.call.training() || encoded.hasGradient() || !Arithmetic.isInPlaceSafe(encoded)
@@ -290,10 +290,10 @@ abstract class Kernel {
         }
 
         /**
-         * The weights of the queries of a call.
+         * The attention weights of the queries of a call.
          *
-         * @param probabilities the softmax of the scores, (B, N, rows, F)
-         * @param mask the queries that see no key; their probabilities have no meaning
+         * @param probabilities the softmax of the scores, (B, N, T, F)
+         * @param mask the queries that see no key; their probabilities are meaningless
          */
         private record Weights(NDArray probabilities, AttentionMask.Part mask) {}
 
@@ -323,7 +323,10 @@ abstract class Kernel {
                     : Arithmetic.multiply(Arithmetic.multiply(scores, 1 / cap).tanh(), cap);
         }
 
-        /** The softmax over the keys. In rows of fewer than 16, PyTorch computes the exponentials one by one. */
+        /**
+         * The softmax over the keys. Short rows are padded, since PyTorch computes fewer than 16 exponentials one by
+         * one.
+         */
         private static NDArray softmax(NDArray scores) {
             long count = scores.getShape().get(3);
             int hidden = count < 16 && Arithmetic.isPyTorch(scores) ? TorchFunctions.hiddenKeys(scores, count) : 0;

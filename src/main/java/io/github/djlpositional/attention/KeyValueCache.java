@@ -14,7 +14,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
 /**
- * Caches the keys and values of the positions that a decoder has processed, so that the next step, a forward of the
+ * Caches the keys and values of the tokens that a decoder has processed, so that the next step, a forward of the
  * following tokens, computes only its own. One cache holds the keys and values of all {@link MultiHeadAttentionBlock}s
  * of a model, for one sequence or batch of sequences.
  *
@@ -35,33 +35,33 @@ import java.util.function.Supplier;
  * <h2>What is cached</h2>
  *
  * <ul>
- *   <li>Self-attention, which is an input {@code [x]}, or the same array as keys and queries, adds its keys and values.
- *       Explicit {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS} are cached with the keys; the start
- *       position is then only the number of cached tokens.
- *   <li>An attention over other arrays, such as an encoder's output, caches its projected keys and values as long as
- *       its inputs are the same array objects, even closed ones, and computes them again for other objects. It does not
- *       detect a change of their content: after an operation in place, pass a new array, or call {@link #clear} and
+ *   <li>A self-attention, whose input is {@code [x]} or has the same array as keys and queries, appends its keys and
+ *       values. Explicit {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS} are cached with the keys;
+ *       the start position is then only the number of cached tokens.
+ *   <li>A cross-attention, for example over an encoder's output, caches its projected keys and values as long as its
+ *       inputs are the same array objects, even closed ones, and computes them again for other objects. It does not
+ *       detect a change of their content: after an in-place operation, pass a new array, or call {@link #clear} and
  *       start again.
- *   <li>A bias of distances, such as ALiBi's, T5's or a network's, is cached for up to twice as many distances as there
+ *   <li>A distance bias, such as that of ALiBi, T5 or a network, is cached for up to twice as many distances as there
  *       are keys, (1, N, 2F), from the first step of one token on. Like the keys, cached biases do not change when the
  *       parameters do.
  *   <li>Masks of keys. A mask of the tokens of a step, (B, T), is appended to the previous ones, so that padding stays
  *       hidden in later steps. A mask of all tokens so far, (B, F), replaces them. The tokens of a step without a mask
  *       are visible. A mask with an axis of queries, (B, T, F) or (B, N, T, F), applies to its own step only. The mask
- *       of an attention over other arrays is cached with their keys: pass it again with other arrays, and after
- *       {@link #select}.
+ *       of a cross-attention is cached with its keys: pass the mask again with other arrays, and after {@link #select}.
  * </ul>
  *
- * <p>The capacity doubles when needed, starting at 64 positions or the capacity of the constructor: (B, K, capacity, H)
- * for keys and for values in each attention, on the device and in the data type of the model. An attention with a
- * window or chunks of w positions caches the last w and the latest step, with room for at most twice as many. With
- * explicit positions, an attention with chunks caches all tokens, since a chunk may then have any number of them.
+ * <p>The capacity doubles when needed, starting at 64 tokens or the capacity passed to the constructor: (B, K,
+ * capacity, H) for keys and for values in each attention, on the device and in the data type of the model. An attention
+ * with a window or chunks of w tokens caches the last w tokens and the latest step, with room for at most twice as
+ * many. With explicit positions, an attention with chunks caches all tokens, since a chunk may then have any number of
+ * them.
  *
  * <h2>Decoding step by step</h2>
  *
- * In a self-attention that is not causal, an earlier query does not see later keys. The first step may be a prompt that
- * sees itself in both directions, as in prefix language models; later steps have one token, or a mask (B, T, F) or (B,
- * N, T, F) that hides later keys.
+ * In a self-attention that is not causal, an earlier query does not see later keys. The first step may be a prompt
+ * whose tokens see each other in both directions, as in prefix language models; later steps have one token, or a mask
+ * (B, T, F) or (B, N, T, F) that hides later keys.
  *
  * <p>A cache does not detect that a forward failed after its attentions, for example in an output layer. After a
  * forward that threw an exception, call {@link #rewind} with the previous length; then the step can be repeated:
@@ -85,17 +85,17 @@ import java.util.function.Supplier;
  *   <li>a step with a different batch size, data type or device than the previous steps;
  *   <li>a mask of keys that fits neither the tokens of the step nor all tokens so far;
  *   <li>self-attentions to which one step adds different numbers of tokens, such as the attentions of an encoder that
- *       gets the parameters of a decoder's step;
+ *       is passed the forward parameters of a decoder's step;
  *   <li>several tokens after the first step in a self-attention that is not causal and has no mask that differs between
  *       queries;
- *   <li>a causal attention over other arrays with fewer keys than there are tokens so far;
+ *   <li>a causal cross-attention with fewer keys than there are tokens so far;
  *   <li>a cache without the start position that {@link #nextStep} returned, or with another one.
  * </ul>
  *
  * <p>A cache is for one thread at a time. A call while another thread is in an attention's forward with the cache, or
  * in {@link #rewind}, {@link #select}, {@link #fork} or {@link #clear}, throws {@link IllegalStateException}. A cache
  * detects neither threads that take turns within one model's forward, which mixes their steps, nor a thread that closes
- * the parent manager, which may abort the JVM. A closed cache throws {@link IllegalStateException} too.
+ * the parent manager, which may crash the JVM. A closed cache throws {@link IllegalStateException} too.
  */
 public final class KeyValueCache implements AutoCloseable {
 
@@ -110,12 +110,12 @@ public final class KeyValueCache implements AutoCloseable {
     private final IdentityHashMap<Block, CachedTokens> tokens = new IdentityHashMap<>();
     private final IdentityHashMap<Block, ProjectedKeysAndValues> projected = new IdentityHashMap<>();
 
-    /** The number of positions that each attention has processed. */
+    /** The number of tokens that each attention has processed. */
     private final IdentityHashMap<Block, Integer> lengths = new IdentityHashMap<>();
 
     private final InputMistakes mistakes = new InputMistakes();
 
-    /** Whether a step has begun but not reached an attention yet. */
+    /** Whether a step has begun that has not reached an attention yet. */
     private boolean isPending;
 
     /** The position of the last step, and the number of tokens that its self-attentions add, 0 if not known yet. */
@@ -127,7 +127,7 @@ public final class KeyValueCache implements AutoCloseable {
     private final ReentrantLock lock = new ReentrantLock();
 
     /**
-     * Creates an empty cache with room for 64 positions.
+     * Creates an empty cache with room for 64 tokens.
      *
      * @param manager the parent of the manager that the arrays are attached to; they are freed with it or by
      *     {@link #close}
@@ -137,11 +137,11 @@ public final class KeyValueCache implements AutoCloseable {
     }
 
     /**
-     * Creates an empty cache. Up to its capacity, adding positions does not copy the earlier ones.
+     * Creates an empty cache. Up to its capacity, appending tokens does not copy the earlier ones.
      *
      * @param manager the parent of the manager that the arrays are attached to; they are freed with it or by
      *     {@link #close}
-     * @param capacity the initial room in positions, at least 1
+     * @param capacity the initial capacity in tokens, at least 1
      * @throws IllegalArgumentException if the capacity is not positive
      */
     public KeyValueCache(NDManager manager, int capacity) {
@@ -151,26 +151,26 @@ public final class KeyValueCache implements AutoCloseable {
         this.manager = manager.newSubManager();
     }
 
-    /** {@return the number of positions that all attentions have processed, which is the index of the next token} */
+    /** {@return the number of tokens that all attentions have processed, which is the index of the next token} */
     public int getLength() {
         return lengths.values().stream().mapToInt(Integer::intValue).min().orElse(0);
     }
 
     /**
-     * Begins the next step. Call it once for each forward of the whole model. Positions that only some of the
-     * attentions have processed are dropped.
+     * Begins the next step. Call it once for each forward of the whole model. Tokens that only some of the attentions
+     * have processed are dropped.
      *
-     * @return new forward parameters: this cache and the first position of the step; the caller may add others
+     * @return new forward parameters: this cache and the start position of the step; the caller may add others
      * @throws IllegalStateException if the previous step did not reach an attention: the forward parameters were not
-     *     passed on, or the forward failed before and {@link #rewind} was not called
+     *     passed on, or the forward failed before it reached one and {@link #rewind} was not called
      */
     public PairList<String, Object> nextStep() {
         int length = exclusively(this::getLength);
         if (isPending) {
             throw new IllegalStateException(
                     "the step that nextStep() began at position " + length + " did not reach an attention"
-                            + ": expected forward parameters that reach every MultiHeadAttentionBlock; hand them on in each"
-                            + " block's forward (SequentialBlock does not), or call rewind(" + length
+                            + ": expected forward parameters that reach every MultiHeadAttentionBlock; pass them on in"
+                            + " each block's forward (SequentialBlock does not), or call rewind(" + length
                             + ") if the forward failed; see docs/using.md#in-djls-containers");
         }
         rewind(length);
@@ -182,13 +182,13 @@ public final class KeyValueCache implements AutoCloseable {
     }
 
     /**
-     * Drops the last positions, after a forward that failed or to replace them by others. This restores the state of
-     * the cache at that length, which need not be the start of a step, except that a mask of all tokens stays in place
-     * of the one that it replaced.
+     * Drops the latest tokens, after a forward that failed or to replace them with others. This restores the state of
+     * the cache at that length, which need not be the start of a step. Only a mask of all tokens is not reverted to the
+     * mask that it replaced.
      *
-     * @param length the number of positions that remain, from 0 to {@link #getLength}
+     * @param length the number of tokens to keep, from 0 to {@link #getLength}
      * @throws IllegalArgumentException if the cache holds fewer, or if the window of an attention reaches back to
-     *     positions that are no longer cached
+     *     tokens that are no longer cached
      */
     public void rewind(int length) {
         exclusively(() -> {
@@ -213,13 +213,13 @@ public final class KeyValueCache implements AutoCloseable {
      *
      * @param rows indices of the batch, (n) of an integer type; an index may occur several times
      * @throws IllegalArgumentException if the rows have another rank or data type, there are none, or one is out of
-     *     range; nothing has changed then
+     *     range; the cache is then unchanged
      */
     public void select(NDArray rows) {
         Check.that(
                 rows.getShape().dimension() == 1 && rows.getDataType().isInteger() && rows.size() > 0,
                 () -> "rows " + rows.getShape() + " of type " + rows.getDataType()
-                        + ": expected one integer or more, (n); give the indices of the sequences to select");
+                        + ": expected one or more integers, (n); pass the indices of the sequences to select");
         exclusively(() -> {
             // a step that failed may leave an attention without keys
             tokens.values().removeIf(CachedTokens::isEmpty);
@@ -272,12 +272,12 @@ public final class KeyValueCache implements AutoCloseable {
     <T> T exclusively(Supplier<T> use) {
         if (!lock.tryLock()) {
             throw new IllegalStateException("another thread is using this KeyValueCache: expected one thread at a time;"
-                    + " create a cache for each thread, or give it a fork()");
+                    + " create a cache for each thread, or fork() the cache for it");
         }
         try {
             if (!manager.isOpen()) {
-                throw new IllegalStateException("the KeyValueCache is closed, or the manager that it was created with:"
-                        + " expected an open one; create another with new KeyValueCache(manager) and begin again");
+                throw new IllegalStateException("the KeyValueCache, or the manager that it was created with, is closed:"
+                        + " expected an open one; create another with new KeyValueCache(manager) and start again");
             }
             return use.get();
         } finally {
@@ -285,13 +285,13 @@ public final class KeyValueCache implements AutoCloseable {
         }
     }
 
-    /** Returns the cache among the parameters of a forward that has reached an attention; null for none. */
+    /** Returns the cache in the forward parameters, whose step has now reached an attention; null for none. */
     static KeyValueCache take(PairList<String, Object> params, boolean training) {
         Object found = params == null ? null : params.get(KEY);
         Check.that(
                 found == null || found instanceof KeyValueCache,
                 () -> KEY + " is a " + Settings.classOf(found)
-                        + ": expected a KeyValueCache; pass its nextStep() to the forward");
+                        + ": expected a KeyValueCache; pass the result of its nextStep()");
         KeyValueCache cache = (KeyValueCache) found;
         if (cache == null) {
             return null;
@@ -312,22 +312,22 @@ public final class KeyValueCache implements AutoCloseable {
         Check.that(
                 start == length,
                 () -> Positions.START + " is " + start + ", but the cache holds " + length
-                        + " positions: expected the same; pass nextStep() of the cache once for the whole model, or start again"
+                        + " tokens: expected the same number; call nextStep() once for the whole model, or start again"
                         + " with clear(); attention: " + attention);
         CachedTokens held =
                 tokens.containsKey(attention) ? tokens.get(attention) : new CachedTokens(manager, attention, capacity);
         Check.that(
                 held.length() >= length,
                 () -> "a step [x] at position " + start
-                        + " follows steps with other arrays as keys: expected one of both for"
-                        + " all steps; give the keys of all tokens, or start again with clear(); attention: "
+                        + " follows steps of cross-attention: expected the same kind of input in"
+                        + " all steps; pass the keys of all tokens, or start again with clear(); attention: "
                         + attention);
         added = stepStart == start ? added : 0;
         stepStart = start;
         Check.that(
                 added == 0 || added == count,
-                () -> "a step adds " + count + " tokens to one attention and " + added + " to another before it, "
-                        + "with the same " + KEY + ": expected the same number; give nextStep() to the decoder only");
+                () -> "a step adds " + count + " tokens to an attention but added " + added + " to an earlier one, "
+                        + "with the same " + KEY + ": expected the same number; pass nextStep() only to the decoder");
         added = count;
         tokens.put(attention, held);
         held.rewind(length);
@@ -338,12 +338,12 @@ public final class KeyValueCache implements AutoCloseable {
         return mistakes;
     }
 
-    /** Sets the number of positions that an attention has processed. */
+    /** Sets the number of tokens that an attention has processed. */
     void commit(Block attention, int length) {
         lengths.put(attention, length);
     }
 
-    /** The cached keys and values of an attention over other arrays; null if they belong to other objects. */
+    /** The cached keys and values of a cross-attention; null if they were projected from other array objects. */
     ProjectedKeysAndValues projectedOf(Block attention, NDArray keys, NDArray values) {
         ProjectedKeysAndValues found = projected.get(attention);
         return found != null && found.keysInput == keys && found.valuesInput == values ? found : null;
@@ -358,7 +358,7 @@ public final class KeyValueCache implements AutoCloseable {
                         || keys >= start + length,
                 () -> "a step of " + length + " tokens at position " + start + " gives a causal attention " + keys
                         + " keys: expected [x], or the same array as keys and queries, so that they are"
-                        + " cached, or at least " + (start + length)
+                        + " cached, or at least as many keys as tokens, " + (start + length)
                         + "; or build a cross-attention with optCausal(false); attention: " + attention);
     }
 

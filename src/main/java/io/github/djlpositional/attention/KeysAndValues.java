@@ -6,8 +6,8 @@ import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 
 /**
- * The keys and values that the queries of a forward attend to: projected from the inputs, cached from the same inputs,
- * or cached from earlier cached and followed by the tokens of this step.
+ * The keys and values that the queries of a forward attend to: projected from the inputs, cached from an earlier step
+ * with the same inputs, or cached from earlier steps and followed by those of this step.
  *
  * @param queries the queries and their positions
  * @param tokens the keys and their positions
@@ -27,7 +27,7 @@ record KeysAndValues(
         CachedTokens cached,
         Runnable commit) {
 
-    /** Without a cache. */
+    /** Creates keys and values without a cache. */
     KeysAndValues(Positions queries, Positions tokens, NDArray keys, NDArray values) {
         this(queries, tokens, keys, values, null, null, () -> {});
     }

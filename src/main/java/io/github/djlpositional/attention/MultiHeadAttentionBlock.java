@@ -46,8 +46,8 @@ import java.util.Map;
  *   <li>{@code [keys, queries, values]}: (B, F, D), (B, T, D) and (B, F, D).
  *   <li>Either of these followed by a mask, which defines what each query sees:
  *       <ul>
- *         <li>(B, F): false or 0 for padding, true or any other number for a token; any integer, boolean or real type.
- *             With a cache, it may also be (B, T), for the tokens of the step.
+ *         <li>(B, F): false or 0 for padding, true or any other number for a token; any integer, boolean or
+ *             floating-point type. With a cache, it may also be (B, T), for the tokens of the step.
  *         <li>(B, T, F): the same for each query.
  *         <li>(B, N, T, F), any size of which may be 1: booleans have the same meaning; numbers, of the data type of x,
  *             are added to the scores. Negative infinity and the smallest finite number (-65504 in FLOAT16, otherwise
@@ -57,9 +57,9 @@ import java.util.Map;
  *       is probably a mistake is logged once, see docs/troubleshooting.md#warnings.
  * </ul>
  *
- * The output is (B, T, D), like the queries. A hidden key has weight 0 for any scores. The result for a query that sees
- * no key is the bias of the result's projection. No gradient flows through it. In FLOAT16, scores and their softmax are
- * computed in FLOAT32.
+ * The output is (B, T, D), like the queries. A hidden key has weight 0, regardless of its score. The result for a query
+ * that sees no key is the bias of the result projection. No gradient flows through such a query. In FLOAT16, scores and
+ * their softmax are computed in FLOAT32.
  *
  * <p>Vectors of hidden keys must be finite, since 0 · NaN is NaN: if the input or its projection has NaN or infinite
  * numbers at a hidden key, all results of its sequence may be NaN. Replace such padding with zeros before the forward.
@@ -82,7 +82,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
     private final Linear valueProjection;
     private final Linear resultProjection;
 
-    /** Null for none, as is the norm of the keys. */
+    /** The norm of the queries; null for none. */
     private final Block queryNorm;
 
     private final Block keyNorm;
@@ -138,7 +138,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         return encodings;
     }
 
-    /** Warns of the first inputs that are probably mistakes. */
+    /** Warns about the first inputs that are probably mistakes. */
     InputMistakes mistakes() {
         return mistakes;
     }
@@ -163,7 +163,9 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         return options.headSize();
     }
 
-    /** {@return the relative encodings, in their order; empty for none; unmodifiable} */
+    /**
+     * {@return an unmodifiable list of the relative encodings, in the order in which they are applied; empty for none}
+     */
     public List<RelativeEncoding> getRelativeEncodings() {
         return encodings.all();
     }
@@ -212,21 +214,21 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
      * attention.forward(store, new NDList(x, MultiHeadAttentionBlock.packedMask(positions)), training, params);
      * }</pre>
      *
-     * @param positions (B, T), any integer or real type
+     * @param positions (B, T), any integer or floating-point type
      * @return booleans (B, T, T), true for keys of the query's sequence
-     * @throws IllegalArgumentException if the positions have another rank, or there are none
+     * @throws IllegalArgumentException if the positions are not (B, T) or are empty
      */
     public static NDArray packedMask(NDArray positions) {
         return AttentionMask.packed(positions);
     }
 
     /**
-     * Returns the attention probabilities, for inspecting a trained attention: the weights that a forward without
-     * parameters multiplies the values by, without dropout. The probabilities of a query that sees no key are 0.
+     * Returns the attention probabilities, for inspecting a trained attention: the weights by which a forward without
+     * forward parameters or dropout multiplies the values. The probabilities of a query that sees no key are 0.
      *
      * @param parameterStore provides the weights, as for a forward
-     * @param inputs the inputs of a forward: {@code [x]} or {@code [keys, queries, values]}, and a mask or none; not
-     *     empty
+     * @param inputs the inputs of a forward: {@code [x]} or {@code [keys, queries, values]}, optionally followed by a
+     *     mask; not empty
      * @return the softmax of the scores, (B, N, T, F), like the queries
      * @throws IllegalArgumentException for anything a forward rejects, and for empty inputs
      */
@@ -338,12 +340,12 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         }
 
         /**
-         * Sets one or several relative encodings, for heads of the same number and size (default: none). The rotations
-         * of several encodings are applied one after another, and their terms are added.
+         * Sets one or more relative encodings, built for the number and the size of these heads (default: none). The
+         * rotations of several encodings are applied one after another, and their terms are added.
          */
         public Builder optRelativeEncoding(RelativeEncoding... encodings) {
-            for (RelativeEncoding encoding : Check.notNull("relativeEncoding", encodings, "one encoding or several")) {
-                Check.notNull("relativeEncoding", encoding, "an encoding, or no call for none");
+            for (RelativeEncoding encoding : Check.notNull("relativeEncoding", encodings, "one or more encodings")) {
+                Check.notNull("relativeEncoding", encoding, "an encoding; to use none, leave the call out");
             }
             return set("relativeEncoding", List.of(encodings));
         }
@@ -354,9 +356,9 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         }
 
         /**
-         * Sets w, the window of a query by index, at least 1 (default: none). In a causal attention, query i sees the
-         * keys i - w + 1 … i, as in Mistral; otherwise those with |i - j| ≤ w / 2, rounded down, as in Longformer and
-         * ModernBERT. Not together with {@link #optChunkSize}.
+         * Sets w, the size of the window of keys that a query sees, by index, at least 1 (default: none). In a causal
+         * attention, query i sees the keys i - w + 1 … i, as in Mistral; otherwise those with |i - j| ≤ w / 2, rounded
+         * down, as in Longformer and ModernBERT. Not together with {@link #optChunkSize}.
          */
         public Builder optWindow(int window) {
             return set("window", window);
@@ -364,7 +366,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
 
         /**
          * Divides positions into chunks of a size from 1 to 2<sup>24</sup>, as in Llama 4 (default: one chunk). A query
-         * sees only keys of its chunk, which is its position divided by the size, rounded down.
+         * sees only keys of its chunk, whose number is the position divided by the size, rounded down.
          */
         public Builder optChunkSize(int chunkSize) {
             return set("chunkSize", chunkSize);
@@ -379,15 +381,15 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         }
 
         /**
-         * Limits each score s smoothly to c · tanh(s / c), before any mask, with a positive c, 50 in Gemma 2 (default:
-         * no limit).
+         * Limits each score s smoothly to c · tanh(s / c), before any mask. The cap c is positive; Gemma 2 uses 50
+         * (default: no limit).
          */
         public Builder optScoreCap(double scoreCap) {
             return set("scoreCap", scoreCap);
         }
 
         /**
-         * Gives each head a sink, as in GPT-OSS (default: false): a learned logit that takes part in the softmax but
+         * Adds a sink to each head, as in GPT-OSS (default: false): a learned logit that takes part in the softmax but
          * has no value, so that the probabilities of the keys may sum to less than 1. The parameter {@code sinks}, (N),
          * is initialized with 0.
          */
@@ -403,13 +405,13 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
             return set("scale", scale);
         }
 
-        /** Gives the projections a bias (default: true); T5 and Llama have none. */
+        /** Adds a bias to each projection (default: true); T5 and Llama have none. */
         public Builder optBias(boolean bias) {
             return set("bias", bias);
         }
 
         /**
-         * Gives the projection of the result a bias (default: as the others); Qwen 2 has a bias for queries, keys and
+         * Adds a bias to the result projection (default: as for the others); Qwen 2 has a bias for queries, keys and
          * values only.
          */
         public Builder optResultBias(boolean resultBias) {
@@ -419,7 +421,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         /**
          * Uses PyTorch's fused attention where it supports the options (default: true). Its results differ only in
          * rounding; it takes less time, and needs no memory for the scores. It does not support dropout in training,
-         * score caps, sinks, Shaw's values, nor biases that are being trained.
+         * score caps, sinks, Shaw's value vectors, or biases that are being trained.
          */
         public Builder optFusedKernel(boolean fusedKernel) {
             return set("fusedKernel", fusedKernel);
@@ -427,19 +429,17 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
 
         /**
          * Sets the data type that PyTorch's fused attention computes in (default: the type of the input): FLOAT16, for
-         * scores below 65504, or BFLOAT16. Queries, keys and values are converted for it, and its result back; the type
-         * of all other operations does not change, and gradients pass. On a GPU, FLOAT32 inputs take a fraction of the
-         * time; on a CPU, neither type saves time. Results differ by up to 3·10<sup>-3</sup> of the largest one with
-         * FLOAT16, and 2·10<sup>-2</sup> with BFLOAT16. Without {@link #optFusedKernel}, it has no effect.
+         * scores below 65504, or BFLOAT16. Queries, keys and values are converted to this type, and the result is
+         * converted back; all other operations keep their type, and gradients flow. On a GPU, FLOAT32 inputs take a
+         * fraction of the time; on a CPU, neither type saves time. Results differ by up to 3·10<sup>-3</sup> of the
+         * largest one with FLOAT16, and 2·10<sup>-2</sup> with BFLOAT16. Without {@link #optFusedKernel}, it has no
+         * effect.
          */
         public Builder optKernelType(DataType kernelType) {
             return set("kernelType", kernelType);
         }
 
-        /**
-         * Sets the rate of the dropout of attention probabilities, in training only, at least 0 and below 1 (default:
-         * 0).
-         */
+        /** Sets the dropout rate of the attention probabilities in training, at least 0 and below 1 (default: 0). */
         public Builder optDropoutRate(float dropoutRate) {
             return set("dropoutRate", dropoutRate);
         }

@@ -48,7 +48,7 @@ record MultiHeadAttentionBlockOptions(
         Check.that(
                 (long) headCount * headSize <= Integer.MAX_VALUE,
                 "headCount " + headCount + " with headSize " + headSize + ": expected a product of at most "
-                        + Integer.MAX_VALUE + "; set smaller ones");
+                        + Integer.MAX_VALUE + "; set smaller values");
         keyValueHeadCount = Objects.requireNonNullElse(keyValueHeadCount, headCount);
         Check.that(
                 headCount % keyValueHeadCount == 0,
@@ -73,7 +73,7 @@ record MultiHeadAttentionBlockOptions(
         Check.that(
                 kernelType == null || fusedKernel,
                 "kernelType " + kernelType
-                        + " with fusedKernel false: expected a kernel to compute in this type; leave one of them out");
+                        + " with fusedKernel false: expected a fused kernel with this type; leave one of them out");
     }
 
     private static Stream<RelativeEncoding> encodings(List<RelativeEncoding> all) {
@@ -103,7 +103,7 @@ record MultiHeadAttentionBlockOptions(
         return window == null || causal ? window : Integer.valueOf(window / 2 + 1);
     }
 
-    /** Whether keys may be hidden by their distance. */
+    /** Whether keys may be hidden because of their distance. */
     boolean hidesDistances() {
         return causal || window != null;
     }
@@ -117,8 +117,8 @@ record MultiHeadAttentionBlockOptions(
     }
 
     /**
-     * The indices of the keys that a query of a range may see, from the first to one more than the last; empty if the
-     * first is not less than the last.
+     * The range of keys that any of these queries may see: the index of the first key, and one more than that of the
+     * last. Empty if the first number is not less than the second.
      */
     int[] seen(AttentionCall call, int from, int count) {
         int first = call.queryPositions().first() + from;

@@ -12,8 +12,8 @@ import java.util.Map;
 
 /**
  * A relative positional encoding for a {@link MultiHeadAttentionBlock}. It may rotate or change the queries and the
- * keys, add a term to the scores, and add a term to the attention's result. The attention calls the methods that its
- * class implements.
+ * keys, add a term to the scores, and add a term to the attention's result. The attention calls the methods that the
+ * class of the encoding implements.
  *
  * <p>With the queries q, the keys k, the values v, and the terms b, s and r of this interface, the attention is
  *
@@ -41,8 +41,8 @@ import java.util.Map;
  *
  * <p>The encoding is initialized with the shape of the queries, (B, N, T, H), of which B and T may be -1. A method
  * returns a new array on the manager of its input, which the attention closes, or the input itself. The result has the
- * device and the data type of the input. An implementation closes and writes to only the arrays that it created. The
- * attention throws {@link IllegalArgumentException} for a result of another shape.
+ * device and the data type of the input. An implementation must not close or write to arrays that it did not create.
+ * The attention throws {@link IllegalArgumentException} for a result of another shape.
  */
 public interface RelativeEncoding extends Block {
 
@@ -69,7 +69,7 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * Encodes the queries, rotated ones if there is a rotation, before they are multiplied by the keys.
+     * Encodes the queries, after any rotation and before they are multiplied by the keys.
      *
      * @param call all queries of the forward
      * @param queries (B, N, T, H)
@@ -80,8 +80,7 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * Encodes the keys, rotated ones if there is a rotation, before they are multiplied by the queries. A cache stores
-     * the result.
+     * Encodes the keys, after any rotation and before they are multiplied by the queries. A cache stores the result.
      *
      * @param call the forward, with the tokens of these keys as {@link AttentionCall#keys}
      * @param keys (B, K, n, H), where K is the number of key heads
@@ -97,10 +96,10 @@ public interface RelativeEncoding extends Block {
      *
      * @param call all queries of the forward, or a part of them
      * @param distances the distances to compute biases for
-     * @return (1 or N, {@link Distances#size}), finite, of any real data type
+     * @return (1 or N, {@link Distances#size}), finite, of any floating-point type
      */
     default NDArray distanceBias(AttentionCall call, Distances distances) {
-        throw new UnsupportedOperationException(Settings.classOf(this) + " has no biases of distances");
+        throw new UnsupportedOperationException(Settings.classOf(this) + " has no distance biases");
     }
 
     /**
@@ -123,7 +122,7 @@ public interface RelativeEncoding extends Block {
      * @param call all queries of the forward, or a part of them
      * @param queries the queries of the call, (B, N, T, H), before any encoding; FLOAT32 if the attention is FLOAT16
      * @param keys the keys of the call, (B, K, F, H), after all encodings; in the data type of the attention
-     * @return a finite array that broadcasts to (B, N, T, F), or null for nothing
+     * @return a finite array that broadcasts to (B, N, T, F), or null to add nothing
      */
     default NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
         return null;
@@ -133,8 +132,8 @@ public interface RelativeEncoding extends Block {
      * Computes a term that is added to the weighted sum of the values.
      *
      * @param call all queries of the forward, or a part of them
-     * @param probabilities the attention weights of these queries, (B, N, T, F), in training after dropout
-     * @return (B, N, T, H), or null for nothing
+     * @param probabilities the attention weights of these queries, (B, N, T, F), after dropout in training
+     * @return (B, N, T, H), or null to add nothing
      */
     default NDArray valueTerm(AttentionCall call, NDArray probabilities) {
         return null;
@@ -149,8 +148,8 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * {@return how many numbers the computation of the terms needs at a time for each query and key, over the batch: 0
-     * by default} If it needs more than the attention itself, a long sequence is processed in smaller parts.
+     * {@return how many numbers the computation of the terms needs at a time for each query and key, summed over the
+     * batch: 0 by default} If it needs more than the attention itself, a long sequence is processed in smaller parts.
      *
      * @param call all queries and keys of the forward
      */
@@ -159,18 +158,18 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * Computes the term that an encoding adds to the scores of an attention with scale 1, for the own forward of an
-     * encoding.
+     * Computes the term that an encoding adds to the scores of an attention with scale 1, for the encoding's own
+     * forward.
      *
      * @param encoding the encoding
      * @param parameterStore provides the values of its parameters
      * @param queries (…, T, D), or (B, N, T, H) for an encoding with a {@link #scoreTerm}
-     * @param keys (…, F, D), or (B, N, F, H); the queries themselves for as many keys as there are positions up to the
-     *     last query
-     * @param training whether the encoding is trained
-     * @param params the parameters of the forward, with a start position or positions; null for none
+     * @param keys (…, F, D), or (B, N, F, H); pass the queries themselves for one key at each position up to the last
+     *     query
+     * @param training whether the encoding is being trained
+     * @param params the forward parameters, with a start position or explicit positions; null for none
      * @return (1 or B, 1 or N, T, F), of the data type of the queries; a new array
-     * @throws IllegalArgumentException if positions do not fit
+     * @throws IllegalArgumentException if the positions do not fit the queries
      */
     static NDArray term(
             RelativeEncoding encoding,
@@ -193,12 +192,12 @@ public interface RelativeEncoding extends Block {
     /**
      * Creates one of this library's relative encodings by its name, with the sizes of an attention.
      *
-     * @param name one of {@link #names} or another name of its paper, such as {@code RoPE}, in any case; spaces,
-     *     hyphens and underscores do not matter: {@code alibi}, {@code transformer_xl}
+     * @param name one of {@link #names}, or another name used in its paper, such as {@code RoPE}; case, spaces, hyphens
+     *     and underscores are ignored: {@code alibi}, {@code transformer_xl}
      * @param headCount N
-     * @param headSize H, the attention's embedding size by N, unless {@code optHeadSize} sets another
-     * @param options other arguments of its class, as for {@link #fromArguments}; empty for the defaults, but a
-     *     {@code distance network} needs {@code hiddenSize}, and an encoding of a window {@code window}
+     * @param headSize H, the attention's embedding size divided by N, unless {@code optHeadSize} sets another size
+     * @param options other arguments of its class, as for {@link #fromArguments}; empty for the defaults; a
+     *     {@code distance network} requires {@code hiddenSize}, and window encodings require {@code window}
      * @return the encoding
      * @throws IllegalArgumentException if the name or an argument is unknown, missing, of another type or out of range
      */
@@ -216,7 +215,7 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * {@return one of this library's relative encodings, which the arguments describe}
+     * {@return the relative encoding of this library that the arguments describe}
      *
      * @param arguments a result of {@link io.github.djlpositional.options.HasArguments#getArguments}; {@code type} is
      *     the simple name of the class

@@ -13,8 +13,8 @@ import io.github.djlpositional.math.PairLayout;
  * A rotation of pairs of dimensions of queries and keys, by angles that depend on their positions.
  *
  * @param start the first rotated dimension
- * @param size r, the number of rotated dimensions, which follow each other
- * @param layout where the two halves of a pair are, counted from the first rotated dimension
+ * @param size r, the number of rotated dimensions, which are consecutive
+ * @param layout where the two dimensions of a pair are, counted from the first rotated dimension
  * @param angles the cosines and sines of the angles
  */
 public record Rotation(int start, int size, PairLayout layout, Angles angles) {
@@ -24,9 +24,9 @@ public record Rotation(int start, int size, PairLayout layout, Angles angles) {
     public interface Angles {
 
         /**
-         * Returns a cosine and a sine for each pair, in place of the pair's halves: (1 or B, n, r) for n tokens, or (1
+         * Returns a cosine and a sine for each pair, where its two dimensions are: (1 or B, n, r) for n tokens, or (1
          * or B, N, n, r) if they differ by head. All arrays that the method creates, including the result, are closed
-         * after the rotation; unregister an array that is used again from its {@link ai.djl.ndarray.NDScope}.
+         * after the rotation; to use an array again, unregister it from its {@link ai.djl.ndarray.NDScope}.
          *
          * @param call all queries of the forward, or the forward of these keys
          * @param like an array with the data type, device and manager of the rows; it belongs to the attention
@@ -70,7 +70,7 @@ public record Rotation(int start, int size, PairLayout layout, Angles angles) {
      *
      * @param x (…, H)
      * @param rows a cosine and a sine for each pair, (…, r), which broadcasts over x
-     * @param training whether gradients are recorded; PyTorch's function of halves is slower then
+     * @param training whether gradients are recorded; PyTorch's function for concatenated pairs is slower then
      * @return a new array like x, on its manager
      */
     public NDArray apply(NDArray x, NDArray rows, boolean training) {
@@ -102,16 +102,16 @@ public record Rotation(int start, int size, PairLayout layout, Angles angles) {
         return NDArrays.concat(new NDList(first, second), axisOfHalves(x)).reshape(x.getShape());
     }
 
-    /** The first and the second halves of all pairs, (…, 1, r / 2) or (…, r / 2, 1). */
+    /** The first and the second dimensions of all pairs, (…, 1, r / 2) or (…, r / 2, 1). */
     private NDList halves(NDArray array) {
         Shape shape = array.getShape();
         Shape pairs = layout == PairLayout.CONCATENATED ? new Shape(2, size / 2) : new Shape(size / 2, 2);
         Shape split = shape.slice(0, shape.dimension() - 1).addAll(pairs);
-        // a split has one array of gradients, where slices would have one each
+        // a split records one array of gradients, whereas slices would record one each
         return array.reshape(split).split(2, axisOfHalves(array));
     }
 
-    /** The axis of the two halves, where the last axis of an array is divided into pairs. */
+    /** The axis of the two dimensions of a pair, after the last axis of an array is divided into pairs. */
     private int axisOfHalves(NDArray array) {
         int last = array.getShape().dimension() - 1;
         return layout == PairLayout.CONCATENATED ? last : last + 1;

@@ -6,14 +6,14 @@
  *
  * <h2>Options</h2>
  *
- * An encoding is built with the sizes of its attention, N, H or D. Otherwise the attention throws
- * {@link IllegalArgumentException} when it is built.
+ * Build an encoding with the sizes of its attention, N, H or D. An attention throws {@link IllegalArgumentException}
+ * when it is built with an encoding of other sizes.
  *
  * <h2>Positions</h2>
  *
- * Query i and key j have the positions i and j. With other arrays as keys, the start position is the position of query
- * 0. With a {@link KeyValueCache} among the forward parameters, a self-attention appends its keys and values to the
- * cached ones, and i continues from there; F, and the mask's F, is then the length of both together.
+ * Query i and key j have the positions i and j. In a cross-attention, the start position is the position of query 0.
+ * With a {@link KeyValueCache} among the forward parameters, a self-attention appends its keys and values to the cached
+ * ones, and i continues from there; F, also in the shape of a mask, is then the total length.
  *
  * <p>The forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS} gives the positions of the
  * queries, and, in a self-attention, of the keys: (T) or (B, T), or (axes, B, T) for a rotary embedding on several
@@ -22,14 +22,14 @@
  * {@link io.github.djlpositional.relative.RotaryEmbeddingBlock} or a
  * {@link io.github.djlpositional.relative.TransformerXlPositionBlock} reads positions.
  *
- * <p>There is no largest position, except in a window and with a rotary embedding. Positions are integers, except with
- * a rotary embedding.
+ * <p>Positions are not bounded, except in the encodings of two-dimensional windows and in a rotary embedding. Positions
+ * are integers, except with a rotary embedding.
  *
  * <h2>Memory</h2>
  *
  * On PyTorch, a fused kernel computes the attention where it supports the options
  * ({@link MultiHeadAttentionBlock.Builder#optFusedKernel}), without an array of scores. Elsewhere, scores are computed
- * for as many queries at a time as fit the caches of the machine, so a long sequence does not need memory for all T · F
+ * for as many queries at a time as fit in the processor's caches, so a long sequence does not need memory for all T · F
  * scores. This does not hold in training, nor while gradients are recorded for the weights, which PyTorch does for a
  * block that was initialized, not loaded, until {@code freezeParameters(true)}.
  *
@@ -46,8 +46,8 @@
  *   <li>{@code [queries, keys]}: keys is (…, F, D), with the positions 0 … F - 1.
  * </ul>
  *
- * The output is (B, N, T, F), or of a bias (1, N, T, F), with positions for each sequence (B, N, T, F). A learned term
- * is rounded more than once, in FLOAT16 once more from FLOAT32. For an empty sequence, the forward throws
- * {@link IllegalArgumentException}.
+ * The output is (B, N, T, F); for a bias it is (1, N, T, F), or (B, N, T, F) if each sequence has its own positions. A
+ * learned term is rounded more than once, and in FLOAT16 once more, from FLOAT32. For an empty sequence, the forward
+ * throws {@link IllegalArgumentException}.
  */
 package io.github.djlpositional.attention;

@@ -76,7 +76,7 @@ public final class HuggingFaceRope {
                         + " see docs/models.md#what-is-known");
         requireKnownValues();
         for (String layerType : layerTypes()) {
-            rotary(layerType, required("max_position_embeddings")).build();
+            rotary(layerType, requireInt("max_position_embeddings")).build();
         }
     }
 
@@ -99,7 +99,7 @@ public final class HuggingFaceRope {
         Check.that(
                 Files.isRegularFile(path) || Files.notExists(path),
                 () -> "the path " + path
-                        + " is a directory or a device: expected the config.json of a model; give the path of a file");
+                        + " is a directory or a device: expected the config.json of a model; pass the path of a file");
         try (InputStream in = Files.newInputStream(path)) {
             byte[] bytes = in.readNBytes(MOST_BYTES + 1);
             check(bytes.length <= MOST_BYTES, "it has more than %s bytes", MOST_BYTES);
@@ -208,7 +208,7 @@ public final class HuggingFaceRope {
         if (hasAxes()) {
             builder.optAxes(axes(section, rotarySize / 2));
         }
-        double limit = isOn("use_dynamic_ntk") ? required("seq_length") : section.lengthLimit();
+        double limit = isOn("use_dynamic_ntk") ? requireInt("seq_length") : section.lengthLimit();
         int longest = (int) Math.min(Math.ceil(limit), LONGEST);
         builder.optMaxSequenceLength(Math.min(longest, FIRST_LENGTH));
         return longest > FIRST_LENGTH ? builder.optAutoExtend(longest) : builder;
@@ -327,7 +327,7 @@ public final class HuggingFaceRope {
         Check.that(
                 Set.of(ModelType.FULL, ModelType.SLIDING, ModelType.CHUNKED).contains(layerType),
                 () -> "layer type " + quoted(layerType) + ": expected full_attention, sliding_attention or"
-                        + " chunked_attention; give one of them");
+                        + " chunked_attention; pass one of them");
     }
 
     RopeSection section(String layerType) {
@@ -337,12 +337,12 @@ public final class HuggingFaceRope {
         Check.that(
                 parts.isEmpty() || parts.containsKey(layerType),
                 () -> "layer type \"" + layerType + "\": expected one of " + shown(parts.keySet())
-                        + ", the keys of the rope section; give one of them");
+                        + ", the keys of the rope section; pass one of them");
         return new RopeSection(
                 parts.getOrDefault(layerType, all),
                 (List<?>) value("rope_types"),
                 (List<?>) value("rope_keys"),
-                required("max_position_embeddings"),
+                requireInt("max_position_embeddings"),
                 whole("original_max_position_embeddings"));
     }
 
@@ -369,13 +369,13 @@ public final class HuggingFaceRope {
     int headSize(String layerType) {
         long size;
         if (value("qk_rope_head_dim") != null) {
-            size = (long) required("qk_nope_head_dim") + required("qk_rope_head_dim");
+            size = (long) requireInt("qk_nope_head_dim") + requireInt("qk_rope_head_dim");
         } else if (layerType.equals(ModelType.FULL) && value("global_head_dim") != null) {
-            size = required("global_head_dim");
+            size = requireInt("global_head_dim");
         } else {
             size = value("head_dim") == null
-                    ? required("hidden_size") / required("num_attention_heads")
-                    : required("head_dim");
+                    ? requireInt("hidden_size") / requireInt("num_attention_heads")
+                    : requireInt("head_dim");
         }
         Check.between("head size", size, 1, LARGEST_HEAD);
         return (int) size;
@@ -396,7 +396,7 @@ public final class HuggingFaceRope {
     }
 
     /** Returns a size or a count, which must be present and positive. */
-    private int required(String key) {
+    private int requireInt(String key) {
         String name = type.keyOf(key);
         int value = Check.present(name, whole(key));
         Check.positive(name, value);

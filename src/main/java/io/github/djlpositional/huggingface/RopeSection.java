@@ -204,7 +204,7 @@ final class RopeSection {
         Check.that(
                 isRatio || (ofAllDimensions == 0 && (mscale == 0 || mscale == 1)),
                 () -> "mscale " + mscale + " with mscale_all_dim " + ofAllDimensions
-                        + ": expected both or neither, or mscale 1 alone, since published code disagrees about the others;"
+                        + ": expected both or neither, or only mscale 1, since published code disagrees about the others;"
                         + " set attention_factor instead");
         return isRatio
                 ? RotaryScaling.yarnMagnitude(factor, mscale) / RotaryScaling.yarnMagnitude(factor, ofAllDimensions)

@@ -47,7 +47,7 @@ public record FourierFeatures(int coordinates, int linearCount, boolean logarith
         Check.that(
                 count > 0 && count % (coordinates + 1) == 0 && numbers.stream().allMatch(Double::isFinite),
                 count + " numbers for " + coordinates + " coordinates: expected as many finite numbers in each of "
-                        + (coordinates + 1) + " rows; give (C + 1, D)");
+                        + (coordinates + 1) + " rows; pass (C + 1, D) numbers");
         Check.between("linearCount", linearCount, 0, count / (coordinates + 1));
     }
 
@@ -101,7 +101,8 @@ public record FourierFeatures(int coordinates, int linearCount, boolean logarith
         Check.positive("coordinates", coordinates);
         Check.that(
                 Stream.of(matrix).allMatch(row -> row.length == coordinates),
-                "a matrix with rows of different lengths: expected (m, C); give each row one number for each coordinate");
+                "a matrix with rows of different lengths: expected (m, C); pass one number in each row for each"
+                        + " coordinate");
         double[][] rows = new double[coordinates + 1][2 * m];
         for (int i = 0; i < 2 * m; i++) {
             for (int c = 0; c < coordinates; c++) {

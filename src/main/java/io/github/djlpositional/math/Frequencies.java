@@ -113,7 +113,7 @@ public final class Frequencies implements HasArguments {
         public Frequencies create() {
             int pairs = headSize / 2;
             DoubleDouble logStep = DoubleDouble.of(base).log().dividedBy(-pairs);
-            Frequencies turning = computed(
+            Frequencies turning = compute(
                     this,
                     (int) (share * headSize / 2),
                     pair -> logStep.times(pair).exp().dividedBy(factor));
@@ -260,7 +260,7 @@ public final class Frequencies implements HasArguments {
     }
 
     /** Computes frequencies by a rule. They must be in the range of normal doubles. */
-    static Frequencies computed(Origin origin, int count, IntFunction<DoubleDouble> rule) {
+    static Frequencies compute(Origin origin, int count, IntFunction<DoubleDouble> rule) {
         return new Frequencies(origin, count, pair -> requireNormal(rule.apply(pair), pair, origin));
     }
 
@@ -275,7 +275,7 @@ public final class Frequencies implements HasArguments {
 
     /** The sequence first · exp(k · logStep). */
     static Frequencies exponential(Origin origin, int count, DoubleDouble logStep, double first) {
-        return computed(origin, count, pair -> logStep.times(pair).exp().times(first));
+        return compute(origin, count, pair -> logStep.times(pair).exp().times(first));
     }
 
     /**

@@ -71,10 +71,11 @@ public final class GridEncoding implements HasArguments {
             scale = scale == null ? 1 : scale;
             Check.that(
                     Double.isFinite(offset) && Double.isFinite(scale),
-                    "offset " + offset + " and scale " + scale + ": expected finite numbers; usually 0 and 1");
+                    "offset " + offset + " and scale " + scale
+                            + ": expected finite numbers; use 0 and 1 for unchanged coordinates");
             Check.that(
                     epsilon == null || (epsilon >= 0 && Double.isFinite(epsilon)),
-                    "epsilon " + epsilon + ": expected 0 or more; usually 0 or 1e-6");
+                    "epsilon " + epsilon + ": expected 0 or more; use 0 or a small number such as 1e-6");
             if (centerCrop != null) {
                 Check.positive("centerCrop", centerCrop);
             }
@@ -101,7 +102,7 @@ public final class GridEncoding implements HasArguments {
         Check.that(
                 channels % divisor == 0,
                 () -> "channel count " + channels + ": expected a multiple of " + divisor
-                        + "; all axes need as many sines as cosines");
+                        + ", for as many sines as cosines on each axis; use a multiple");
     }
 
     /** One part for each axis, in this order. */
@@ -321,7 +322,7 @@ public final class GridEncoding implements HasArguments {
         Check.that(
                 isVisible.length % ofGrid == 0,
                 () -> isVisible.length + " cells of grids " + Arrays.toString(sizes) + ": expected a multiple of "
-                        + ofGrid + "; give the cells of whole grids");
+                        + ofGrid + "; pass the cells of whole grids");
         requireGrid(isVisible.length / ofGrid, sizes);
         int[] strides = strides(sizes);
         double[][] coordinates = new double[sizes.length][];

@@ -77,9 +77,9 @@ public record RotaryAxes(List<Integer> axisOfPair) {
             long placed = IntStream.of(axisOfPair).filter(of -> of == thisAxis).count();
             Check.that(
                     placed == sections[axis],
-                    () -> "sections " + Arrays.toString(sections) + " give axis " + thisAxis + " " + placed + " of "
-                            + pairs + " pairs: expected " + sections[thisAxis]
-                            + "; set the sections of the model, which are as many pairs together");
+                    () -> "sections " + Arrays.toString(sections) + " assign " + placed + " of " + pairs
+                            + " pairs to axis " + thisAxis + ": expected " + sections[thisAxis]
+                            + "; pass the number of pairs and the sections of the model");
         }
         return of(axisOfPair);
     }

@@ -168,7 +168,7 @@ final class RotaryScalings {
             Check.that(
                     shortFactors.size() == longFactors.size(),
                     () -> shortFactors.size() + " short and " + longFactors.size()
-                            + " long factors: expected the same number of both; give one of each for each pair");
+                            + " long factors: expected the same number of both; pass one of each for each pair");
             Check.between("originalLength", originalLength, 2, Integer.MAX_VALUE);
             Check.between("maxLength", maxLength, originalLength, Integer.MAX_VALUE);
             double stretch = (double) maxLength / originalLength;
@@ -194,7 +194,7 @@ final class RotaryScalings {
             Check.that(
                     rotarySize == 2 * shortFactors.size(),
                     () -> shortFactors.size() + " LongRoPE factors for rotary size " + rotarySize + ": expected "
-                            + (rotarySize / 2) + "; give one short and one long factor for each pair");
+                            + (rotarySize / 2) + "; pass one short and one long factor for each pair");
             List<Double> factors = isLong() ? longFactors : shortFactors;
             return rotary.scaled((pair, frequency) -> frequency.dividedBy(factors.get(pair)));
         }
@@ -255,7 +255,7 @@ final class RotaryScalings {
 
         private Frequencies scaled(Rule rule) {
             Frequencies unscaled = unscaled();
-            return Frequencies.computed(this, rotarySize / 2, pair -> rule.scaled(pair, unscaled.exactly(pair)));
+            return Frequencies.compute(this, rotarySize / 2, pair -> rule.scaled(pair, unscaled.exactly(pair)));
         }
     }
 
@@ -277,7 +277,7 @@ final class RotaryScalings {
         Check.that(
                 factor <= originalLength,
                 () -> "scaling factor " + factor + " with originalLength " + originalLength
-                        + ": expected a factor of at most the original length; give the factor first");
+                        + ": expected a factor of at most the original length; pass the factor first");
     }
 
     private static void checkLength(int length) {

@@ -244,7 +244,7 @@ public final class SinusoidalEncoding extends AngleRows implements HasArguments 
                         + ": expected an even size; set an even size, or use another convention");
     }
 
-    /** {@return a new builder} Its defaults give {@link #vaswani(int)}. */
+    /** {@return a new builder} Its defaults are the options of {@link #vaswani(int)}. */
     public static Builder builder() {
         return new Builder();
     }

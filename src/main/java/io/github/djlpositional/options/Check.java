@@ -47,8 +47,8 @@ public final class Check {
     }
 
     /**
-     * Checks that a real number, such as a base, a factor or a scale, is positive and finite. The message suggests a
-     * usual value.
+     * Checks that a number, such as a base, a factor or a scale, is positive and finite. The message suggests a usual
+     * value.
      */
     public static void positive(String name, double value, String usual) {
         that(

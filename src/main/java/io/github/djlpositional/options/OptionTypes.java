@@ -65,7 +65,7 @@ public final class OptionTypes {
                 .flatMap(loader -> ServiceLoader.load(TypeProvider.class, loader).stream())
                 .map(ServiceLoader.Provider::type)
                 .distinct()
-                .flatMap(provider -> created(provider).types().entrySet().stream())
+                .flatMap(provider -> create(provider).types().entrySet().stream())
                 .forEach(entry -> {
                     add(simple, entry.getValue().getSimpleName(), entry.getValue());
                     add(plain, plain(entry.getKey()), entry.getValue());
@@ -83,7 +83,7 @@ public final class OptionTypes {
         }
     }
 
-    private static TypeProvider created(Class<? extends TypeProvider> provider) {
+    private static TypeProvider create(Class<? extends TypeProvider> provider) {
         try {
             return provider.getConstructor().newInstance();
         } catch (ReflectiveOperationException e) {
@@ -129,7 +129,7 @@ public final class OptionTypes {
         try {
             return type.getMethod("fromArguments", Map.class).invoke(null, arguments);
         } catch (ReflectiveOperationException e) {
-            throw unwrapped(e);
+            throw unwrap(e);
         }
     }
 
@@ -147,7 +147,7 @@ public final class OptionTypes {
         return Stream.of(type.getMethods()).anyMatch(method -> method.getName().equals("fromArguments"));
     }
 
-    static RuntimeException unwrapped(ReflectiveOperationException e) {
+    static RuntimeException unwrap(ReflectiveOperationException e) {
         if (e instanceof InvocationTargetException && e.getCause() instanceof RuntimeException thrown) {
             return thrown;
         }

@@ -90,7 +90,7 @@ public final class Settings {
             constructor.setAccessible(true);
             return constructor.newInstance(values);
         } catch (ReflectiveOperationException e) {
-            throw OptionTypes.unwrapped(e);
+            throw OptionTypes.unwrap(e);
         }
     }
 
@@ -115,7 +115,7 @@ public final class Settings {
         Object value = value(owner, options, name, component.getGenericType());
         Default otherwise = component.getAnnotation(Default.class);
         if (value == null && otherwise != null) {
-            return converted(owner, name, otherwise.value(), component.getGenericType());
+            return convert(owner, name, otherwise.value(), component.getGenericType());
         }
         Check.that(
                 value != null || !component.getType().isPrimitive(),
@@ -141,11 +141,11 @@ public final class Settings {
                         && number <= range.max()
                         && number > range.above()
                         && number < range.below(),
-                () -> name + " " + value + ": expected " + described(range) + "; set " + name
+                () -> name + " " + value + ": expected " + describe(range) + "; set " + name
                         + " to a number in this range");
     }
 
-    private static String described(Range range) {
+    private static String describe(Range range) {
         StringJoiner ends = new StringJoiner(" and ");
         if (range.min() > Double.NEGATIVE_INFINITY && range.max() < Double.POSITIVE_INFINITY) {
             ends.add(plain(range.min()) + " to " + plain(range.max()));
@@ -181,10 +181,10 @@ public final class Settings {
                 value != null || !values.containsKey(key),
                 () -> "argument '" + key + "' of " + owner
                         + " is null: expected a value; leave the key out for the default");
-        return value == null ? null : converted(owner, key, value, type);
+        return value == null ? null : convert(owner, key, value, type);
     }
 
-    private static Object converted(String owner, String key, Object value, Type type) {
+    private static Object convert(String owner, String key, Object value, Type type) {
         if (type instanceof ParameterizedType list) {
             Type element = list.getActualTypeArguments()[0];
             boolean isOne = value instanceof Map || (element instanceof Class<?> of && of.isInstance(value));
@@ -193,7 +193,7 @@ public final class Settings {
                 throw invalid(owner, key, value, "a list");
             }
             return elements.stream()
-                    .map(each -> converted(owner, key, each, element))
+                    .map(each -> convert(owner, key, each, element))
                     .toList();
         }
         Class<?> wanted = MethodType.methodType((Class<?>) type).wrap().returnType();
@@ -425,7 +425,7 @@ public final class Settings {
         Default otherwise = component.getAnnotation(Default.class);
         return otherwise == null
                 ? null
-                : plain("", converted("", component.getName(), otherwise.value(), component.getGenericType()));
+                : plain("", convert("", component.getName(), otherwise.value(), component.getGenericType()));
     }
 
     private static boolean isSame(Object own, Object file) {
@@ -455,7 +455,7 @@ public final class Settings {
                     values.put(component.getName(), value);
                 }
             } catch (ReflectiveOperationException e) {
-                throw OptionTypes.unwrapped(e);
+                throw OptionTypes.unwrap(e);
             }
         }
         return values;

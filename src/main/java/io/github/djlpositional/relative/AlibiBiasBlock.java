@@ -46,7 +46,7 @@ public final class AlibiBiasBlock extends DistanceBiasBlock {
             Check.that(
                     count == headCount,
                     count + " slopes with headCount " + headCount
-                            + ": expected one for each head; give as many slopes");
+                            + ": expected one for each head; pass as many slopes as heads");
         }
 
         static AlibiSlopes slopesOf(int headCount, List<Double> slopes) {
@@ -139,14 +139,14 @@ public final class AlibiBiasBlock extends DistanceBiasBlock {
         }
 
         /**
-         * Trains the slopes, from the initial ones (default: false). The parameter {@code logSlopes}, (N), holds their
-         * logarithms, so that they stay positive; a head without bias stays without one.
+         * Trains the slopes, starting from the initial ones (default: false). The parameter {@code logSlopes}, (N),
+         * holds their logarithms, so that they stay positive; a head without bias stays without one.
          */
         public Builder optLearned(boolean learned) {
             return set("learned", learned);
         }
 
-        /** Multiplies the biases by the scale of the attention too, usually 1 / √H, as in Falcon (default: false). */
+        /** Also multiplies the biases by the scale of the attention, usually 1 / √H, as in Falcon (default: false). */
         public Builder optScaled(boolean scaled) {
             return set("scaled", scaled);
         }

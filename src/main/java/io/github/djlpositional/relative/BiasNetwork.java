@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
-/** Fully connected layers that compute the biases of the heads from a few numbers about query and key. */
+/** Fully connected layers that compute the biases of the heads from a few numbers for each query and key. */
 final class BiasNetwork {
 
     static final UnaryOperator<NDArray> RELU = Activation::relu;
@@ -30,7 +30,7 @@ final class BiasNetwork {
     /** The number of units of the first hidden layer. */
     private final int hiddenSize;
 
-    private final int outputs;
+    private final int headCount;
 
     private final List<Layer> layers = new ArrayList<>();
 
@@ -54,7 +54,7 @@ final class BiasNetwork {
         this.block = block;
         this.activation = activation;
         hiddenSize = sizes[1];
-        outputs = sizes[sizes.length - 1];
+        headCount = sizes[sizes.length - 1];
         for (int i = 1; i < sizes.length; i++) {
             boolean isLast = i == sizes.length - 1;
             layers.add(block.addLayer("weight" + i, isLast && !lastBias ? null : "bias" + i, sizes[i - 1], sizes[i]));
@@ -95,25 +95,25 @@ final class BiasNetwork {
      * How many numbers a bias for each query and key needs at a time: in training, the hidden layer before and after
      * its activation, for the gradients.
      */
-    long sizeOfPair(AttentionCall call) {
+    long sizePerQueryAndKey(AttentionCall call) {
         NDArray positions = call.queries().positions();
         long sequences = positions == null ? 1 : positions.getShape().get(0);
-        return sequences * (call.training() ? 2L * hiddenSize : isPerceptron() ? outputs : hiddenSize);
+        return sequences * (call.training() ? 2L * hiddenSize : isPerceptron() ? headCount : hiddenSize);
     }
 
-    /** Whether the hidden units of a large input are computed in parts. */
+    /** Whether this is the network of {@link TorchFunctions#perceptron}: one hidden layer, with ReLU. */
     private boolean isPerceptron() {
         return activation == RELU && norms.isEmpty() && layers.size() == 2;
     }
 
-    /** Whether a CPU computes more than a million hidden units, which do not fit its caches. */
+    /** Whether a CPU computes more than a million hidden units, which do not fit in its caches. */
     private boolean isLarge(NDArray inputs) {
         return HostData.isHost(inputs.getDevice()) && inputs.getShape().get(1) * hiddenSize > 1 << 20;
     }
 
     private NDArray linear(Layer layer, AttentionCall call, NDArray x) {
         NDArray product = block.value(layer.weight(), call, x).matMul(x);
-        // not attached to the manager of the weight
+        // otherwise the manager of the weight would own the product
         product.attach(x.getManager());
         if (layer.bias() == null) {
             return product;

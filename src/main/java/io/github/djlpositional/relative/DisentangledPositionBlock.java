@@ -28,8 +28,8 @@ import java.util.Map;
  * (qᵢ · kⱼ + qᵢ · Wₖ P[δ(i - j)] + kⱼ · W_q P[δ(i - j)]) / √(3H)
  * </pre>
  *
- * <p>The second term is called content to position, the third position to content. With k buckets on each side, δ(d) =
- * d + k for |d| ≤ k / 2. Larger distances share buckets, which grow with the logarithm, up to the maximum distance. An
+ * <p>The second term is called content-to-position, the third position-to-content. With k buckets on each side, δ(d) =
+ * d + k for |d| ≤ k / 2. Larger distances share buckets, which grow logarithmically up to the maximum distance. An
  * attention with this encoding has the scale 1 / √(3H), unless another is set.
  *
  * <p>P and the projections are parameters of this block: {@code vectors}, (2k, D), {@code keyWeight} and
@@ -61,7 +61,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
             return embeddingSize / headCount;
         }
 
-        /** The distance from which all keys of a side share a row. */
+        /** The distance from which all keys on a side share a row. */
         int lastDistance() {
             int last = maxDistance;
             while (row(last) != row(Positions.UNLIMITED) || row(-last) != row(-Positions.UNLIMITED)) {
@@ -70,13 +70,13 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
             return last;
         }
 
-        /** The row of P for a query's position minus a key's. */
+        /** The index of the row of P for a query's position minus a key's. */
         int row(int difference) {
             int middle = buckets / 2;
             int distance = Math.abs(difference);
             if (distance > middle) {
-                double share = Math.log((double) distance / middle) / Math.log((maxDistance - 1.0) / middle);
-                distance = middle + (int) Math.min(buckets, Math.ceil(share * (middle - 1)));
+                double fraction = Math.log((double) distance / middle) / Math.log((maxDistance - 1.0) / middle);
+                distance = middle + (int) Math.min(buckets, Math.ceil(fraction * (middle - 1)));
             }
             int bucket = difference < 0 ? -distance : distance;
             return Math.max(-buckets, Math.min(buckets - 1, bucket)) + buckets;
@@ -85,8 +85,8 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
 
     private final Options options;
     private final Parameter vectors;
-    private final Layer ofKeys;
-    private final Layer ofQueries;
+    private final Layer keyProjection;
+    private final Layer queryProjection;
     private final ConstantTable bucketNumbers;
     private final int lastDistance;
 
@@ -96,8 +96,8 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         int size = options.embeddingSize;
         vectors = addParameter(
                 "vectors", new Shape(2L * options.buckets, size), new NormalInitializer(STANDARD_DEVIATION));
-        ofKeys = addLayer("keyWeight", "keyBias", size, size);
-        ofQueries = addLayer("queryWeight", "queryBias", size, size);
+        keyProjection = addLayer("keyWeight", "keyBias", size, size);
+        queryProjection = addLayer("queryWeight", "queryBias", size, size);
         lastDistance = options.lastDistance();
         bucketNumbers = addDistances(Rows.of(1, (distance, column) -> options.row((int) -distance)));
     }
@@ -129,42 +129,42 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
                 shape.get(0) == queries.getShape().get(0) && shape.get(1) > 0 && options.headCount % shape.get(1) == 0,
                 () -> "keys of shape " + shape + " for queries " + queries.getShape()
                         + ": expected the same batch size, and a number of heads that divides " + options.headCount
-                        + "; give the keys of these queries");
+                        + "; pass the keys that belong to these queries");
         Check.that(
                 shape.get(2) == call.keys().count(),
-                () -> "keys of shape " + shape + " with " + call.keys().count()
-                        + " keys from position 0: expected as many; give queries and keys");
+                () -> "keys of shape " + shape + " for " + call.keys().count()
+                        + " positions from 0: expected one key for each; pass [queries, keys]");
         return Temporaries.result(() -> term(call, queries, keys));
     }
 
     private NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
-        boolean isOne = call.queries().count() == 1;
-        if (!isOne && isByDistance(call)) {
+        boolean isSingleQuery = call.queries().count() == 1;
+        if (!isSingleQuery && isByDistance(call)) {
             return termOfDistances(call, queries, keys);
         }
-        NDArray buckets = isOne && !call.hasPositions()
-                ? call.byDistance(vectors, 1, call.distances(queries), this::rowsOf)
+        NDArray bucketIndices = isSingleQuery && !call.hasPositions()
+                ? call.byDistance(vectors, 1, call.distances(queries), this::rowIndices)
                         .expandDims(1)
-                : buckets(call, queries);
-        NDArray byQuery = selected(queries.matMul(projected(ofKeys, call, queries)), buckets);
-        if (!isOne) {
+                : bucketIndices(call, queries);
+        NDArray byQuery = selected(queries.matMul(projected(keyProjection, call, queries)), bucketIndices);
+        if (!isSingleQuery) {
             // the products of keys and W_q P, (B, N, F, 2k)
             NDArray products = call.byKey(
                     this,
                     2,
                     keys,
-                    keysOfPart -> ofHeads(queries, keysOfPart).matMul(projected(ofQueries, call, queries)));
-            NDArray byKey = selected(products, buckets.transpose(0, 2, 1)).transpose(0, 1, 3, 2);
+                    keysOfPart -> ofHeads(queries, keysOfPart).matMul(projected(queryProjection, call, queries)));
+            NDArray byKey = selected(products, bucketIndices.transpose(0, 2, 1)).transpose(0, 1, 3, 2);
             return scaled(call, byQuery.add(byKey));
         }
         // for one query, only the row for each key's distance
         NDArray rows = call.hasPositions()
-                ? rowsOfKeys(call, queries, buckets.squeeze(1))
+                ? rowsOfKeys(call, queries, bucketIndices.squeeze(1))
                 : call.byDistance(
                         bucketNumbers,
                         2,
                         call.distances(queries),
-                        distances -> rowsOfKeys(call, queries, rowsOf(distances)));
+                        distances -> rowsOfKeys(call, queries, rowIndices(distances)));
         return scaled(call, byQuery.add(byKeyOfOneQuery(queries, keys, rows)));
     }
 
@@ -177,10 +177,10 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
 
     private NDArray termOfDistances(AttentionCall call, NDArray queries, NDArray keys) {
         Distances distances = call.distances(queries);
-        NDArray byQuery = queries.matMul(columns(ofKeys, call, queries, distances));
+        NDArray byQuery = queries.matMul(columns(keyProjection, call, queries, distances));
         // for a key, the distance decreases from the first query to the last
         NDArray byKey = ofHeads(queries, keys)
-                .matMul(columns(ofQueries, call, queries, distances).flip(3));
+                .matMul(columns(queryProjection, call, queries, distances).flip(3));
         return RelativeShift.toKeys(byQuery, call.keys().count())
                 .add(RelativeShift.toKeys(byKey, call.queries().count()).transpose(0, 1, 3, 2));
     }
@@ -188,22 +188,22 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
     /** W P + b of consecutive distances, times the scale, (1, N, H, size). */
     private NDArray columns(Layer layer, AttentionCall call, NDArray queries, Distances distances) {
         return call.byDistance(layer, 3, distances, each -> {
-            NDArray rows = Indices.lookUp(rowsOf(each), flat(layer, call, queries), queries.getManager());
+            NDArray rows = Indices.lookUp(rowIndices(each), flat(layer, call, queries), queries.getManager());
             NDArray columns = scaled(call, byHead(rows)).transpose(0, 1, 3, 2);
             columns.attach(queries.getManager());
             return columns;
         });
     }
 
-    /** The rows of P for consecutive distances, (1, size), INT32. */
-    private NDArray rowsOf(Distances distances) {
+    /** The indices of the rows of P for consecutive distances, (1, size), INT32. */
+    private NDArray rowIndices(Distances distances) {
         NDArray rows = bucketNumbers.slice(distances.first(), distances.size(), distances.like(), DataType.FLOAT32);
         return Arithmetic.toType(rows.reshape(1, distances.size()), DataType.INT32);
     }
 
     /** The row of W_q P for each key, (1 or B, N, F, H). */
-    private NDArray rowsOfKeys(AttentionCall call, NDArray queries, NDArray buckets) {
-        return byHead(Indices.lookUp(buckets, flat(ofQueries, call, queries), queries.getManager()));
+    private NDArray rowsOfKeys(AttentionCall call, NDArray queries, NDArray bucketIndices) {
+        return byHead(Indices.lookUp(bucketIndices, flat(queryProjection, call, queries), queries.getManager()));
     }
 
     /** The products of each key and the one row of W_q P for its distance, (B, N, 1, F). */
@@ -241,8 +241,8 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         });
     }
 
-    /** The row of P for each query and key, (1 or B, T, F), INT32. */
-    private NDArray buckets(AttentionCall call, NDArray queries) {
+    /** The index of the row of P for each query and key, (1 or B, T, F), INT32. */
+    private NDArray bucketIndices(AttentionCall call, NDArray queries) {
         int limit = Math.min(
                 lastDistance, Math.max(call.queries().end(), call.keys().end()));
         NDArray found = rows(bucketNumbers, limit, call.distancesOfPairs(queries), DataType.FLOAT32);
@@ -262,7 +262,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         }
 
         /**
-         * Sets k, the number of buckets of each side, from 2 to 2<sup>20</sup> (default: 256, {@code position_buckets}
+         * Sets k, the number of buckets on each side, from 2 to 2<sup>20</sup> (default: 256, {@code position_buckets}
          * of V2 and V3).
          */
         public Builder optBuckets(int buckets) {

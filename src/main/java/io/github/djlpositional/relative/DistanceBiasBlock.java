@@ -53,7 +53,7 @@ abstract class DistanceBiasBlock extends ScoreTermBlock {
                 : rows(table, limit, distances.toArray(DataType.INT32), type);
     }
 
-    /** The learned biases of distances, whose rows a table contains, (N, size). */
+    /** The learned biases in some rows of a table, (N, size). */
     static NDArray lookUp(NDArray biases, NDArray rows) {
         NDArray indices = Arithmetic.toType(rows.reshape(-1), DataType.INT32);
         return Indices.lookUp(indices, biases, rows.getManager()).transpose(1, 0);

@@ -9,16 +9,16 @@ import io.github.djlpositional.options.Range;
 import java.util.Map;
 
 /**
- * A small network computes the bias of each head from the distance of query and key: the dynamic position bias of Wang
- * et al., <em>CrossFormer: A Versatile Vision Transformer Hinging on Cross-scale Attention</em> (2021), section 3.3, in
- * the form of x-transformers ({@code DynamicPositionBias}).
+ * A small network computes the bias of each head from the distance between query and key: the dynamic position bias of
+ * Wang et al., <em>CrossFormer: A Versatile Vision Transformer Hinging on Cross-scale Attention</em> (2021), section
+ * 3.3, as implemented in x-transformers ({@code DynamicPositionBias}).
  *
  * <pre>
  * W₃ · silu(W₂ · silu(W₁ · (i - j) + b₁) + b₂) + b₃      for the query's position i and the key's position j
  * </pre>
  *
- * <p>With {@code optLogarithmic(true)}, the network gets sign(i - j) · ln(|i - j| + 1) instead of i - j. With
- * {@code optNormalized(true)}, the layers before each silu are normalized.
+ * <p>With {@code optLogarithmic(true)}, the input of the network is sign(i - j) · ln(|i - j| + 1) instead of i - j.
+ * With {@code optNormalized(true)}, each hidden layer is normalized before its silu.
  *
  * <p>The parameters are {@code weight1}, (E, 1), {@code bias1}, (E), {@code weight2}, (E, E), {@code bias2}, (E),
  * {@code weight3}, (N, E), and {@code bias3}, (N), for E hidden units, and for normalized layers {@code scale1},
@@ -73,10 +73,10 @@ public final class DistanceNetworkBiasBlock extends DistanceBiasBlock {
         return network.biases(call, input.expandDims(0));
     }
 
-    /** With positions, the network may be computed for each query and key. */
+    /** With explicit positions, the network may be computed for each query and key. */
     @Override
     public long sizePerQueryAndKey(AttentionCall call) {
-        return call.hasPositions() ? network.sizeOfPair(call) : 0;
+        return call.hasPositions() ? network.sizePerQueryAndKey(call) : 0;
     }
 
     /** Builds a {@link DistanceNetworkBiasBlock}. */
@@ -91,7 +91,7 @@ public final class DistanceNetworkBiasBlock extends DistanceBiasBlock {
             return set("hiddenSize", hiddenSize);
         }
 
-        /** Gives the network sign(i - j) · ln(|i - j| + 1) instead of i - j (default: false). */
+        /** Passes sign(i - j) · ln(|i - j| + 1) to the network instead of i - j (default: false). */
         public Builder optLogarithmic(boolean logarithmic) {
             return set("logarithmic", logarithmic);
         }

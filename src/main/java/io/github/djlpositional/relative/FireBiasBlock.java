@@ -14,22 +14,22 @@ import io.github.djlpositional.options.Range;
 import java.util.Map;
 
 /**
- * FIRE: a small network computes the bias of each head from the distance of query and key, as a share of the distance
- * to the first token. After Li et al., <em>Functional Interpolation for Relative Positions Improves Long Context
- * Transformers</em> (2024), section 4. For the query's position i and the key's position j, the bias is
+ * FIRE: a small network computes the bias of each head from the distance between query and key, as a fraction of the
+ * distance to the first token. After Li et al., <em>Functional Interpolation for Relative Positions Improves Long
+ * Context Transformers</em> (2024), section 4. For the query's position i and the key's position j, the bias is
  *
  * <pre>
  * f(ψ(i - j) / (ψ(max(L · m, i)) + 10⁻⁶))      with ψ(x) = ln(|c · x| + 1)
  * </pre>
  *
  * <p>f has a hidden layer with ReLU. The parameters {@code c}, initially 0.1, and {@code multiplier}, m, initially 1,
- * are one number each; the threshold L distinguishes distances in short sequences. The inputs of f are from 0 to 1 for
- * any length, so a model can process longer sequences than it was trained with. The encoding is meant for causal
- * attention: for a key after the query, the share may exceed 1.
+ * are one number each; the threshold L distinguishes distances in short sequences. The inputs of f are between 0 and 1
+ * for any length, so a model can process longer sequences than it was trained with. The encoding is meant for causal
+ * attention: for a key after the query, the fraction may exceed 1.
  *
  * <p>The parameters of f are {@code weight1}, (E, 1), {@code bias1}, (E), {@code weight2}, (N, E), and {@code bias2},
  * (N), for E hidden units, with the initial values of PyTorch. f is computed for each pair of query and key, because
- * the bias depends on i too: it takes E times as long as a bias of distances.
+ * the bias depends on i too: it takes E times as long as a distance bias.
  *
  * @see <a href="https://arxiv.org/abs/2310.04418">Functional Interpolation for Relative Positions Improves Long Context
  *     Transformers</a>
@@ -73,7 +73,7 @@ public final class FireBiasBlock extends ScoreTermBlock {
 
     @Override
     public long sizePerQueryAndKey(AttentionCall call) {
-        return network.sizeOfPair(call);
+        return network.sizePerQueryAndKey(call);
     }
 
     @Override
@@ -87,9 +87,9 @@ public final class FireBiasBlock extends ScoreTermBlock {
         NDArray j = Arithmetic.toType(call.keys().toArray(queries).expandDims(1), type);
         NDArray threshold = Arithmetic.multiply(value(multiplier, call, i).abs(), options.threshold);
         NDArray longest = Arithmetic.add(psi(call, i.maximum(threshold)), EPSILON);
-        NDArray share = psi(call, i.sub(j)).div(longest);
-        Shape pairs = share.getShape();
-        NDArray biases = network.biases(call, share.reshape(1, pairs.size()));
+        NDArray fraction = psi(call, i.sub(j)).div(longest);
+        Shape pairs = fraction.getShape();
+        NDArray biases = network.biases(call, fraction.reshape(1, pairs.size()));
         NDArray byHead =
                 biases.reshape(new Shape(options.headCount).addAll(pairs)).swapAxes(0, 1);
         return Arithmetic.toType(byHead, queries.getDataType());
@@ -113,8 +113,8 @@ public final class FireBiasBlock extends ScoreTermBlock {
         }
 
         /**
-         * Sets L, in positions and positive, up to which all distances are divided by the same number, before m
-         * multiplies it (default: 512).
+         * Sets L, a positive number of positions: for queries up to position L · m, all distances are divided by the
+         * same number (default: 512).
          */
         public Builder optThreshold(double threshold) {
             return set("threshold", threshold);

@@ -13,10 +13,10 @@ import io.github.djlpositional.options.Range;
 import java.util.Map;
 
 /**
- * A Gaussian of the distance between query and key: each weight of the attention is multiplied by it, before the
- * weights of a query are divided by their sum. Each head learns its width, as in Sperber, Niehues, Neubig, Stüker and
- * Waibel, <em>Self-Attentional Acoustic Models</em> (2018). For the query's position i and the key's position j, the
- * bias of a head is
+ * Multiplies each attention weight by a Gaussian of the distance between query and key, before the weights of a query
+ * are normalized. Each head learns the width of its Gaussian, as in Sperber, Niehues, Neubig, Stüker and Waibel,
+ * <em>Self-Attentional Acoustic Models</em> (2018). For the query's position i and the key's position j, the bias of a
+ * head is
  *
  * <pre>
  * -(i - j)² / (2 · σ²)
@@ -69,9 +69,9 @@ public final class GaussianBiasBlock extends DistanceBiasBlock {
         }
 
         /**
-         * Sets the initial σ of every head, in positions and positive (default: 3). A σ as large as the sequences are
-         * long hardly distinguishes near from far, and trains slowly. A model file may be loaded into a block with
-         * another initial value.
+         * Sets the initial σ of every head, a positive number of positions (default: 3). A σ as large as the sequence
+         * length hardly distinguishes near keys from far ones, and trains slowly. A model file may be loaded into a
+         * block with another initial value.
          */
         public Builder optSigma(double sigma) {
             return set("sigma", sigma);

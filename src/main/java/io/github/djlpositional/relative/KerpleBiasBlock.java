@@ -33,7 +33,7 @@ import java.util.function.UnaryOperator;
  */
 public final class KerpleBiasBlock extends DistanceBiasBlock {
 
-    /** The authors' code raises smaller numbers to this one. */
+    /** The authors' code clamps smaller values to this one. */
     private static final float SMALLEST = 0.01f;
 
     /** Replaces the logarithm of 0, -∞, whose gradient would be NaN; its exponential is 0 too. */
@@ -41,7 +41,7 @@ public final class KerpleBiasBlock extends DistanceBiasBlock {
 
     /** How the bias grows with the distance. */
     public enum Form {
-        /** -b · ln(1 + a · |i - j|), the paper's best. */
+        /** -b · ln(1 + a · |i - j|), which performs best in the paper. */
         LOGARITHMIC,
         /** -a · |i - j|<sup>p</sup>; ALiBi's bias with p = 1. */
         POWER
@@ -61,16 +61,16 @@ public final class KerpleBiasBlock extends DistanceBiasBlock {
         super(options, options.headCount);
         isPower = options.form == Form.POWER;
         Shape heads = new Shape(options.headCount);
-        logA = addParameter("logA", heads, ofUniform(1, NDArray::log));
+        logA = addParameter("logA", heads, uniform(1, NDArray::log));
         second = isPower
                 ? addParameter(
                         "logitP",
                         heads,
-                        ofUniform(2 - SMALLEST, p -> p.div(p.neg().add(2)).log()))
-                : addParameter("logB", heads, ofUniform(2, NDArray::log));
+                        uniform(2 - SMALLEST, p -> p.div(p.neg().add(2)).log()))
+                : addParameter("logB", heads, uniform(2, NDArray::log));
     }
 
-    private static Initializer ofUniform(float largest, UnaryOperator<NDArray> function) {
+    private static Initializer uniform(float largest, UnaryOperator<NDArray> function) {
         return (manager, shape, type) ->
                 Temporaries.result(() -> function.apply(manager.randomUniform(SMALLEST, largest, shape, type)));
     }

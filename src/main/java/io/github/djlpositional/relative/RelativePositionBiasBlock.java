@@ -91,8 +91,8 @@ public final class RelativePositionBiasBlock extends DistanceBiasBlock {
         }
 
         /**
-         * Gives keys before and after the query different buckets (default: true, as in an encoder). In a decoder,
-         * which sees no key after the query, all buckets are for keys before it.
+         * Uses different buckets for keys before and after the query (default: true, as in an encoder). With false, as
+         * in a decoder, all buckets are for keys before the query.
          */
         public Builder optBidirectional(boolean bidirectional) {
             return set("bidirectional", bidirectional);
@@ -104,8 +104,8 @@ public final class RelativePositionBiasBlock extends DistanceBiasBlock {
         }
 
         /**
-         * Sets the distance from which all positions share the last bucket (default: 128), more than half of the
-         * buckets, or a quarter of them if bidirectional.
+         * Sets the distance from which all positions share the last bucket (default: 128): more than half the number of
+         * buckets, or more than a quarter of it if bidirectional.
          */
         public Builder optMaxDistance(int maxDistance) {
             return set("maxDistance", maxDistance);

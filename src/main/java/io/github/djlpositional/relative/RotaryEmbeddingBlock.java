@@ -47,15 +47,15 @@ import java.util.Objects;
  *
  * <ul>
  *   <li>{@code [x]}, unless the block has {@linkplain Builder#optXpos XPos}, or queries and keys together,
- *       {@code [queries, keys]}: each (B, N, T, H), or with {@link Builder#optSequenceAxis} (B, T, N, H). B, T and the
- *       data type are the same for both, N may differ.
+ *       {@code [queries, keys]}: each (B, N, T, H), or with {@link Builder#optSequenceAxis} (B, T, N, H). Both have the
+ *       same B, T and data type; N may differ.
  *   <li>{@code [x, positions]} or {@code [queries, keys, positions]}: positions is (T) or (B, T), of any integer or
- *       real type. A block with {@linkplain Builder#optAxes axes} also accepts (axes, B, T) and (axes, 1, T); (T) and
- *       (B, T) are then the position on every axis.
+ *       floating-point type. A block with {@linkplain Builder#optAxes axes} also accepts (axes, B, T) and (axes, 1, T);
+ *       (T) and (B, T) are then the position on every axis.
  * </ul>
  *
- * The output is x, or queries and keys, rotated: one array for each. Real positions, and all explicit positions of a
- * block with {@link Builder#optAutoExtend}, are read, which waits for a GPU.
+ * The output is x, or queries and keys, rotated: one array for each. Floating-point positions, and all explicit
+ * positions of a block with {@link Builder#optAutoExtend}, are read on the host, which waits for a GPU.
  *
  * @see <a href="https://arxiv.org/abs/2104.09864">RoFormer: Enhanced Transformer with Rotary Position Embedding</a>
  * @see <a href="https://arxiv.org/abs/2212.10554">A Length-Extrapolatable Transformer</a>
@@ -82,7 +82,7 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
             Check.that(
                     frequencies == null || (base == null && scaling == null),
                     "frequencies were given together with " + (base == null ? "a scaling" : "base " + base)
-                            + ": expected one or the other; give the frequencies only"
+                            + ": expected one or the other; set the frequencies only"
                             + (scaling == null ? "" : "; scaling: " + scaling));
             if (frequencies == null) {
                 base = Objects.requireNonNullElse(base, 10_000.0);
@@ -99,11 +99,12 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
             Check.that(
                     rotarySize == size,
                     "rotarySize " + rotarySize + " with " + (size / 2)
-                            + " frequencies: expected one frequency for each pair; give as many, or leave the rotary size out");
+                            + " frequencies: expected one frequency for each pair; set as many, or leave the rotary"
+                            + " size out");
             Check.that(
                     axes == null || 2 * axes.axisOfPair().size() == rotarySize,
                     () -> "axes of " + axes.axisOfPair().size() + " pairs with rotarySize " + size
-                            + ": expected one axis for each of " + size / 2 + " pairs; give as many; axes: " + axes);
+                            + ": expected one axis for each of " + size / 2 + " pairs; set as many; axes: " + axes);
             if (autoExtend != null) {
                 Check.between("autoExtend", autoExtend, maxSequenceLength, Positions.UNLIMITED);
             }
@@ -123,7 +124,7 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
         }
 
         /** 1 if the column belongs to a pair of the axis, and 0 otherwise. */
-        double isOfAxis(double axis, int column) {
+        double axisIndicator(double axis, int column) {
             int pair = layout == PairLayout.INTERLEAVED ? column / 2 : column % (rotarySize / 2);
             return axes.axisOfPair().get(pair) == axis ? 1 : 0;
         }
@@ -151,7 +152,7 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
         columnsOfAxes = axes == null
                 ? null
                 : addTable(ConstantTable.ofPositions(
-                        Rows.of(options.rotarySize, options::isOfAxis), axes.axisCount(), axes.axisCount()));
+                        Rows.of(options.rotarySize, options::axisIndicator), axes.axisCount(), axes.axisCount()));
     }
 
     private ConstantTable addTable(boolean areKeys) {
@@ -227,8 +228,8 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
                 if (isEmpty(array)) {
                     results.add(array.duplicate());
                 } else {
-                    boolean areOther = rows == null || options.xpos != null;
-                    rows = areOther
+                    boolean needsRows = rows == null || options.xpos != null;
+                    rows = needsRows
                             ? Positions.broadcast(rows(array, positions, !results.isEmpty()), array, axis)
                             : rows;
                     results.add(rotation.apply(array, rows, training));
@@ -238,7 +239,7 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
         });
     }
 
-    /** Whether the largest of explicit positions must be known. */
+    /** Whether the largest explicit position must be known, as for a table that grows. */
     private boolean readsPositions() {
         return options.autoExtend != null;
     }
@@ -252,7 +253,7 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
                 shape.dimension() != 3 || (axes > 0 && shape.get(0) == axes),
                 () -> "positions of shape " + shape + ": expected "
                         + (axes == 0 ? "(T) or (B, T)" : axes + " coordinates, one for each axis")
-                        + "; give as many, or build the block with other optAxes; block: " + this);
+                        + "; pass as many, or build the block with other axes; block: " + this);
     }
 
     /** Returns the cosines and sines of tokens, (n, r) or (1 or B, n, r). */
@@ -279,8 +280,8 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
         }
         Check.that(
                 count == 1 || count == 2,
-                count + " arrays to rotate were given: expected [x] or [queries, keys], and positions or none; pass one"
-                        + " or two arrays (B, N, T, H)");
+                count + " arrays to rotate were given: expected [x] or [queries, keys], optionally followed by"
+                        + " positions; pass one or two arrays (B, N, T, H)");
         return count;
     }
 
@@ -297,8 +298,8 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
                             && input.getDevice().equals(first.getDevice()),
                     () -> "queries " + first.getShape() + " " + first.getDataType() + " on " + first.getDevice()
                             + " and keys " + input.getShape() + " " + input.getDataType() + " on " + input.getDevice()
-                            + ": expected the same batch size, sequence length, data type and device; rotate them one by one"
-                            + " if their positions differ");
+                            + ": expected the same batch size, sequence length, data type and device; rotate them"
+                            + " separately if their positions differ");
         }
     }
 
@@ -308,10 +309,10 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
     }
 
     private NDArray rows(AttentionCall call, NDArray like, boolean areKeys) {
-        AttentionCall.Tokens of = areKeys ? call.keys() : call.queries();
-        Positions tokens = new Positions(of.first(), of.count(), of.positions(), of.end());
-        requireAxes(tokens);
-        return rows(like, tokens.below(options.limit(), readsPositions()), areKeys);
+        AttentionCall.Tokens tokens = areKeys ? call.keys() : call.queries();
+        Positions positions = new Positions(tokens.first(), tokens.count(), tokens.positions(), tokens.end());
+        requireAxes(positions);
+        return rows(like, positions.below(options.limit(), readsPositions()), areKeys);
     }
 
     @Override
@@ -381,7 +382,7 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
         /**
          * Sets where the two dimensions of a pair are (default: {@link PairLayout#INTERLEAVED}, as in RoFormer and
          * GPT-J). Weights that were trained with {@link PairLayout#CONCATENATED}, such as Hugging Face's Llama, Mistral
-         * and Qwen, need that layout; with the other one they give wrong outputs, not errors.
+         * and Qwen, need that layout; with the other layout, outputs are wrong without an error.
          */
         public Builder optLayout(PairLayout layout) {
             return set("layout", layout);
@@ -405,18 +406,18 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
         }
 
         /**
-         * Scales queries and keys by XPos: Sun et al., <em>A Length-Extrapolatable Transformer</em> (2022) (default:
-         * not). At position p, pair k of a query is also multiplied by ζ<sub>k</sub><sup>p / scaleBase</sup>, and pair
+         * Scales queries and keys with XPos: Sun et al., <em>A Length-Extrapolatable Transformer</em>, 2022 (default:
+         * off). At position p, pair k of a query is also multiplied by ζ<sub>k</sub><sup>p / scaleBase</sup>, and pair
          * k of a key by the inverse, with ζ<sub>k</sub> = (2k / r + 0.4) / 1.4, so that scores decrease with the
          * distance of keys before the query. Use it in a causal attention, since scores grow with the distance of keys
          * after the query.
          *
-         * <p>Positions are not centered as in the published code, since only distances matter. The factors of late
-         * positions exceed the data type: with the scale base 512, positions up to 3966 fit FLOAT16 and up to 35,694
-         * FLOAT32; a longer {@link #optMaxSequenceLength} throws {@link IllegalArgumentException} when the table is
-         * created. See {@link RotaryRows#withXpos}.
+         * <p>Positions are not centered as in the published code, since only distances matter. The factors of large
+         * positions exceed the range of the data type: with the scale base 512, positions up to 3966 fit FLOAT16 and up
+         * to 35,694 FLOAT32; a longer {@link #optMaxSequenceLength} throws {@link IllegalArgumentException} when the
+         * table is created. See {@link RotaryRows#withXpos}.
          *
-         * @param scaleBase in positions, positive; 512 in the paper
+         * @param scaleBase a positive number of positions; 512 in the paper
          */
         public Builder optXpos(double scaleBase) {
             return set("xpos", scaleBase);
@@ -436,8 +437,8 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
         }
 
         /**
-         * Lets a longer sequence extend the table, up to a limit, instead of being rejected (default: not). See
-         * {@link io.github.djlpositional.PositionalEncodingBlock.Builder#optAutoExtend}.
+         * Extends the table for a longer sequence, up to a limit, instead of rejecting it (default: the table does not
+         * grow). See {@link io.github.djlpositional.PositionalEncodingBlock.Builder#optAutoExtend}.
          */
         public Builder optAutoExtend(int limit) {
             return set("autoExtend", limit);

@@ -60,7 +60,7 @@ public final class RotaryPresets {
 
     /**
      * {@return the rotary embedding of FLUX.1 (Black Forest Labs, 2024; {@code EmbedND} of the published code): heads
-     * of 128 with 16 dimensions for the first axis and 56 each for rows and columns, every axis with its own
+     * of 128 with 16 dimensions for the first axis and 56 each for rows and columns, each axis with its own frequencies
      * 10,000<sup>-2i/size</sup>} Text has the position 0 on all axes, an image 0 on the first: {@link #positions}(1,
      * rows, columns).
      */
@@ -71,9 +71,9 @@ public final class RotaryPresets {
     /**
      * {@return the rotary embedding of CogVideoX: Yang et al., <em>CogVideoX</em> (2024), section 2.2, and
      * {@code get_3d_rotary_pos_embed} of Hugging Face diffusers} A quarter of the dimensions is for time, and three
-     * eighths each for rows and columns, every axis with its own 10,000<sup>-2i/size</sup>. Only the tokens of the
-     * video are rotated: their coordinates are {@link #positions}(frames, rows, columns), and the coordinates of text
-     * are 0.
+     * eighths each for rows and columns, each axis with its own frequencies 10,000<sup>-2i/size</sup>. Only the tokens
+     * of the video are rotated: their coordinates are {@link #positions}(frames, rows, columns), and the coordinates of
+     * text are 0.
      *
      * @param headSize H, a multiple of 16; 64 in CogVideoX
      * @see <a href="https://arxiv.org/abs/2408.06072">CogVideoX: Text-to-Video Diffusion Models with An Expert
@@ -88,7 +88,7 @@ public final class RotaryPresets {
      * {@return the rotary embedding of Pixtral's vision tower: Agrawal et al., <em>Pixtral 12B</em> (2024), section
      * 2.2, and {@code PixtralRotaryEmbedding} of Hugging Face transformers} Of the frequencies 10,000<sup>-2i/H</sup>,
      * frequencies with even i are for rows and the others for columns; all pairs of rows come first. The coordinates
-     * are {@link #positions}(rows, columns). Mistral's own weights have {@link PairLayout#INTERLEAVED}.
+     * are {@link #positions}(rows, columns). Mistral's own weights need {@link PairLayout#INTERLEAVED}.
      *
      * @param headSize H, a multiple of 4; 64 in Pixtral
      * @see <a href="https://arxiv.org/abs/2410.07073">Pixtral 12B</a>
@@ -116,8 +116,7 @@ public final class RotaryPresets {
     /**
      * {@return the rotary embedding of EVA-02: Fang et al., <em>EVA-02</em> (2023), and
      * {@code VisionRotaryEmbeddingFast} of the published code: half of the pairs for rows, then half for columns, each
-     * with 10,000<sup>-2i/(H/2)</sup>} The coordinates are scaled to the grid of the pretraining:
-     * {@link #evaPositions}.
+     * with 10,000<sup>-2i/(H/2)</sup>} The coordinates are scaled to the pretraining grid: {@link #evaPositions}.
      *
      * @param headSize H, a multiple of 4; 64 in EVA-02
      * @see <a href="https://arxiv.org/abs/2303.11331">EVA-02: A Visual Representation for Neon Genesis</a>
@@ -167,27 +166,28 @@ public final class RotaryPresets {
     }
 
     /**
-     * {@return the coordinates of EVA-02's tokens, (2, leading + rows · columns): index · pretrained / size}
+     * {@return the coordinates of EVA-02's tokens, (2, leadingTokens + rows · columns): index · pretrainedSize / size}
      *
-     * @param leading the number of tokens before the patches, which are not rotated: 1, the class token
-     * @param pretrained the number of rows and columns of the pretraining; 16 in EVA-02
+     * @param leadingTokens the number of tokens before the patches, which are not rotated: 1, the class token
+     * @param pretrainedSize the number of rows, and of columns, of the pretraining grid; 16 in EVA-02
      * @param rows the number of rows of patches
      * @param columns the number of columns of patches
      */
-    public static double[][] evaPositions(int leading, int pretrained, int rows, int columns) {
-        Check.positive("pretrained", pretrained);
-        return positions(leading, 0, (size, index) -> (double) index * pretrained / size, rows, columns);
+    public static double[][] evaPositions(int leadingTokens, int pretrainedSize, int rows, int columns) {
+        Check.positive("pretrainedSize", pretrainedSize);
+        return positions(leadingTokens, 0, (size, index) -> (double) index * pretrainedSize / size, rows, columns);
     }
 
     /**
-     * {@return the coordinates of DINOv3's tokens, (2, leading + rows · columns): 2 · (index + 0.5) / size - 1}
+     * {@return the coordinates of DINOv3's tokens, (2, leadingTokens + rows · columns): 2 · (index + 0.5) / size - 1}
      *
-     * @param leading the number of tokens before the patches, which are not rotated: 5, the class token and 4 registers
+     * @param leadingTokens the number of tokens before the patches, which are not rotated: 5, the class token and 4
+     *     registers
      * @param rows the number of rows of patches
      * @param columns the number of columns of patches
      */
-    public static double[][] dinov3Positions(int leading, int rows, int columns) {
-        return positions(leading, 0, (size, index) -> 2 * (index + 0.5) / size - 1, rows, columns);
+    public static double[][] dinov3Positions(int leadingTokens, int rows, int columns) {
+        return positions(leadingTokens, 0, (size, index) -> 2 * (index + 0.5) / size - 1, rows, columns);
     }
 
     /**
@@ -201,15 +201,15 @@ public final class RotaryPresets {
         return positions(0, 1, (size, index) -> index + 1, rows, columns);
     }
 
-    /** The coordinate of a cell of an axis. */
+    /** Computes the coordinate of a cell on an axis. */
     @FunctionalInterface
     private interface Coordinate {
         double of(int size, int index);
     }
 
     /** The coordinates of the cells of a grid, between tokens with the coordinates 0. */
-    private static double[][] positions(int leading, int trailing, Coordinate coordinate, int... sizes) {
-        Check.between("leading", leading, 0, MAX_CELLS);
+    private static double[][] positions(int leadingTokens, int trailingTokens, Coordinate coordinate, int... sizes) {
+        Check.between("leadingTokens", leadingTokens, 0, MAX_CELLS);
         long cellCount = 1;
         for (int size : sizes) {
             Check.positive("grid size", size);
@@ -217,12 +217,12 @@ public final class RotaryPresets {
             Check.between("cell count", cellCount, 1, MAX_CELLS);
         }
         int cells = (int) cellCount;
-        double[][] positions = new double[sizes.length][leading + cells + trailing];
+        double[][] positions = new double[sizes.length][leadingTokens + cells + trailingTokens];
         int after = cells;
         for (int axis = 0; axis < sizes.length; axis++) {
             after /= sizes[axis];
             for (int cell = 0; cell < cells; cell++) {
-                positions[axis][leading + cell] = coordinate.of(sizes[axis], cell / after % sizes[axis]);
+                positions[axis][leadingTokens + cell] = coordinate.of(sizes[axis], cell / after % sizes[axis]);
             }
         }
         return positions;
@@ -257,10 +257,10 @@ public final class RotaryPresets {
                 .optAxes(RotaryAxes.sections(headSize / 4, headSize / 4));
     }
 
-    private static void requireMultiple(int headSize, int of) {
+    private static void requireMultiple(int headSize, int divisor) {
         Check.that(
-                headSize > 0 && headSize % of == 0,
-                () -> "headSize " + headSize + ": expected a positive multiple of " + of
+                headSize > 0 && headSize % divisor == 0,
+                () -> "headSize " + headSize + ": expected a positive multiple of " + divisor
                         + "; set it to the model's head size");
     }
 }

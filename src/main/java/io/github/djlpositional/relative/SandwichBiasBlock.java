@@ -17,10 +17,10 @@ import java.util.Objects;
 import java.util.stream.IntStream;
 
 /**
- * Sandwich: the dot product of the sinusoids of the query's and the key's position, which depends on their distance
- * only, divided by a number for each head. After Chi, Fan, Rudnicky and Ramadge, <em>Dissecting Transformer Length
- * Extrapolation via the Lens of Receptive Field Analysis</em> (2023), section 5 and appendix. For the query's position
- * i and the key's position j, the bias of head h = 1 … N is
+ * Sandwich: the dot product of the sinusoids of the query's and the key's position, which depends only on their
+ * distance, divided by a number that differs between heads. After Chi, Fan, Rudnicky and Ramadge, <em>Dissecting
+ * Transformer Length Extrapolation via the Lens of Receptive Field Analysis</em> (2023), section 5 and appendix. For
+ * the query's position i and the key's position j, the bias of head h = 1 … N is
  *
  * <pre>
  * N / (8h) · Σₖ cos((i - j) · θₖ)      with the frequencies θ of the sinusoids
@@ -53,16 +53,16 @@ public final class SandwichBiasBlock extends DistanceBiasBlock {
         super(options, options.headCount);
         this.options = options;
         int heads = options.headCount;
-        Rows ofDimensions =
+        Rows frequencyRows =
                 Rows.of(options.encoding.getEmbeddingSize(), (row, dimension) -> options.encoding.frequency(dimension));
-        frequencies = addTable(ConstantTable.ofPositions(ofDimensions, 1, 1));
+        frequencies = addTable(ConstantTable.ofPositions(frequencyRows, 1, 1));
         // two sinusoids share a frequency
-        Rows ofHeads = Rows.of(1, (head, column) -> heads / (16 * (head + 1)));
-        factors = addTable(ConstantTable.ofPositions(ofHeads, heads, heads));
+        Rows factorRows = Rows.of(1, (head, column) -> heads / (16 * (head + 1)));
+        factors = addTable(ConstantTable.ofPositions(factorRows, heads, heads));
         biases = addDistances(new BiasesOfHeads(options.encoding, options.headCount));
     }
 
-    /** The biases of all heads, whose similarity is computed once for each distance. */
+    /** The biases of all heads. The similarity is computed once for each distance. */
     private record BiasesOfHeads(SinusoidalEncoding encoding, int width) implements Rows {
 
         @Override
@@ -103,7 +103,7 @@ public final class SandwichBiasBlock extends DistanceBiasBlock {
         return Arithmetic.toType(factors.array(like, DataType.FLOAT64).mul(sums), like.getDataType());
     }
 
-    /** With positions, the sinusoids may be computed for each query and key. */
+    /** With explicit positions, the sinusoids may be computed for each query and key. */
     @Override
     public long sizePerQueryAndKey(AttentionCall call) {
         return call.hasPositions() ? 2L * options.encoding.getEmbeddingSize() : 0;
@@ -117,8 +117,8 @@ public final class SandwichBiasBlock extends DistanceBiasBlock {
         }
 
         /**
-         * Sets the sinusoids, of an even size (default: as in the paper, the encoding of the original transformer of
-         * size 128).
+         * Sets the sinusoids, of an even size (default: the encoding of the original transformer with size 128, as in
+         * the paper).
          */
         public Builder optEncoding(SinusoidalEncoding encoding) {
             return set("encoding", encoding);

@@ -28,7 +28,7 @@ import java.util.function.Function;
 abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
 
     /** The initial number of distances in each direction of a table. */
-    private static final int FIRST_DISTANCES = 512;
+    private static final int INITIAL_DISTANCES = 512;
 
     private final int headCount;
     private final int headSize;
@@ -55,8 +55,9 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
                         : heads + " and setEmbeddingSize(" + attentionHeads * attentionHeadSize + ")";
         Check.that(
                 !differs(attentionHeads, headCount) && !differs(attentionHeadSize, headSize),
-                () -> "the attention has heads " + attentionHeads + " of size " + attentionHeadSize
-                        + ": expected the sizes of its relative encoding; build that with " + remedy + "; block: "
+                () -> "the attention has " + attentionHeads + " heads of size " + attentionHeadSize
+                        + ": expected the sizes of its relative encoding; build the encoding with "
+                        + remedy + "; block: "
                         + this);
     }
 
@@ -89,7 +90,7 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
         Check.that(
                 length > 0 && keys > 0,
                 () -> length + " queries and " + keys
-                        + " keys: expected 1 or more of both; skip the call if there are none");
+                        + " keys: expected at least one of each; skip the call if there are none");
         Shape output = outputShape(shapes[0], length, keys);
         if (output.size() == 0) {
             // an empty batch: MXNet cannot slice an empty array
@@ -167,7 +168,7 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
 
     /** Adds a table by distance, which grows with the longest sequence. */
     final ConstantTable addDistances(Rows rows) {
-        return addTable(ConstantTable.ofDistances(rows, FIRST_DISTANCES, Positions.UNLIMITED));
+        return addTable(ConstantTable.ofDistances(rows, INITIAL_DISTANCES, Positions.UNLIMITED));
     }
 
     /** Adds the scale and the offset of a normalization. */
@@ -194,10 +195,10 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
     }
 
     /**
-     * {@return the products of each query and the vector of its relation to each key, (B, N, T, F)}
+     * {@return the product of each query and the vector for the query and each key, (B, N, T, F)}
      *
      * @param products the products of each query and all vectors, (B, N, T, R)
-     * @param vectors the number of the vector for each query and key, (1 or B, T, F), INT32
+     * @param vectors the index of the vector for each query and key, (1 or B, T, F), INT32
      */
     static NDArray selected(NDArray products, NDArray vectors) {
         NDManager manager = products.getManager();
@@ -230,7 +231,7 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
     }
 
     /**
-     * The options of a term with a number of heads.
+     * The builder methods of the terms that have a number of heads.
      *
      * @param <T> the block
      * @param <B> the builder

@@ -60,7 +60,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     }
 
     private Parameter addVectors(String name) {
-        // the mean norm of projected keys that are initialized after Glorot and Bengio
+        // gives the vectors the mean norm of keys after a Glorot-initialized projection
         float deviation = (float) (1 / Math.sqrt(options.headSize));
         return addParameter(
                 name, new Shape(2L * options.maxDistance + 1, options.headSize), new NormalInitializer(deviation));
@@ -111,13 +111,13 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     }
 
     private NDArray termOfPositions(AttentionCall call, NDArray queries) {
-        NDArray vectors = ofPositions(keyVectors, call, queries);
+        NDArray vectors = vectorsOfPairs(keyVectors, call, queries);
         NDArray byQuery = scaled(call, queries).transpose(0, 2, 1, 3);
         return byQuery.matMul(vectors.transpose(0, 1, 3, 2)).transpose(0, 2, 1, 3);
     }
 
-    /** The vector of each query and key, (1 or B, T, F, H). */
-    private NDArray ofPositions(Parameter vectors, AttentionCall call, NDArray input) {
+    /** The vector for each query and key, (1 or B, T, F, H). */
+    private NDArray vectorsOfPairs(Parameter vectors, AttentionCall call, NDArray input) {
         NDArray rows = Arithmetic.add(call.distancesOfPairs(input), options.maxDistance);
         NDArray clipped =
                 rows.maximum(Arithmetic.number(rows, 0)).minimum(Arithmetic.number(rows, 2 * options.maxDistance));
@@ -156,12 +156,12 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
 
     @Override
     public NDArray valueTerm(AttentionCall call, NDArray probabilities) {
-        return Temporaries.result(() -> ofValues(call, probabilities));
+        return Temporaries.result(() -> weightedVectors(call, probabilities));
     }
 
-    private NDArray ofValues(AttentionCall call, NDArray probabilities) {
+    private NDArray weightedVectors(AttentionCall call, NDArray probabilities) {
         if (call.hasPositions()) {
-            NDArray vectors = ofPositions(valueVectors, call, probabilities);
+            NDArray vectors = vectorsOfPairs(valueVectors, call, probabilities);
             return probabilities.transpose(0, 2, 1, 3).matMul(vectors).transpose(0, 2, 1, 3);
         }
         int last = call.queries().first() + call.queries().count() - 1;
@@ -198,7 +198,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
         return NDArrays.concat(parts, 3);
     }
 
-    /** A split has one array of gradients on PyTorch, where slices would have one each; on MXNet, slices are faster. */
+    /** On PyTorch, a split records one array of gradients, and slices one each; on MXNet, slices are faster. */
     private static NDList split(NDArray columns, long... cuts) {
         if (Arithmetic.isPyTorch(columns)) {
             return columns.split(cuts, 3);
@@ -235,8 +235,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
         }
 
         /**
-         * Gives the values vectors too (default: true); for translation, vectors of keys suffice (table 3 of the
-         * paper).
+         * Adds vectors to the values too (default: true); for translation, key vectors suffice (table 3 of the paper).
          */
         public Builder optValues(boolean values) {
             return set("values", values);

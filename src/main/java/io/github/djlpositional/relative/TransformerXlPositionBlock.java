@@ -28,8 +28,9 @@ import java.util.Map;
  *
  * <p>A score is (q<sub>i</sub> + u) · k<sub>j</sub> + (q<sub>i</sub> + v) · W R<sub>i - j</sub>, with R the sinusoids,
  * W the projection, u the content bias and v the position bias. W R is computed once for each distance; the relative
- * shift of the paper's appendix B moves its products to the keys. In inference, a {@link KeyValueCache} takes the place
- * of the paper's memory of the previous segment; the recurrence in training is not implemented.
+ * shift of the paper's appendix B converts products by distance to products by key. In inference, a
+ * {@link KeyValueCache} takes the place of the paper's memory of the previous segment; the recurrence in training is
+ * not implemented.
  *
  * <p>The parameters are u, {@code contentBias}, and v, {@code positionBias}, (N, H), and W, {@code projection}, (D, E):
  * {@code r_w_bias}, {@code r_r_bias} and {@code r_net.weight} in the published code. D = N · H, and E is the size of
@@ -83,11 +84,11 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
                 .setType(Parameter.Type.WEIGHT)
                 .optShape(new Shape(options.embeddingSize, width))
                 .build());
-        sinusoids = addDistances(new Backwards(options.encoding));
+        sinusoids = addDistances(new Negated(options.encoding));
     }
 
     /** R of relative positions, which are distances with the opposite sign. */
-    private record Backwards(SinusoidalEncoding encoding) implements Rows {
+    private record Negated(SinusoidalEncoding encoding) implements Rows {
 
         @Override
         public int width() {
@@ -158,7 +159,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
 
     private NDArray termOfPositions(AttentionCall call, NDArray queries) {
         NDArray pairs = call.distancesOfPairs(queries);
-        // W R of every query and key would be N times as large as R
+        // W R for every query and key would be N times as large as R
         NDArray rows = sinusoids
                 .compute(HostData.doubles(pairs), queries, queries.getDataType())
                 .reshape(pairs.getShape().add(options.encoding.getEmbeddingSize()));

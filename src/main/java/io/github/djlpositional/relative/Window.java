@@ -51,7 +51,7 @@ final class Window {
     static void requireWindow(String name, List<Integer> window) {
         Check.that(
                 window != null && window.size() == 2,
-                () -> name + " " + window + ": expected the height and the width; give two numbers");
+                () -> name + " " + window + ": expected the height and the width; pass two numbers");
         Check.that(
                 (2L * window.get(0) - 1) * (2L * window.get(1) - 1) <= MAX_DIFFERENCES,
                 () -> name + " " + window + ": expected (2 · height - 1) · (2 · width - 1) up to " + MAX_DIFFERENCES
@@ -59,8 +59,8 @@ final class Window {
     }
 
     /**
-     * Resamples a parameter with a row for each difference of coordinates from a block for another window. Further rows
-     * are copied.
+     * Resamples a parameter that has a row for each difference of coordinates, from the parameter of a block for
+     * another window. Additional rows, those of a class token, are copied.
      */
     static void resample(GridResampling method, Parameter from, int[] fromSizes, Parameter to, int... toSizes) {
         for (Parameter parameter : List.of(from, to)) {
@@ -93,16 +93,16 @@ final class Window {
     }
 
     /**
-     * A coordinate of a cell. The difference of two coordinates, moved by half the number of differences, is the row of
-     * a table in the order of Swin's.
+     * The coordinate of a cell. The difference of two coordinates, plus half the number of differences, is the index of
+     * a row in the order of Swin's table.
      */
-    static int ofCell(List<Integer> window, int cell) {
+    static int coordinate(List<Integer> window, int cell) {
         int width = window.get(1);
         return cell / width * (2 * width - 1) + cell % width;
     }
 
     /**
-     * The options of a bias in a window.
+     * The builder methods of the biases in a window.
      *
      * @param <T> the block
      * @param <B> the builder

@@ -31,7 +31,7 @@ import java.util.Map;
  * <p>The tokens are the cells, row by row; a class token, as in BEiT (Bao et al., 2021), comes before them. With the
  * forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS}, tokens are any of these, for
  * example the visible patches of a masked autoencoder; without positions, they are the first cells of the window. A
- * position outside the window is rejected; on a GPU, where positions are not read, it has the biases of another
+ * position outside the window is rejected; on a GPU, where positions are not read, it gets the biases of another
  * position.
  *
  * <p>The bias of a query in row y and column x for a key in row y' and column x' is row (y - y' + h - 1) · (2w - 1) + x
@@ -66,11 +66,11 @@ public final class WindowBiasBlock extends WindowDistanceBiasBlock {
         }
 
         /** The coordinate of a token. The differences of the class token differ from all differences of two cells. */
-        int coordinate(int position, int ofClassToken) {
+        int coordinate(int position, int classTokenMultiple) {
             if (!classToken) {
-                return Window.ofCell(window, position);
+                return Window.coordinate(window, position);
             }
-            return position == 0 ? ofClassToken * rows() : Window.ofCell(window, position - 1);
+            return position == 0 ? classTokenMultiple * rows() : Window.coordinate(window, position - 1);
         }
 
         /** More than any distance. */
@@ -104,8 +104,8 @@ public final class WindowBiasBlock extends WindowDistanceBiasBlock {
                 position -> options.coordinate(position, 1),
                 position -> options.coordinate(position, -2));
         this.options = options;
-        Rows ofDistances = Rows.of(1, (distance, column) -> options.row((int) distance));
-        rows = addTable(ConstantTable.ofDistances(ofDistances, options.limit() + 1, options.limit() + 1));
+        Rows rowNumbers = Rows.of(1, (distance, column) -> options.row((int) distance));
+        rows = addTable(ConstantTable.ofDistances(rowNumbers, options.limit() + 1, options.limit() + 1));
         Shape shape = new Shape(options.rows() + (options.classToken ? 3 : 0), options.headCount);
         biases = addParameter("biases", shape, new NormalInitializer(STANDARD_DEVIATION));
     }
@@ -124,16 +124,19 @@ public final class WindowBiasBlock extends WindowDistanceBiasBlock {
         return builder().setAll(arguments).build();
     }
 
-    /** {@return the table of biases, the parameter ((2h - 1) · (2w - 1), N), with a class token three rows more} */
+    /**
+     * {@return the table of biases, the parameter ((2h - 1) · (2w - 1), N); with a class token, it has three more rows}
+     */
     public Parameter getBiases() {
         return biases;
     }
 
     /**
-     * Sets the biases from a block for another window, for example a loaded one. They are resampled by
+     * Sets the biases from a block for another window, for example a loaded one. They are resampled with
      * {@link GridResampling#BICUBIC}, as in Swin; the rows of a class token are copied.
      *
-     * @param trained a block with as many heads, and with a class token if this block has one; unchanged
+     * @param trained a block with the same number of heads, and with a class token if this block has one; it is not
+     *     changed
      * @throws IllegalArgumentException if it does not fit, or a block has no values
      */
     public void resample(WindowBiasBlock trained) {
@@ -142,15 +145,15 @@ public final class WindowBiasBlock extends WindowDistanceBiasBlock {
                 options.headCount == from.headCount && options.classToken == from.classToken,
                 () -> "trained biases with headCount " + from.headCount + " and classToken " + from.classToken
                         + ": expected " + options.headCount + " and " + options.classToken
-                        + "; build a block for another window only; blocks: " + trained + ", " + this);
+                        + "; pass a block that differs only in its window; blocks: " + trained + ", " + this);
         int[] sizes = Window.differences(from.window);
         Window.resample(GridResampling.BICUBIC, trained.biases, sizes, biases, Window.differences(options.window));
     }
 
     @Override
     NDArray biases(AttentionCall call, Distances distances) {
-        NDArray ofDistances = rows(rows, options.limit(), distances, DataType.FLOAT32);
-        return lookUp(value(biases, call, distances.like()), ofDistances);
+        NDArray rowNumbers = rows(rows, options.limit(), distances, DataType.FLOAT32);
+        return lookUp(value(biases, call, distances.like()), rowNumbers);
     }
 
     /** Builds a {@link WindowBiasBlock}. */

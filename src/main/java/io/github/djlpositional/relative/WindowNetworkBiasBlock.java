@@ -45,17 +45,17 @@ public final class WindowNetworkBiasBlock extends WindowDistanceBiasBlock {
         }
 
         /** The largest distance of two cells. */
-        int middle() {
+        int maxDistance() {
             return Window.differences(window)[0] * Window.differences(window)[1] / 2;
         }
 
-        /** u for a difference of rows, on axis 0, or of columns. */
+        /** u for a difference of rows, on axis 0, or of columns, on axis 1. */
         double input(double distance, int axis) {
             int columns = Window.differences(window)[1];
-            int row = middle() - (int) distance;
+            int row = maxDistance() - (int) distance;
             int difference = (axis == 0 ? row / columns : row % columns) - window.get(axis) + 1;
-            double share = 8.0 * Math.abs(difference) / Math.max(1, trainedWindow.get(axis) - 1);
-            return Math.signum(difference) * Math.log1p(share) / Math.log(8);
+            double scaled = 8.0 * Math.abs(difference) / Math.max(1, trainedWindow.get(axis) - 1);
+            return Math.signum(difference) * Math.log1p(scaled) / Math.log(8);
         }
     }
 
@@ -66,13 +66,13 @@ public final class WindowNetworkBiasBlock extends WindowDistanceBiasBlock {
     private final ConstantTable inputs;
 
     private WindowNetworkBiasBlock(Options options) {
-        this(options, position -> Window.ofCell(options.window, position));
+        this(options, position -> Window.coordinate(options.window, position));
     }
 
     private WindowNetworkBiasBlock(Options options, IntUnaryOperator coordinate) {
         super(options, options.headCount, options.window.get(0) * options.window.get(1), coordinate, coordinate);
         network = new BiasNetwork(this, BiasNetwork.RELU, false, false, 2, options.hiddenSize, options.headCount);
-        limit = options.middle();
+        limit = options.maxDistance();
         inputs = addTable(ConstantTable.ofDistances(Rows.of(2, options::input), limit + 1, limit + 1));
     }
 
@@ -111,8 +111,8 @@ public final class WindowNetworkBiasBlock extends WindowDistanceBiasBlock {
         }
 
         /**
-         * Sets the window that the network was trained with, in rows and columns, for use with another one (default:
-         * the window).
+         * Sets the window that the network was trained with, in rows and columns, for use with another window (default:
+         * the window of the block).
          */
         public Builder optTrainedWindow(int height, int width) {
             return set("trainedWindow", List.of(height, width));

@@ -18,8 +18,8 @@ import java.util.Map;
 /**
  * Learned vectors for differences of rows and of columns in a window of h by w cells, which are multiplied by the
  * queries: the decomposed relative positions of Li et al., <em>MViTv2: Improved Multiscale Vision Transformers for
- * Classification and Detection</em> (2022), section 4.1, in the form of ViTDet and of the encoder of SAM. For a query q
- * in row y and column x and a key in row y' and column x', the term is
+ * Classification and Detection</em> (2022), section 4.1, as in ViTDet and the encoder of SAM. For a query q in row y
+ * and column x and a key in row y' and column x', the term is
  *
  * <pre>
  * q · a[y - y' + h - 1] + q · b[x - x' + w - 1]
@@ -78,17 +78,17 @@ public final class WindowVectorsBlock extends ScoreTermBlock {
     }
 
     /**
-     * Sets the vectors from a block for another window, for example a loaded one. They are resampled by
+     * Sets the vectors from a block for another window, for example a loaded one. They are resampled with
      * {@link GridResampling#BILINEAR}, as in SAM.
      *
-     * @param trained a block for heads of the same size; unchanged
+     * @param trained a block for heads of the same size; it is not changed
      * @throws IllegalArgumentException if it does not fit, or a block has no values
      */
     public void resample(WindowVectorsBlock trained) {
         Check.that(
                 options.headSize == trained.options.headSize,
                 () -> "trained vectors with headSize " + trained.options.headSize + ": expected " + options.headSize
-                        + "; build a block for another window only; blocks: " + trained + ", " + this);
+                        + "; pass a block that differs only in its window; blocks: " + trained + ", " + this);
         List<Parameter> from = List.of(trained.rows, trained.columns);
         List<Parameter> to = List.of(rows, columns);
         for (int axis = 0; axis < 2; axis++) {

@@ -161,11 +161,12 @@ public final class TransformerLayerBlock extends OptionsBlock {
         } else {
             Check.that(
                     crossAttention != attention,
-                    "the attention and the cross-attention are the same block: expected two; build another one");
+                    "the attention and the cross-attention are the same block: expected two blocks; build another");
             Check.that(
                     crossAttention.getEmbeddingSize() == embeddingSize,
                     () -> "the cross-attention has embeddingSize " + crossAttention.getEmbeddingSize()
-                            + ": expected the size of the attention, " + embeddingSize + "; give both the same size");
+                            + ": expected the size of the attention, " + embeddingSize
+                            + "; use the same size for both");
             addPart("crossAttention", crossAttention);
             crossAttentionNorm = addNorm("crossAttentionNorm");
         }
@@ -299,7 +300,8 @@ public final class TransformerLayerBlock extends OptionsBlock {
                         normed -> forward.attend(crossAttention, inputs, 3, memory, normed, memory));
             }
             NDArray result = forward.feedInOneCall(x);
-            return new NDList(result != null ? result : temporaries.remove(forward.residual(x, feedForwardNorm, forward::feed)));
+            return new NDList(
+                    result != null ? result : temporaries.remove(forward.residual(x, feedForwardNorm, forward::feed)));
         }
     }
 
@@ -351,7 +353,10 @@ public final class TransformerLayerBlock extends OptionsBlock {
             return temporaries.add(block.forward(store, all, training, params).singletonOrThrow());
         }
 
-        /** The feed-forward part in one call of PyTorch, a new array; null on another engine, or if gradients are recorded. */
+        /**
+         * The feed-forward part in one call of PyTorch, a new array; null on another engine, or if gradients are
+         * recorded.
+         */
         NDArray feedInOneCall(NDArray x) {
             TorchFunctions functions = training ? null : TorchFunctions.of(x);
             if (functions == null) {
@@ -380,7 +385,8 @@ public final class TransformerLayerBlock extends OptionsBlock {
         /** Sets the parameters of a block, from an index on. */
         private void set(NDArray[] arrays, int index, Block block) {
             int next = index;
-            for (Parameter parameter : block == null ? List.<Parameter>of() : block.getParameters().values()) {
+            for (Parameter parameter :
+                    block == null ? List.<Parameter>of() : block.getParameters().values()) {
                 arrays[next++] = DataTypes.value(layer, parameter, store, arrays[0], false);
             }
         }
@@ -529,15 +535,14 @@ public final class TransformerLayerBlock extends OptionsBlock {
             return set("preNorm", preNorm);
         }
 
-        /** Gives the matrices of the feed-forward network a bias (default: true); Llama has none. */
+        /** Adds a bias to each matrix product of the feed-forward network (default: true); Llama has none. */
         public Builder optBias(boolean bias) {
             return set("bias", bias);
         }
 
         /**
-         * Sets the rate of the dropout after the function of the feed-forward network and after each part, in training
-         * only, at least 0 and below 1 (default: 0). The dropout of the attention probabilities is an option of the
-         * attention.
+         * Sets the dropout rate in training, after the function of the feed-forward network and after each part, at
+         * least 0 and below 1 (default: 0). The dropout of the attention probabilities is an option of the attention.
          */
         public Builder optDropoutRate(float dropoutRate) {
             return set("dropoutRate", dropoutRate);

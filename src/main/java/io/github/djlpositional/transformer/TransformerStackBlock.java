@@ -100,7 +100,7 @@ public final class TransformerStackBlock extends OptionsBlock {
         Check.that(
                 options.input == null || options.input.getEmbeddingSize() == size,
                 () -> "the input has embeddingSize " + options.input.getEmbeddingSize()
-                        + ": expected the size of the layers, " + size + "; give both the same size");
+                        + ": expected the size of the layers, " + size + "; use the same size for both");
         input = options.input == null ? null : addPart("input", options.input);
         Set<Block> attentions = Collections.newSetFromMap(new IdentityHashMap<>());
         for (int i = 0; i < layers.size(); i++) {
@@ -110,8 +110,8 @@ public final class TransformerStackBlock extends OptionsBlock {
             Check.that(
                     attentions(layer).allMatch(attentions::add),
                     "layer " + i
-                            + " has an attention of a layer before it: expected layers of their own; build each with"
-                            + " builders and attentions of its own");
+                            + " has an attention of an earlier layer: expected layers that share no attention; build"
+                            + " each layer with its own builders and attentions");
             addPart("layer" + i, layer);
         }
         finalNorm = options.finalNorm
@@ -125,7 +125,7 @@ public final class TransformerStackBlock extends OptionsBlock {
                 layer.getAttention().getEmbeddingSize() == size
                         && (layer.getCrossAttention() == null) == (first.getCrossAttention() == null),
                 () -> "layer " + number + " has " + inputs(layer) + ": expected " + inputs(first)
-                        + ", as in layer 0; give all layers the same inputs; layer: " + layer);
+                        + ", as in layer 0; build all layers for the same inputs; layer: " + layer);
     }
 
     private static String inputs(TransformerLayerBlock layer) {

@@ -9,7 +9,7 @@ import java.nio.ByteBuffer;
  */
 enum StoredType {
     F16(Short.BYTES, DataType.FLOAT16),
-    /** The upper half of a {@code float}. No array of this type is created: on PyTorch that aborts the JVM. */
+    /** The upper half of a {@code float}. No array of this type is created: on PyTorch, this would crash the JVM. */
     BF16(Short.BYTES, DataType.FLOAT32),
     F32(Float.BYTES, DataType.FLOAT32),
     F64(Double.BYTES, DataType.FLOAT64),
@@ -41,7 +41,7 @@ enum StoredType {
         return dataType.isFloating();
     }
 
-    /** Returns a stored real number exactly; {@code index} counts numbers from the start of the buffer. */
+    /** Returns a stored floating-point number exactly; {@code index} counts numbers from the start of the buffer. */
     double get(ByteBuffer raw, int index) {
         return switch (this) {
             case F16 -> half(raw.getShort(index * Short.BYTES));
@@ -60,7 +60,7 @@ enum StoredType {
         return bits < 0 ? -value : value;
     }
 
-    /** Returns whether a data type represents every number of this type, a real one. */
+    /** Returns whether this is a floating-point type, and a data type represents all of its numbers. */
     boolean fitsInto(DataType wanted) {
         return isReal() && (isStoredAs(wanted) || bytes < wanted.getNumOfBytes());
     }

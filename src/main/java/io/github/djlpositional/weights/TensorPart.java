@@ -42,11 +42,11 @@ record TensorPart(StoredTensor tensor, boolean isTransposed, long from, long to)
         Check.that(
                 !isTransposed || sizes.dimension() == 2,
                 () -> tensor + " for " + target.get() + " has shape " + sizes
-                        + ": expected a matrix; give the name of one with two axes");
+                        + ": expected a matrix; pass the name of a tensor with two axes");
         Check.that(
                 0 <= from && from <= to && to <= available(),
                 () -> this + " of shape " + sizes + " for " + target.get() + ": expected a range within [0, "
-                        + available() + "); give one, or build the block with the tensor's sizes");
+                        + available() + "); pass such a range, or build the block with the tensor's sizes");
     }
 
     /** Returns the shape of the rows. */

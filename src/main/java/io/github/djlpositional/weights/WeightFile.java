@@ -85,7 +85,7 @@ public final class WeightFile {
         Check.that(
                 attributes.isRegularFile(),
                 () -> "the path " + path
-                        + " is a directory or a device: expected a safetensors file; give the path of a file");
+                        + " is a directory or a device: expected a safetensors file; pass the path of a file");
         try {
             // 16 bytes identify the format
             byte[] start = read(path, 0, 16);
@@ -101,7 +101,7 @@ public final class WeightFile {
         }
     }
 
-    /** Opens a file at an offset. It is not mapped into memory: the JVM would abort if another process truncated it. */
+    /** Opens a file at an offset. It is not mapped into memory: the JVM would crash if another process truncated it. */
     static InputStream stream(Path path, long start) throws IOException {
         return Channels.newInputStream(FileChannel.open(path).position(start));
     }
@@ -187,7 +187,7 @@ public final class WeightFile {
         throw new IllegalArgumentException("no tensor " + InvalidFileException.quoted(name) + " for " + target.get()
                 + " is in " + paths(files)
                 + ": expected one of the " + names.size() + " tensors, such as " + InvalidFileException.listed(names)
-                + "; give one of the names in getTensors()");
+                + "; pass one of the names in getTensors()");
     }
 
     static String paths(Collection<WeightFile> files) {

@@ -119,7 +119,7 @@ public final class WeightLoader {
                 twice.isEmpty() && !files.isEmpty(),
                 () -> "the files [" + WeightFile.paths(files) + "] have the tensors "
                         + InvalidFileException.listed(twice)
-                        + " twice: expected one or more files, and each tensor in one; give the files of one model");
+                        + " twice: expected one or more files, and each tensor in one; pass the files of one model");
         return new WeightLoader(files);
     }
 
@@ -300,7 +300,7 @@ public final class WeightLoader {
      * since files of a model differ; if {@link #load} rejects the file, its message lists such names.
      *
      * @param tensors names of tensors, in which {@code *} stands for any text, such as {@code bert.pooler.*}; {@code *}
-     *     alone allows all
+     *     by itself allows all
      * @return this loader
      */
     public WeightLoader allowUnused(String... tensors) {
@@ -350,11 +350,11 @@ public final class WeightLoader {
                 "the parameter for the tensor " + InvalidFileException.quoted(name),
                 parameter,
                 "a parameter of a block");
-        return WeightFile.tensor(files, name, () -> described(parameter));
+        return WeightFile.tensor(files, name, () -> describe(parameter));
     }
 
     /** Describes a parameter for messages, with the block that it belongs to if the loader knows it. */
-    private String described(Parameter parameter, Block... models) {
+    private String describe(Parameter parameter, Block... models) {
         String name = "parameter " + InvalidFileException.quoted(parameter.getName());
         return Stream.concat(Stream.of(models), blocks.stream())
                 .map(block -> owner(parameter, block, ""))
@@ -380,14 +380,14 @@ public final class WeightLoader {
     }
 
     private WeightLoader add(TensorPart part, Parameter parameter) {
-        part.requireExists(() -> described(parameter));
+        part.requireExists(() -> describe(parameter));
         Check.that(
                 !assignments.containsKey(parameter),
-                () -> described(parameter) + " was added before " + part
+                () -> describe(parameter) + " was added before " + part
                         + ": expected one tensor for each parameter; add each parameter once");
         Check.that(
                 !parts.containsKey(part),
-                () -> part + " for " + described(parameter) + " were added before for " + described(parts.get(part))
+                () -> part + " for " + describe(parameter) + " were added before for " + describe(parts.get(part))
                         + ": expected one use of each tensor or of the same part; add each once");
         parts.put(part, parameter);
         assignments.put(parameter, new Assignment(part, parameter));
@@ -417,7 +417,7 @@ public final class WeightLoader {
                         + ": expected one or more tensors; add them with table, rows or module");
         assignments
                 .values()
-                .forEach(assignment -> assignment.requireFits(() -> described(assignment.parameter(), models)));
+                .forEach(assignment -> assignment.requireFits(() -> describe(assignment.parameter(), models)));
         requireUnchanged();
         requireComplete(models);
         List<Assignment> all = List.copyOf(assignments.values());
@@ -452,7 +452,7 @@ public final class WeightLoader {
         Check.that(
                 models.length == 0 || others.isEmpty(),
                 () -> others.get(0).part() + " were added for "
-                        + described(others.get(0).parameter())
+                        + describe(others.get(0).parameter())
                         + ", which the model does not have"
                         + (others.size() == 1 ? "" : ", and " + (others.size() - 1) + " others")
                         + ": expected parameters of the model; call load with the whole model, or with all of its parts");
@@ -509,7 +509,7 @@ public final class WeightLoader {
                             + InvalidFileException.quoted(tensor.typeName()) + " and shape " + part.shape()
                             + ": expected the parameter's type or a narrower float, its shape, and at least one axis;"
                             + " convert the tensor where the file is created, build the block with the tensor's sizes"
-                            + " and a wider type, or give other rows or another name");
+                            + " and a wider type, or pass other rows or another name");
         }
 
         NDManager newStaging() {

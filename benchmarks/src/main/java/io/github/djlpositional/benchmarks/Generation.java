@@ -69,8 +69,7 @@ final class Generation {
     private static Callable<NDResource> stepInOneCall(Setting setting) throws Exception {
         MultiHeadAttentionBlock attention = of(setting, true);
         initialize(setting, attention);
-        NDArray tokens = setting.numbers(
-                Shape.update(setting.shape(), 1, Math.min(FILLED_AT_ONCE, setting.size(1))));
+        NDArray tokens = setting.numbers(Shape.update(setting.shape(), 1, Math.min(FILLED_AT_ONCE, setting.size(1))));
         return StepInOneCall.of(setting, attention, tokens, setting.numbers(Shape.update(setting.shape(), 1, 1)));
     }
 

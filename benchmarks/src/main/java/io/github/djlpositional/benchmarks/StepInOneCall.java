@@ -41,21 +41,26 @@ final class StepInOneCall {
         int length = setting.size(1);
         long copies = length / tokens.getShape().get(1);
         NDArray prompt = NDArrays.concat(
-                new NDList(IntStream.range(0, (int) copies).mapToObj(i -> tokens).toArray(NDArray[]::new)), 1);
+                new NDList(
+                        IntStream.range(0, (int) copies).mapToObj(i -> tokens).toArray(NDArray[]::new)),
+                1);
         NDList inputs = new NDList(token);
         for (Linear projection : List.of(
                 attention.getQueryProjection(),
                 attention.getKeyProjection(),
                 attention.getValueProjection(),
                 attention.getResultProjection())) {
-            projection.getParameters().values().stream().map(Parameter::getArray).forEach(inputs::add);
+            projection.getParameters().values().stream()
+                    .map(Parameter::getArray)
+                    .forEach(inputs::add);
         }
         RotaryEmbeddingBlock rotary = attention.getRelativeEncodings().stream()
                 .map(RotaryEmbeddingBlock.class::cast)
                 .findFirst()
                 .orElse(null);
         NDArray keys = heads(setting, attention, attention.getKeyProjection(), prompt);
-        inputs.add(withRoom(rotary == null ? keys : setting.forward(rotary, keys).head()));
+        inputs.add(
+                withRoom(rotary == null ? keys : setting.forward(rotary, keys).head()));
         inputs.add(withRoom(heads(setting, attention, attention.getValueProjection(), prompt)));
         inputs.add(rotary == null ? setting.manager().create(new Shape(0)) : rows(setting, rotary));
         Model model = setting.own(Engine.getEngine(Case.PYTORCH).newModel("step", Device.cpu()));
@@ -97,7 +102,14 @@ final class StepInOneCall {
                     .collect(Collectors.joining("\n", "", "\n"));
             String object = "\u0080\u0002c__torch__\nM\n)\u0081}X\b\0\0\0training\u0089sb.";
             for (Map.Entry<String, String> entry : Map.of(
-                            "version", "10\n", "constants.pkl", "\u0080\u0002).", "data.pkl", object, "code/__torch__.py", code)
+                            "version",
+                            "10\n",
+                            "constants.pkl",
+                            "\u0080\u0002).",
+                            "data.pkl",
+                            object,
+                            "code/__torch__.py",
+                            code)
                     .entrySet()) {
                 zip.putNextEntry(new ZipEntry("step/" + entry.getKey()));
                 zip.write(entry.getValue().getBytes(StandardCharsets.ISO_8859_1));

@@ -121,8 +121,8 @@ enum Table {
     GENERATION_LIMIT(
             "A decoder's step beside one call of PyTorch",
             cases(GENERATE, new Shape(1, 64, 512), new Shape(1, 1024, 512))
-                    .flatMap(each -> Stream.of(AttentionKind.NONE, AttentionKind.ROTARY)
-                            .map(each::with)),
+                    .flatMap(each ->
+                            Stream.of(AttentionKind.NONE, AttentionKind.ROTARY).map(each::with)),
             GENERATE_IN_ONE_CALL),
     GENERATION_MXNET("The same on MXNet", GENERATION.on(Case.MXNET), Peer.NONE),
     GENERATION_LLAMA(
