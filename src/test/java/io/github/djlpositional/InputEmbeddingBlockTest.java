@@ -138,30 +138,6 @@ class InputEmbeddingBlockTest {
     }
 
     @EngineTest
-    void positionsFromPaddingCountTokensOnly(NDManager manager) {
-        // fairseq: with padding index 1 the first token is at position 2, and padding is zero
-        InputEmbeddingBlock block =
-                initialized23(manager, embedding().optPaddingIndex(1).optPositionsFromPadding(2));
-        float[] table = table(block);
-        int[][] sentences = {{5, 6, 0, 1, 1}, {1, 1, 5, 6, 0}, {1, 5, 1, 6, 0}, {1, 1, 1, 1, 1}};
-        for (DataType type : new DataType[] {DataType.INT64, DataType.INT32, DataType.UINT8}) {
-            float[] y = Forward.infer(manager, block, manager.create(sentences).toType(type, false))
-                    .toFloatArray();
-            for (int row = 0; row < 4; row++) {
-                int position = 2;
-                for (int step = 0; step < 5; step++) {
-                    int id = sentences[row][step];
-                    for (int d = 0; d < 4; d++) {
-                        float expected = id == 1 ? 0 : table[id * 4 + d] + (float) ENCODING.value(position, d);
-                        assertThat(y[(row * 5 + step) * 4 + d]).isEqualTo(expected);
-                    }
-                    position += id == 1 ? 0 : 1;
-                }
-            }
-        }
-    }
-
-    @EngineTest
     void tokenVectorsAreAboutAsLongAsThePositions(NDManager manager) {
         // PyTorch's nn.Embedding: N(0, 1); Vaswani et al., section 3.4: N(0, 1 / D) times √D
         for (boolean scale : new boolean[] {false, true}) {
@@ -187,28 +163,20 @@ class InputEmbeddingBlockTest {
         String other = engine.getEngineName().equals("PyTorch") ? "MXNet" : "PyTorch";
         assumeThat(EngineTestExtension.isAvailable(other)).as("both engines").isTrue();
         try (NDManager foreign = Engine.getEngine(other).newBaseManager(Device.cpu())) {
-            NDArray x = foreign.ones(new Shape(2, 3, 4));
-            refused(
-                    () -> Forward.infer(
-                            manager, initialized(manager, embedding().build(), 2, 3), ids(foreign)),
-                    other,
-                    "engine of the token table");
-            refused(
-                    () -> Forward.infer(
-                            manager, positions().build(), manager.ones(new Shape(2, 3, 4)), foreign.arange(3)),
-                    other,
-                    "engine of the embeddings");
-            MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+            NDArray x = manager.ones(new Shape(2, 3, 4));
+            Block tokens = initialized23(manager, embedding());
+            refused(() -> Forward.infer(manager, tokens, ids(foreign)), other, "engine of the token table");
+            Block positions = positions().build();
+            refused(() -> Forward.infer(manager, positions, x, foreign.arange(3)), other, "engine of the embeddings");
+            Block attention = MultiHeadAttentionBlock.builder()
                     .setEmbeddingSize(4)
                     .setHeadCount(1)
                     .build();
-            attention.initialize(manager, DataType.FLOAT32, new Shape(2, 3, 4));
-            refused(() -> Forward.infer(manager, attention, x), other, "engine of the projections");
-            refused(
-                    () -> Forward.infer(
-                            manager, attention, manager.ones(new Shape(2, 3, 4)), foreign.ones(new Shape(2, 3))),
-                    other,
-                    "engine of the queries");
+            initialized(manager, attention, 2, 3, 4);
+            NDArray ofOther = foreign.ones(new Shape(2, 3, 4));
+            refused(() -> Forward.infer(manager, attention, ofOther), other, "engine of the projections");
+            NDArray mask = foreign.ones(new Shape(2, 3));
+            refused(() -> Forward.infer(manager, attention, x, mask), other, "engine of the queries");
         }
     }
 

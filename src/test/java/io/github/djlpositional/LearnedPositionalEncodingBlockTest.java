@@ -22,12 +22,6 @@ import java.util.Map;
 
 class LearnedPositionalEncodingBlockTest {
 
-    private static final Shape X = new Shape(2, 3, 4);
-
-    private static float[] table(LearnedPositionalEncodingBlock block) {
-        return block.getTable().getArray().toFloatArray();
-    }
-
     @EngineTest
     void isInitializedFromANormalDistribution(Engine engine, NDManager manager) {
         engine.setRandomSeed(1);
@@ -41,32 +35,6 @@ class LearnedPositionalEncodingBlockTest {
         // of 131,072 numbers, six standard deviations: of the mean 0.00033, of the deviation 1.2 %
         assertThat(mean).isCloseTo(0, within(0.00034));
         assertThat(Math.sqrt(square)).isCloseTo(0.02, within(0.00024));
-    }
-
-    @EngineTest
-    void isInitializedFromAnArrayThatIsResampledLinearly(NDManager manager) {
-        // numpy.interp(numpy.linspace(0, 2, n), [0, 1, 2], column); n = 1 keeps the first
-        float[][] expected = {
-            {0, 10}, {0, 10, 4, 20}, {0, 10, 1, 30, 4, 20}, null, {0, 10, .5f, 20, 1, 30, 2.5f, 25, 4, 20}
-        };
-        NDArray three = manager.create(expected[2], new Shape(3, 2));
-        for (int length : new int[] {1, 2, 3, 5}) {
-            LearnedPositionalEncodingBlock block = learned()
-                    .setEmbeddingSize(2)
-                    .optInitialEncodings(three)
-                    .optMaxSequenceLength(length)
-                    .optResampling(GridResampling.BILINEAR_ALIGNED)
-                    .build();
-            assertThat(table(initialized(manager, block, 1, 1, 2))).isEqualTo(expected[length - 1]);
-        }
-        LearnedPositionalEncodingBlock fromOne = learned()
-                .setEmbeddingSize(2)
-                .optMaxSequenceLength(2)
-                .optInitialEncodings(manager.create(new double[] {0.1, 4}, new Shape(1, 1, 2)))
-                .optResampling(GridResampling.BILINEAR_ALIGNED)
-                .build();
-        fromOne.initialize(manager, DataType.FLOAT64, new Shape(1, 1, 2));
-        assertThat(fromOne.getTable().getArray().toDoubleArray()).containsExactly(0.1, 4, 0.1, 4);
     }
 
     @EngineTest

@@ -22,7 +22,6 @@ import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.ResidentMemory;
 import io.github.djlpositional.attention.FiniteDifferences;
-import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.NaiveAttention;
 import org.junit.jupiter.api.Tag;
@@ -61,15 +60,19 @@ class EncodingTypeTest {
 
     @EngineTest
     void masksPaddingAndAcceptsKeysOfAnotherLengthAndQueriesBeyondThem(NDManager manager, EncodingType type) {
-        NDArray mask = manager.create(PADDING, new Shape(1, 6));
+        MultiHeadAttentionBlock block = attention(manager, type, false, DataType.FLOAT64);
         for (int[] queries : new int[][] {{1, 0}, {4, 0}, {8, 0}, {3, 1}, {3, 5}, {3, 60}}) {
-            MultiHeadAttentionBlock block = attention(manager, type, false, DataType.FLOAT64);
-            NDList given = cross(manager, queries[0]);
-            int first = queries[1];
-            double[] expected = new NaiveAttention(type, block)
-                    .forward(first, given.get(1), given.get(0), given.get(2), (i, j) -> PADDING[j] == 1);
-            given.add(mask);
-            requireClose(Forward.inferFrom(manager, first, block, given.toArray(NDArray[]::new)), expected, 1e-12);
+            try (NDManager own = manager.newSubManager()) {
+                NDList given = cross(own, queries[0]);
+                int first = queries[1];
+                double[] expected = new NaiveAttention(type, block)
+                        .forward(first, given.get(1), given.get(0), given.get(2), (i, j) -> PADDING[j] == 1);
+                given.add(own.create(PADDING, new Shape(1, 6)));
+                int before = own.getManagedArrays().size();
+                NDArray y = Forward.inferFrom(own, first, block, given.toArray(NDArray[]::new));
+                assertThat(own.getManagedArrays()).as("only the result").hasSize(before + 1);
+                requireClose(y, expected, 1e-12);
+            }
         }
     }
 
@@ -113,6 +116,17 @@ class EncodingTypeTest {
         }
     }
 
+    @EngineTest(Selection.EACH)
+    void aForwardWithPositionsLeavesOnlyItsResultOpen(NDManager manager, EncodingType type) {
+        MultiHeadAttentionBlock block = attention(manager, type, true, DataType.FLOAT64);
+        NDManager own = manager.newSubManager();
+        NDArray x = numbers(own, 7, DataType.FLOAT64, 2, 6, SIZE);
+        NDArray positions = own.create(new int[] {0, 2, 3, 0, 1, 4});
+        int before = own.getManagedArrays().size();
+        Forward.infer(own, block, Forward.params(PositionalEncodingBlock.POSITIONS, positions), x);
+        assertThat(own.getManagedArrays()).hasSize(before + 1);
+    }
+
     @EngineTest
     void positionsFarApartNeedMemoryForTheTokensOnly(NDManager manager, EncodingType type) {
         // a rotary table has a greatest position
@@ -145,30 +159,6 @@ class EncodingTypeTest {
         MultiHeadAttentionBlock block = attention(manager, type, true, DataType.FLOAT64);
         NDArray x = numbers(manager, 7, DataType.FLOAT64, 1, 5, SIZE);
         FiniteDifferences.requireGradients(manager, block, null, x);
-    }
-
-    @EngineTest(Selection.EACH)
-    void leavesNoArrayOpenButItsResult(NDManager manager, EncodingType type) {
-        MultiHeadAttentionBlock block = attention(manager, type, true, DataType.FLOAT32);
-        NDArray seed = numbers(manager, 7, DataType.FLOAT32, 2, 6, SIZE);
-        for (int round = 0; round < 2; round++) {
-            try (NDManager own = manager.newSubManager();
-                    KeyValueCache cache = new KeyValueCache(manager)) {
-                NDArray x = seed.duplicate();
-                x.attach(own);
-                NDArray mask = own.ones(new Shape(2, 6));
-                PairList<String, Object> params =
-                        Forward.params(PositionalEncodingBlock.POSITIONS, own.create(new int[] {0, 2, 3, 0, 1, 4}));
-                int before = own.getManagedArrays().size();
-                NDArray y = Forward.infer(own, block, x, mask);
-                assertThat(y.getManager()).isSameAs(own);
-                assertThat(own.getManagedArrays()).hasSize(before + 1);
-                Forward.infer(own, block, cache.nextStep(), x);
-                assertThat(own.getManagedArrays()).hasSize(before + 2);
-                Forward.infer(own, block, params, x);
-                assertThat(own.getManagedArrays()).hasSize(before + 3);
-            }
-        }
     }
 
     @EngineTest

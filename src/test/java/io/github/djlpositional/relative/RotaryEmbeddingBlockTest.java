@@ -2,8 +2,8 @@ package io.github.djlpositional.relative;
 
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.attention.TestNumbers.requireSame;
+import static io.github.djlpositional.relative.RotaryPresetsTest.stored;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
@@ -15,21 +15,16 @@ import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
-import io.github.djlpositional.Goldens;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.TestCalls;
 import io.github.djlpositional.attention.TestNumbers;
-import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryAxes;
 import io.github.djlpositional.math.RotaryScaling;
-import java.math.BigDecimal;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.DoubleStream;
-import java.util.stream.IntStream;
 
 class RotaryEmbeddingBlockTest {
 
@@ -39,35 +34,6 @@ class RotaryEmbeddingBlockTest {
 
     private static NDArray heads(NDManager manager, long... shape) {
         return TestNumbers.numbers(manager, 5, DataType.FLOAT32, shape);
-    }
-
-    @EngineTest
-    void rotatesEachPairByItsAngle(NDManager manager) {
-        // reference: goldens/rotary_rows.csv, written by src/test/python/reference_values.py with mpmath
-        Frequencies sameAsDefault = Frequencies.geometric(8, 10_000, 8);
-        for (PairLayout layout : PairLayout.values()) {
-            // 1 in the first dimension of each pair and 0 in the second: rotated, it is the cosines and sines
-            float[] ones = new float[16];
-            IntStream.range(0, 8).forEach(pair -> ones[layout.firstIndex(pair, 8)] = 1);
-            NDArray x = manager.create(ones, new Shape(1, 1, 1, 16));
-            for (RotaryEmbeddingBlock.Builder builder :
-                    List.of(builder(), builder().optFrequencies(sameAsDefault))) {
-                RotaryEmbeddingBlock block =
-                        builder.optLayout(layout).optMaxSequenceLength(140_000).build();
-                for (String[] row : Goldens.rows("rotary_rows.csv")) {
-                    if (row[2].equals("1")) {
-                        int pair = Integer.parseInt(row[4]);
-                        NDArray y = Forward.inferFrom(manager, Integer.parseInt(row[3]), block, x);
-                        float cosine = y.getFloat(0, 0, 0, layout.firstIndex(pair, 8));
-                        float sine = y.getFloat(0, 0, 0, layout.secondIndex(pair, 8));
-                        assertThat(Goldens.floatUlps(cosine, new BigDecimal(row[5])))
-                                .isLessThanOrEqualTo(0.501);
-                        assertThat(Goldens.floatUlps(sine, new BigDecimal(row[6])))
-                                .isLessThanOrEqualTo(0.501);
-                    }
-                }
-            }
-        }
     }
 
     @EngineTest
@@ -86,46 +52,6 @@ class RotaryEmbeddingBlockTest {
         }
     }
 
-    /** LongRoPE factors as in goldens/rotary_scalings.csv. */
-    private static double[] factors(double step) {
-        return IntStream.range(0, 8).mapToDouble(k -> 1 + step * k / 4.0).toArray();
-    }
-
-    /** One side of the original length each. */
-    @EngineTest
-    void frequenciesAreThoseOfTheLengthToServe(NDManager manager) {
-        // reference: goldens/rotary_frequencies.csv and goldens/rotary_scalings.csv, with 50-digit arithmetic
-        for (int length : new int[] {4096, 4097}) {
-            RotaryScaling longRope = RotaryScaling.longRope(factors(1), factors(3), 4096, 131_072, length);
-            requireFrequencies(manager, 16, longRope, "rotary_scalings.csv", "16 10000 4096 131072 " + length);
-        }
-        RotaryScaling upTo = RotaryScaling.dynamicNtk(2, 2048, 2048);
-        requireFrequencies(manager, 64, upTo, "rotary_frequencies.csv", "64 10000");
-        RotaryScaling beyond = RotaryScaling.dynamicNtk(2, 2048, 8192);
-        requireFrequencies(manager, 64, beyond, "rotary_frequencies.csv", "64 10000 2 2048 8192");
-    }
-
-    private static void requireFrequencies(
-            NDManager manager, int headSize, RotaryScaling scaling, String file, String parameters) {
-        RotaryEmbeddingBlock block = RotaryEmbeddingBlock.builder()
-                .setHeadSize(headSize)
-                .optScaling(scaling)
-                .build();
-        NDArray x = manager.ones(new Shape(1, 1, 1, headSize), DataType.FLOAT64);
-        // the angles of position 3 are small enough for Math.cos
-        double[] y = HostData.doubles(Forward.inferFrom(manager, 3, block, x));
-        double[] expected = Goldens.rows(file).stream()
-                .filter(row -> row[1].equals(parameters))
-                .flatMapToDouble(row -> rotatedOnes(3 * Double.parseDouble(row[3]), Double.parseDouble(row[4])))
-                .toArray();
-        assertThat(y).containsExactly(expected, within(1e-14));
-    }
-
-    private static DoubleStream rotatedOnes(double angle, double factor) {
-        return DoubleStream.of(
-                factor * (Math.cos(angle) - Math.sin(angle)), factor * (Math.cos(angle) + Math.sin(angle)));
-    }
-
     @EngineTest
     void initializationCreatesTheTableThatForwardsUse(NDManager manager) {
         RotaryEmbeddingBlock block = builder().build();
@@ -135,10 +61,6 @@ class RotaryEmbeddingBlockTest {
             Forward.infer(manager, block, heads(manager, 1, 1, 3, 16));
             assertThat(own.getManagedArrays()).hasSize(1);
         }
-    }
-
-    private static NDArray stored(NDManager manager, String name) {
-        return RotaryPresetsTest.stored(manager, name);
     }
 
     /** The last dimensions, or a share of them; the reference is src/test/python/make_rotary.py. */
