@@ -15,7 +15,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.GradientCollector;
-import io.github.djlpositional.DevicesTest;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.EngineTest.Selection;
 import io.github.djlpositional.Forward;
