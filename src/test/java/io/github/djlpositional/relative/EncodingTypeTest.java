@@ -122,9 +122,13 @@ class EncodingTypeTest {
         NDManager own = manager.newSubManager();
         NDArray x = numbers(own, 7, DataType.FLOAT64, 2, 6, SIZE);
         NDArray positions = own.create(new int[] {0, 2, 3, 0, 1, 4});
+        PairList<String, Object> params = Forward.params(PositionalEncodingBlock.POSITIONS, positions);
+        MultiHeadAttentionBlock cross = attention(manager, type, false, DataType.FLOAT64);
+        NDArray keys = numbers(own, 8, DataType.FLOAT64, 2, 6, SIZE);
         int before = own.getManagedArrays().size();
-        Forward.infer(own, block, Forward.params(PositionalEncodingBlock.POSITIONS, positions), x);
-        assertThat(own.getManagedArrays()).hasSize(before + 1);
+        Forward.infer(own, block, params, x);
+        Forward.infer(own, cross, params, keys, x, keys);
+        assertThat(own.getManagedArrays()).hasSize(before + 2);
     }
 
     @EngineTest
