@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Compares with models that {@code src/test/python/make_llama.py} computed from the papers. */
+/** Compares with models that {@code make_llama.py} computed from the papers. */
 class LlamaDecoderTest {
 
     /**
