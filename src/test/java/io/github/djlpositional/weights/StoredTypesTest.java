@@ -97,12 +97,15 @@ class StoredTypesTest {
 
     @Test
     void tensorsAreListedInTheOrderOfTheFile() throws Exception {
-        assertThat(Weights.open("types.safetensors").getTensors().keySet())
+        WeightFile file = Weights.open("types.safetensors");
+        assertThat(file.getTensors().keySet())
                 .containsExactly(
                         "i64", "f64", "empty", "f32", "größe \n", "scalar", "i32", "bf16", "f16", "f8", "bool");
-        assertThat(Weights.open("types.safetensors").getTensors())
+        assertThat(file.getTensors())
+                .isUnmodifiable()
                 .containsEntry("scalar", new TensorInfo("F32", new Shape()))
                 .containsEntry("empty", new TensorInfo("F32", new Shape(0, 3)));
+        assertThat(file).hasToString("WeightFile(" + file.getPath() + ", 11 tensors)");
     }
 
     /** Every number of 16 bits, against the value that its definition gives it. */

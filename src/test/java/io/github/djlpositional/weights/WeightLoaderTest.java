@@ -277,23 +277,6 @@ class WeightLoaderTest {
         assertThat(words.getArray().hasGradient()).isTrue();
     }
 
-    /** The format is detected from the content: another suffix does no harm. */
-    @EngineTest
-    void anyNameOfAFile(NDManager manager) throws Exception {
-        Path path = Files.copy(Weights.path("bert.safetensors"), folder.resolve("pytorch_model.bin"));
-        Parameter parameter = Weights.parameter(manager, 8, 6);
-        WeightFile file = WeightFile.open(path);
-        WeightLoader.of(file)
-                .table("bert.embeddings.position_embeddings.weight", parameter)
-                .allowUnused("*")
-                .load();
-        assertThat(parameter.getArray().toFloatArray()).doesNotContain(7);
-        assertThat(file.getPath()).isEqualTo(path);
-        assertThat(file).hasToString("WeightFile(" + path + ", 5 tensors)");
-        assertThatExceptionOfType(UnsupportedOperationException.class)
-                .isThrownBy(() -> file.getTensors().clear());
-    }
-
     @EngineTest
     void tensorsThatNothingUsesAreNamed(NDManager manager) throws Exception {
         initialize(manager);
