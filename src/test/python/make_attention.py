@@ -498,7 +498,7 @@ def scores():
         bias=False, queryScale={"type": "FloorLogarithm", "coefficient": 0.1, "length": 2.0}))
 
 
-def given_positions():
+def irregular_positions():
     heads = {"headCount": 4}
     encodings = {
         "none": None,
@@ -553,6 +553,6 @@ if __name__ == "__main__":
     heads_and_projections()
     windows()
     scores()
-    given_positions()
+    irregular_positions()
     research()
     (FOLDER / "cases.json").write_text(json.dumps(CASES, indent=2) + "\n")

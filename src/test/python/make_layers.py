@@ -104,9 +104,9 @@ def llama_layer(name, activation):
     scores = (q @ k.transpose(2, 3) / math.sqrt(SIZE / HEADS)).masked_fill(CAUSAL, -math.inf)
     mixed = (torch.softmax(scores, 3) @ v).transpose(1, 2).reshape(BATCH, LENGTH, SIZE)
     middle = x + mixed @ w["o_proj.weight"].T
-    given = rms_norm(middle, w["post_attention_layernorm.weight"], 1e-5)
-    gate = given @ w["gate_proj.weight"].T
-    hidden = activation(gate) * (given @ w["up_proj.weight"].T)
+    middle_normalized = rms_norm(middle, w["post_attention_layernorm.weight"], 1e-5)
+    gate = middle_normalized @ w["gate_proj.weight"].T
+    hidden = activation(gate) * (middle_normalized @ w["up_proj.weight"].T)
     output = middle + hidden @ w["down_proj.weight"].T
     save(name, {**w, **gradients(output, w), "output": output, "normalized": normalized})
 

@@ -263,7 +263,7 @@ def reach(mask_function):
 
 
 class Recorder:
-    """Runs a model with given inputs of its attentions, or of its rotations, and keeps what comes out for each layer."""
+    """Runs a model with numbers as inputs of its attentions or of its rotations, and records the results of each layer."""
 
     def __init__(self, config, only_rotary):
         masking_utils.ALL_MASK_ATTENTION_FUNCTIONS.register("eager", self.mask)
@@ -408,7 +408,7 @@ def section_of(model_type):
 
 
 def main():
-    """Writes the sections of the given types, or of all; other sections of the file stay."""
+    """Writes the sections of the types of the command line, or of all; other sections of the file stay."""
     warnings.filterwarnings("ignore")
     transformers.logging.set_verbosity(transformers.logging.CRITICAL)
     sections = {}

@@ -25,12 +25,12 @@ def llama3(frequencies, factor, low, high, length):
     for f in frequencies:
         turns = length * f / (2 * math.pi)
         if turns < low:
-            kept = 0.0
+            fast = 0.0
         elif turns > high:
-            kept = 1.0
+            fast = 1.0
         else:
-            kept = (turns - low) / (high - low)
-        scaled.append(f * (kept + (1 - kept) / factor))
+            fast = (turns - low) / (high - low)
+        scaled.append(f * (fast + (1 - fast) / factor))
     return scaled
 
 
@@ -50,7 +50,6 @@ def yarn(size, base, factor, length, truncate=True):
 def yarn_factor(factor):
     """YaRN, section 3.4: the root of the factor of the scores."""
     return 0.1 * math.log(factor) + 1
-
 
 
 def row(model, frequencies, layout="concatenated", layer_type="", head=None, start=0, factor=1.0, length=0, axes=()):

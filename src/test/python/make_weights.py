@@ -156,7 +156,7 @@ def attention():
 
 
 def integers():
-    """The smallest and the greatest number of each type; torch 1.13 has no unsigned types of two or more bytes."""
+    """The smallest and the largest number of each type; torch 1.13 has no unsigned types of two or more bytes."""
     arrays = {}
     for kind in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"):
         limits = np.iinfo(kind)

@@ -20,8 +20,8 @@ def vaswani(k, base, size):
     return mpf(base) ** (-mpf(2 * k) / size)
 
 
-def timescale(k, count, least, most):
-    return least * exp(-k * log(mpf(most) / least) / max(count - 1, 1))
+def timescale(k, count, shortest, longest):
+    return shortest * exp(-k * log(mpf(longest) / shortest) / max(count - 1, 1))
 
 
 with open(FOLDER + "frequencies.csv", "w") as out:
@@ -29,10 +29,10 @@ with open(FOLDER + "frequencies.csv", "w") as out:
     for base, size in [("10000", 512), ("10000", 7), ("500000", 128), ("10000.5", 64), ("3", 64), ("1e9", 1024)]:
         for k in range((size + 1) // 2):
             out.write(f"vaswani,{base} {size},{k},{nstr(vaswani(k, base, size), 45)}\n")
-    for count, least, most in [(256, "1", "10000"), (8, "2", "5000"), (5, "0.5", "123.25"), (1, "1", "10000")]:
+    for count, shortest, longest in [(256, "1", "10000"), (8, "2", "5000"), (5, "0.5", "123.25"), (1, "1", "10000")]:
         for k in range(count):
-            value = timescale(k, count, mpf(least), mpf(most))
-            out.write(f"timescales,{count} {least} {most},{k},{nstr(value, 45)}\n")
+            value = timescale(k, count, mpf(shortest), mpf(longest))
+            out.write(f"timescales,{count} {shortest} {longest},{k},{nstr(value, 45)}\n")
     for size, share, base, factor in [(512, "0.25", "1000000", "8"), (32, "0.3", "10000", "1")]:
         for k in range(int(mpf(share) * size / 2)):
             value = nstr(vaswani(k, base, size) / mpf(factor), 45)
@@ -249,8 +249,8 @@ def yarn(k, size, base, factor, original, fast, slow):
 def llama3(k, size, base, factor, low, high, original):
     frequency = vaswani(k, base, size)
     turns = original * frequency / (2 * pi)
-    kept = min(max((turns - low) / (mpf(high) - low), 0), 1)
-    return frequency * (kept + (1 - kept) / mpf(factor))
+    fast = min(max((turns - low) / (mpf(high) - low), 0), 1)
+    return frequency * (fast + (1 - fast) / mpf(factor))
 
 
 def magnitude(factor, mscale):
@@ -259,7 +259,7 @@ def magnitude(factor, mscale):
 
 
 def scout(k):
-    """Llama 4 Scout: low = high = 1, so a wavelength above 8192 is divided by 16, and another is kept."""
+    """Llama 4 Scout: low = high = 1, so only wavelengths above 8192 are divided by 16."""
     frequency = vaswani(k, 500000, 128)
     return frequency / 16 if 2 * pi / frequency > 8192 else frequency
 

@@ -7,18 +7,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
+import ai.djl.nn.Block;
 import ai.djl.nn.Blocks;
 import ai.djl.nn.core.Linear;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.options.BlockBuilder;
-import io.github.djlpositional.relative.AlibiBiasBlock;
+import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.lang.reflect.Method;
 import java.util.List;
-import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -79,39 +79,26 @@ class BuildersTest {
                 .withMessageContaining("; ");
     }
 
+    private static MultiHeadAttentionBlock.Builder attention() {
+        return EncodingType.ALIBI.attention(2);
+    }
+
     private static TransformerLayerBlock.Builder layer() {
-        return TransformerLayerBlock.builder()
-                .setAttention(MultiHeadAttentionBlock.builder()
-                        .setEmbeddingSize(4)
-                        .setHeadCount(1)
-                        .build())
-                .setHiddenSize(8);
+        return TransformerLayerBlock.builder().setAttention(attention().build()).setHiddenSize(8);
+    }
+
+    private static Block norm() {
+        return RmsNormBlock.builder().setEmbeddingSize(4).build();
     }
 
     @Test
     void refusesToBuildTwoBlocksWithTheSameChildren() {
-        Supplier<MultiHeadAttentionBlock.Builder> attention = () -> MultiHeadAttentionBlock.builder()
-                .setEmbeddingSize(4)
-                .setHeadCount(1)
-                .optRelativeEncoding(AlibiBiasBlock.builder().setHeadCount(1).build());
-        Supplier<RmsNormBlock> norm =
-                () -> RmsNormBlock.builder().setEmbeddingSize(4).build();
-        TransformerLayerBlock.Builder layer = TransformerLayerBlock.builder()
-                .setAttention(attention.get().build())
-                .setHiddenSize(8);
         for (BlockBuilder<?, ?> builder : List.of(
-                layer,
-                TransformerLayerBlock.builder()
-                        .setAttention(attention.get().build())
-                        .optCrossAttention(attention.get().build())
-                        .setHiddenSize(8),
-                attention.get().optQueryNorm(norm.get()),
-                attention.get().optKeyNorm(norm.get()),
-                TransformerStackBlock.builder()
-                        .setLayers(List.of(TransformerLayerBlock.builder()
-                                .setAttention(attention.get().build())
-                                .setHiddenSize(8)
-                                .build())),
+                layer(),
+                layer().optCrossAttention(attention().build()),
+                attention().optQueryNorm(norm()),
+                attention().optKeyNorm(norm()),
+                TransformerStackBlock.builder().setLayers(List.of(layer().build())),
                 embedding().optTokenEmbedding(Blocks.identityBlock()))) {
             builder.build();
             assertThatIllegalStateException()
@@ -119,18 +106,17 @@ class BuildersTest {
                     .withMessageContainingAll("twice", "share", "another builder");
         }
         // with another child, and with an encoding or settings alone
-        TransformerLayerBlock first =
-                layer.setAttention(attention.get().build()).build();
-        assertThat(layer.setAttention(attention.get().build()).build().getAttention())
-                .isNotSameAs(first.getAttention());
-        MultiHeadAttentionBlock.Builder shared = attention.get();
+        TransformerLayerBlock.Builder layer = layer();
+        assertThat(layer.build().getAttention())
+                .isNotSameAs(layer.setAttention(attention().build()).build().getAttention());
+        MultiHeadAttentionBlock.Builder shared = attention();
         assertThat(shared.build().getRelativeEncodings())
                 .isEqualTo(shared.build().getRelativeEncodings());
         PositionalEncodingBlock.Builder settings = positions();
         assertThat(settings.build()).isNotSameAs(settings.build());
         // a build that was refused took nothing
         TransformerLayerBlock.Builder incomplete =
-                TransformerLayerBlock.builder().setAttention(attention.get().build());
+                TransformerLayerBlock.builder().setAttention(attention().build());
         refused(incomplete::build, "hiddenSize");
         incomplete.setHiddenSize(8).build();
     }

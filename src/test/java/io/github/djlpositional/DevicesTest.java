@@ -1,8 +1,8 @@
 package io.github.djlpositional;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.within;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import ai.djl.Device;
 import ai.djl.Model;
@@ -28,9 +28,8 @@ import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
 import ai.djl.translate.Batchifier;
 import ai.djl.translate.NoopTranslator;
+import ai.djl.util.PairList;
 import io.github.djlpositional.attention.KeyValueCache;
-import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.relative.RelativePositionBiasBlock;
@@ -38,13 +37,10 @@ import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightLoader;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -79,26 +75,6 @@ public class DevicesTest {
     private static final Device[] TWO = {Device.gpu(0), Device.gpu(1)};
 
     private final SimulatedGpuEngine engine = new SimulatedGpuEngine();
-
-    @Test
-    void theSimulatedGpuRefusesWhatPyTorchRefuses() {
-        try (NDManager manager = engine.newBaseManager(Device.gpu(0))) {
-            NDArray first = manager.ones(new Shape(2));
-            NDArray second = first.toDevice(Device.gpu(1), false);
-            assertThat(engine.takeWaits()).isEqualTo(1);
-            assertThatIllegalStateException()
-                    .isThrownBy(() -> first.add(second))
-                    .withMessage("add of arrays on gpu(0) and gpu(1)");
-            assertThat(second.add(1).getDevice()).isEqualTo(Device.gpu(1));
-            assertThat(engine.takeWaits()).isEqualTo(1);
-            assertThat(first.add(first).toFloatArray()).containsExactly(2, 2);
-            assertThat(engine.takeWaits()).isEqualTo(1);
-        }
-    }
-
-    private static Map<String, float[]> run(Engine engine, Device... devices) {
-        return run(engine, () -> {}, devices);
-    }
 
     /**
      * Trains a small model for a few steps by DJL's own data-parallel training, and runs an action before the trainer
@@ -137,14 +113,13 @@ public class DevicesTest {
 
     private static Block block() {
         return new SequentialBlock()
-                .add(InputEmbeddingBlock.builder()
+                .add(SmallBlocks.embedding()
                         .setVocabularySize(VOCABULARY)
                         .setEmbeddingSize(8)
                         .optMaxSequenceLength((int) TABLE.get(0))
                         .build())
-                .add(MultiHeadAttentionBlock.builder()
-                        .setEmbeddingSize(8)
-                        .setHeadCount(2)
+                .add(EncodingType.NONE
+                        .attention(2)
                         .optRelativeEncoding(RotaryEmbeddingBlock.builder()
                                 .setHeadSize(4)
                                 .optMaxSequenceLength((int) ROTARY_TABLE.get(0))
@@ -195,25 +170,17 @@ public class DevicesTest {
     }
 
     @EngineTest
-    void trainingOnTwoSimulatedGpusGivesWhatACpuGives(Engine real) {
-        requireSame(run(real, CPU), run(engine, TWO), TOLERANCE);
+    void trainingOnTwoSimulatedGpusGivesWhatACpuGivesWithATablePerDevice(Engine real) {
+        List<Shape> tables = List.of(TABLE, ROTARY_TABLE);
+        Runnable requireOnBoth = () -> tables.forEach(table ->
+                assertThat(engine.openArrays(table).map(NDArray::getDevice)).containsExactlyInAnyOrder(TWO));
+        requireSame(run(real, () -> {}, CPU), run(engine, requireOnBoth, TWO), TOLERANCE);
+        tables.forEach(table -> assertThat(engine.openArrays(table)).isEmpty());
     }
 
     @EngineTest(needsGpu = true)
     void trainingOnOneOrTwoGpusGivesWhatACpuGives(Engine real) {
-        requireSame(run(real, CPU), run(real, real.getDevices(2)), 1e-4f);
-    }
-
-    @Test
-    void tablesAreCreatedOncePerDevice() {
-        List<Shape> tables = List.of(TABLE, ROTARY_TABLE);
-        run(
-                engine,
-                () -> tables.forEach(
-                        table -> assertThat(engine.openArrays(table).map(NDArray::getDevice))
-                                .containsExactlyInAnyOrder(TWO)),
-                TWO);
-        tables.forEach(table -> assertThat(engine.openArrays(table)).isEmpty());
+        requireSame(run(real, () -> {}, CPU), run(real, () -> {}, real.getDevices(2)), 1e-4f);
     }
 
     @ParameterizedTest
@@ -238,16 +205,35 @@ public class DevicesTest {
     @ParameterizedTest
     @EnumSource
     void aDecodersStepDoesNotWaitForAGpu(EncodingType kind) {
-        try (NDManager manager = engine.newBaseManager(Device.gpu(0));
-                KeyValueCache cache = new KeyValueCache(manager)) {
+        try (NDManager manager = engine.newBaseManager(Device.gpu(0))) {
             Block block = kind.attention(2).optCausal(true).build();
             block.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 8));
-            for (int step = 0; step < 40; step++) {
-                NDList token = new NDList(manager.ones(new Shape(1, 1, 8)));
-                block.forward(new ParameterStore(manager, false), token, false, cache.nextStep())
+            requireNoWaits(manager, block, new NDList(manager.ones(new Shape(1, 40, 8))));
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    void aStepDoesNotWaitForAGpu(TestBlocks kind) {
+        assumeTrue(kind.hasSteps());
+        try (NDManager manager = engine.newBaseManager(Device.gpu(0))) {
+            requireNoWaits(manager, kind.initialized(manager), kind.numbers(manager));
+        }
+    }
+
+    /** Runs the first input in steps, of which only the first may create tables. */
+    private void requireNoWaits(NDManager manager, Block block, NDList inputs) {
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            for (int at = 0; at < inputs.head().getShape().get(1); at++) {
+                NDList step = new NDList(inputs);
+                step.set(0, inputs.head().get(":, {}:{}", at, at + 1));
+                PairList<String, Object> params = Forward.params(PositionalEncodingBlock.START_POSITION, at);
+                params.add(KeyValueCache.KEY, cache);
+                engine.takeWaits();
+                block.forward(new ParameterStore(manager, false), step, false, params)
                         .close();
                 int waits = engine.takeWaits();
-                assertThat(step == 0 ? 0 : waits).as("step %d", step).isZero();
+                assertThat(at == 0 ? 0 : waits).as("step %d", at).isZero();
             }
         }
     }
@@ -271,55 +257,49 @@ public class DevicesTest {
         }
     }
 
-    /** A block of width 4, and the shape of an input; of ids if it has rank 2. Indices are from 0 to 9. */
-    private record Lookup(Block block, Shape input) {
-
-        /** The rows of ten indices from a first one: as token ids, or as positions of an input. */
-        NDArray infer(NDManager manager, int first, DataType type) {
-            NDArray indices = manager.arange(first, first + 10, 1, type).expandDims(0);
-            return input.dimension() == 2
-                    ? Forward.infer(manager, block, indices)
-                    : Forward.infer(manager, block, manager.ones(input), indices);
-        }
+    /** The rows of ten indices from a first one: as token ids of two axes, or as positions of an input. */
+    private static NDArray rows(NDManager manager, Block block, Shape input, int first, DataType type) {
+        NDArray indices = manager.arange(first, first + 10, 1, type).expandDims(0);
+        return input.dimension() == 2
+                ? Forward.infer(manager, block, indices)
+                : Forward.infer(manager, block, manager.ones(input), indices);
     }
 
-    private static List<Lookup> lookups() {
+    /** Looks up ten rows of width 4, with indices from 0 to 9. */
+    private static void rowsOutOfRangeAreNaN(NDManager manager, Runnable before, Runnable after) {
         Shape input = new Shape(1, 10, 4);
-        return List.of(
-                new Lookup(SmallBlocks.positions().build(), input),
-                new Lookup(SmallBlocks.learned().build(), input),
-                new Lookup(
+        Map.of(
+                        SmallBlocks.positions().build(),
+                        input,
+                        SmallBlocks.learned().build(),
+                        input,
                         RotaryEmbeddingBlock.builder()
                                 .setHeadSize(4)
                                 .optMaxSequenceLength(10)
                                 .build(),
-                        new Shape(1, 1, 10, 4)),
-                new Lookup(
+                        new Shape(1, 1, 10, 4),
                         SmallBlocks.embedding()
                                 .setVocabularySize(10)
                                 .optNoPositions()
                                 .build(),
-                        new Shape(1, 10)));
-    }
-
-    private static void rowsOutOfRangeAreNaN(NDManager manager, Runnable before, Runnable after) {
-        for (Lookup tested : lookups()) {
-            tested.block.initialize(manager, DataType.FLOAT32, tested.input);
-            for (DataType type : List.of(DataType.INT8, DataType.INT32, DataType.INT64)) {
-                float[] rows = tested.infer(manager, 0, type).toFloatArray();
-                for (int first : new int[] {1, -8}) {
-                    before.run();
-                    NDArray found = tested.infer(manager, first, type);
-                    after.run();
-                    float[] expected = new float[rows.length];
-                    for (int i = 0; i < expected.length; i++) {
-                        int from = 4 * first + i;
-                        expected[i] = from >= 0 && from < rows.length ? rows[from] : Float.NaN;
+                        new Shape(1, 10))
+                .forEach((block, shape) -> {
+                    block.initialize(manager, DataType.FLOAT32, shape);
+                    for (DataType type : List.of(DataType.INT8, DataType.INT32, DataType.INT64)) {
+                        float[] all = rows(manager, block, shape, 0, type).toFloatArray();
+                        for (int first : new int[] {1, -8}) {
+                            before.run();
+                            NDArray found = rows(manager, block, shape, first, type);
+                            after.run();
+                            float[] expected = new float[all.length];
+                            for (int i = 0; i < expected.length; i++) {
+                                int from = 4 * first + i;
+                                expected[i] = from >= 0 && from < all.length ? all[from] : Float.NaN;
+                            }
+                            assertThat(found.toFloatArray()).as("%s", block).isEqualTo(expected);
+                        }
                     }
-                    assertThat(found.toFloatArray()).as("%s", tested).isEqualTo(expected);
-                }
-            }
-        }
+                });
     }
 
     @Test
@@ -391,28 +371,21 @@ public class DevicesTest {
     @EngineTest(needsGpu = true)
     void tablesOnAGpuAreExact(Engine real) {
         int length = 70_000; // copied to the device in several pieces
-        for (DataType type : SmallBlocks.TYPES) {
-            try (NDManager manager = real.newBaseManager(Device.gpu())) {
-                PositionalEncodingBlock block = PositionalEncodingBlock.builder()
-                        .setEmbeddingSize(64)
-                        .optMaxSequenceLength(length)
-                        .build();
-                block.initialize(manager, type, new Shape(1, 1, 64));
-                NDArray table = block.getEncodings();
-                assertThat(table.getDevice().isGpu()).isTrue();
-                ByteBuffer expected =
-                        ByteBuffer.allocate(length * 64 * type.getNumOfBytes()).order(ByteOrder.nativeOrder());
-                double[] positions = IntStream.range(0, length).asDoubleStream().toArray();
-                SinusoidalEncoding.vaswani(64).write(positions, FloatFormat.valueOf(type.name()), expected);
-                assertThat(table.toByteBuffer()).isEqualTo(expected);
-            }
+        try (NDManager manager = real.newBaseManager(Device.gpu())) {
+            PositionalEncodingBlock block = SmallBlocks.positions()
+                    .setEmbeddingSize(64)
+                    .optMaxSequenceLength(length)
+                    .build();
+            block.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 64));
+            assertThat(block.getEncodings().getDevice().isGpu()).isTrue();
+            assertThat(block.getEncodings().toFloatArray())
+                    .isEqualTo(SinusoidalEncoding.vaswani(64).table(0, length));
         }
     }
 
     private static void requireSameInAPredictor(Engine engine, Device device, float tolerance) throws Exception {
-        Block block = MultiHeadAttentionBlock.builder()
-                .setEmbeddingSize(8)
-                .setHeadCount(2)
+        Block block = EncodingType.NONE
+                .attention(2)
                 .optRelativeEncoding(
                         RelativePositionBiasBlock.builder().setHeadCount(2).build())
                 .build();

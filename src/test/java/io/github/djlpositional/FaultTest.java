@@ -94,11 +94,6 @@ class FaultTest {
         }
 
         @Override
-        public void requireFits(int headCount, int headSize) {
-            assertThat(headCount * headSize).isPositive();
-        }
-
-        @Override
         public NDArray encodeQueries(AttentionCall call, NDArray queries) {
             reach(Stage.FORWARD);
             return queries.mul(2);

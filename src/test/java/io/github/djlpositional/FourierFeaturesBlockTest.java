@@ -1,6 +1,5 @@
 package io.github.djlpositional;
 
-import static io.github.djlpositional.SmallBlocks.TYPES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
@@ -133,20 +132,5 @@ class FourierFeaturesBlockTest {
             // half of it times 2π
             assertThat(number).isCloseTo(Math.PI * new BigDecimal(row[2]).doubleValue(), within(0x1p-49));
         }
-    }
-
-    @EngineTest
-    void learnedFeaturesBeginWithTheGivenNumbers(NDManager manager) {
-        FourierFeatures features = FourierFeatures.of(true, MATRIX);
-        Block fixed = builder(features).build();
-        Block learned = builder(features).optLearned(true).build();
-        for (DataType type : TYPES.subList(0, 2)) {
-            learned.clear();
-            learned.initialize(manager, type, new Shape(-1, 2));
-            NDArray x = manager.create(new double[] {0.5, -3}, new Shape(1, 2)).toType(type, false);
-            assertThat(Forward.infer(manager, learned, x)).isEqualTo(Forward.infer(manager, fixed, x));
-        }
-        assertThat(learned.getParameters().keys()).containsExactly("features");
-        assertThat(fixed.getParameters()).isEmpty();
     }
 }

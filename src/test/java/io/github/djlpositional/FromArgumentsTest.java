@@ -1,14 +1,10 @@
 package io.github.djlpositional;
 
-import static io.github.djlpositional.SmallBlocks.embedding;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.assertj.core.api.Assertions.catchThrowable;
 
 import ai.djl.nn.Block;
-import ai.djl.nn.LambdaBlock;
-import ai.djl.nn.core.Linear;
 import ai.djl.util.JsonUtils;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaModifier;
@@ -42,10 +38,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Blocks and encodings as maps of plain values, and back. */
 class FromArgumentsTest {
-
-    /** Arrays and blocks of the user, which a map does not hold. */
-    private static final Set<String> NOT_IN_A_MAP =
-            Set.of("optInitialEncodings", "optNoPositions", "optTokenEmbedding");
 
     private static Map<String, Object> argumentsOf(TestBlocks kind) {
         return ((HasArguments) kind.block()).getArguments();
@@ -98,20 +90,6 @@ class FromArgumentsTest {
         Class<?> type = encoding instanceof RotaryScaling ? RotaryScaling.class : encoding.getClass();
         assertComesBack(type, encoding);
         assertThat(SmallBlocks.fromArguments(type, encoding.getArguments())).isEqualTo(encoding);
-    }
-
-    @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
-    void everySettingOfTheBuilderIsInTheMap(TestBlocks kind) throws ReflectiveOperationException {
-        Class<?> builder = Class.forName(kind.block().getClass().getName() + "$Builder");
-        Set<String> expected = expectedBy(kind);
-        for (Method method : builder.getDeclaredMethods()) {
-            String name = method.getName();
-            if ((name.startsWith("set") || name.startsWith("opt")) && !NOT_IN_A_MAP.contains(name)) {
-                assertThat(expected).contains(optionOf(method));
-            }
-        }
-        assertThat(argumentsOf(kind).keySet()).allMatch(name -> name.equals("type") || expected.contains(name));
     }
 
     private static String optionOf(Method method) {
@@ -179,14 +157,6 @@ class FromArgumentsTest {
         }
     }
 
-    /** The keys that the error for an unknown one lists. */
-    private static Set<String> expectedBy(TestBlocks kind) {
-        Throwable error =
-                catchThrowable(() -> SmallBlocks.fromArguments(kind.block().getClass(), with(kind, "unknown", 1)));
-        return Set.of(
-                error.getMessage().replaceFirst(".*expected \\[(.*)].*", "$1").split(", ", -1));
-    }
-
     @ParameterizedTest
     @MethodSource("io.github.djlpositional.TestBlocks#values")
     void rejectsUnknownMissingAndOtherValuesByKey(TestBlocks kind) {
@@ -203,36 +173,11 @@ class FromArgumentsTest {
     }
 
     @Test
-    void createsABlockFromText() {
-        // the values of serving.properties
-        assertThat(PositionalEncodingBlock.fromArguments(Map.of("embeddingSize", "4", "maxSequenceLength", "10")))
-                .hasToString(SmallBlocks.positions().build().toString());
-        Map<String, String> texts = Map.of("vocabularySize", "7", "embeddingSize", "4", "scaleEmbedding", "true");
-        assertThat(InputEmbeddingBlock.fromArguments(texts).getArguments())
-                .isEqualTo(embedding().optScaleEmbedding(true).build().getArguments());
-    }
-
-    @Test
     void aBuilderDoesNotChangeTheBlocksThatItHasBuilt() {
         PositionalEncodingBlock.Builder builder = SmallBlocks.positions();
         PositionalEncodingBlock first = builder.build();
         Map<String, Object> arguments = first.getArguments();
         builder.optLearnedScale(0.5f).optMaxSequenceLength(3).build();
         assertThat(first.getArguments()).isEqualTo(arguments).doesNotContainKey("learnedScale");
-    }
-
-    @Test
-    void namesAUsersBlockThatHasNoArguments() {
-        for (Block own : List.of(
-                new LambdaBlock(list -> list, "mine"),
-                Linear.builder().setUnits(4).build())) {
-            for (HasArguments outer : List.of(
-                    embedding().optPositionalEncoding(own).build(),
-                    embedding().optTokenEmbedding(own).build())) {
-                assertThatExceptionOfType(UnsupportedOperationException.class)
-                        .isThrownBy(outer::getArguments)
-                        .withMessageContaining(own.getClass().getName() + " within InputEmbeddingBlock");
-            }
-        }
     }
 }

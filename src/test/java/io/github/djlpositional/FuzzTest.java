@@ -11,20 +11,11 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
-import ai.djl.util.Pair;
 import ai.djl.util.PairList;
 import io.github.djlpositional.EngineTest.Selection;
-import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.math.GridEncoding;
-import io.github.djlpositional.math.QueryScale;
-import io.github.djlpositional.math.RotaryScaling;
-import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.options.HasArguments;
 import java.io.IOException;
-import java.lang.reflect.Method;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -32,10 +23,7 @@ import java.util.SplittableRandom;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/**
- * Random builders, arguments, inputs and model files of every block are accepted or rejected with a documented
- * exception.
- */
+/** Random arguments, inputs and model files of every block are accepted or rejected with a documented exception. */
 class FuzzTest {
 
     /** The rejection of settings and inputs. */
@@ -43,12 +31,6 @@ class FuzzTest {
 
     private static final ResourceGuard LOADING =
             new ResourceGuard(List.of(MalformedModelException.class, IOException.class));
-
-    /**
-     * T5's buckets are computed in whole numbers of thousands of bits, which are garbage at once: for 1000 of them a
-     * gigabyte.
-     */
-    private static final long GARBAGE = 1L << 32;
 
     /** An encoding keeps its frequencies, two doubles for each of up to a thousand pairs, and writes them as text. */
     private static final long FREQUENCIES = 1 << 24;
@@ -59,61 +41,6 @@ class FuzzTest {
     /** A buffer of DJL for each array of a file. */
     private static final long DJL_BUFFER = 1 << 20;
 
-    private static final List<Boolean> FLAGS = List.of(true, false);
-
-    /** Values by type of a setter. The other setters take blocks and arrays of the user. */
-    private static final Map<Class<?>, List<?>> SETTINGS = Map.of(
-            int.class,
-            List.of(0, -1, 1, 2, 3, 4, 6, 8, 64, 1000, Integer.MAX_VALUE, Integer.MIN_VALUE, -2, -3),
-            float.class,
-            List.of(0f, -0f, 0.5f, 1f, -1f, Float.NaN, Float.POSITIVE_INFINITY, Float.MIN_VALUE),
-            double.class,
-            List.of(0.0, 1.0, -1.0, 0.5, 1e300, 1e-300, 10_000.0, Double.NaN, Double.NEGATIVE_INFINITY),
-            boolean.class,
-            FLAGS,
-            Boolean.class,
-            FLAGS,
-            MultiHeadAttentionBlock.class,
-            List.of(
-                    TestBlocks.valueOf("ATTENTION").block(),
-                    TestBlocks.valueOf("ATTENTION_OF_EVERY_SETTING").block()),
-            SinusoidalEncoding.class,
-            List.of(SinusoidalEncoding.vaswani(4), SinusoidalEncoding.fairseq(5), SinusoidalEncoding.vaswani(8)),
-            QueryScale.class,
-            List.of(new QueryScale.LogN(2), new QueryScale.FloorLogarithm(0.1, 2)),
-            GridEncoding.class,
-            List.of(GridEncoding.multidim(3, 4), GridEncoding.visionTransformer(8)),
-            RotaryScaling.class,
-            List.of(
-                    RotaryScaling.none(),
-                    RotaryScaling.dynamicNtk(2, 16, 40),
-                    RotaryScaling.longRope(new double[] {1}, new double[] {2}, 4, 8, 8)));
-
-    private static List<?> settingsOf(Method setter) {
-        Class<?> type = setter.getParameterTypes()[0];
-        return type.isEnum() ? List.of(type.getEnumConstants()) : SETTINGS.get(type);
-    }
-
-    /** Sorted, so that a seed gives the same cases on every JVM. */
-    private static List<Method> settersOf(Class<?> builder) {
-        return Arrays.stream(builder.getDeclaredMethods())
-                .filter(method ->
-                        method.getName().startsWith("set") || method.getName().startsWith("opt"))
-                .filter(method -> method.getParameterCount() == 1 && settingsOf(method) != null)
-                .sorted(Comparator.comparing(Method::getName))
-                .toList();
-    }
-
-    private static Object built(SplittableRandom random, Class<?> type) throws Exception {
-        Object builder = type.getMethod("builder").invoke(null);
-        List<Method> setters = settersOf(builder.getClass());
-        for (int count = random.nextInt(2, 3 + setters.size()); count > 0; count--) {
-            Method setter = RandomCases.one(random, setters);
-            SmallBlocks.call(setter, builder, RandomCases.one(random, settingsOf(setter)));
-        }
-        return SmallBlocks.call(builder.getClass().getMethod("build"), builder);
-    }
-
     private static TestBlocks anyKind(SplittableRandom random) {
         return RandomCases.one(random, List.of(TestBlocks.values()));
     }
@@ -121,16 +48,6 @@ class FuzzTest {
     /** Expects what was created to return arguments that create it again. */
     private static void requireComesBack(Class<?> type, HasArguments block) throws Exception {
         assertThat(SmallBlocks.fromArguments(type, block.getArguments())).hasToString(block.toString());
-    }
-
-    @Test
-    void everyBuilderCreatesABlockOrRejectsItsSettings() {
-        RandomCases.check(4000, random -> {
-            Class<?> type = anyKind(random).block().getClass();
-            Exception refusal =
-                    GUARD.refusal(0, GARBAGE, () -> requireComesBack(type, (HasArguments) built(random, type)));
-            ResourceGuard.requireOurs(type, refusal);
-        });
     }
 
     /** No value is a valid size of a table of hundreds of megabytes. */
@@ -303,21 +220,15 @@ class FuzzTest {
     }
 
     private static void requireUsable(NDManager manager, TestBlocks kind, Block block) {
-        for (Pair<String, Parameter> parameter : block.getParameters()) {
-            assertThat(parameter.getValue().isInitialized())
-                    .as(parameter.getKey())
-                    .isTrue();
-        }
+        assertThat(block.getParameters().values()).allMatch(Parameter::isInitialized);
         DataType type = block.getParameters().isEmpty()
                 ? DataType.FLOAT32
                 : block.getParameters().valueAt(0).getArray().getDataType();
         if (type == DataType.FLOAT32) {
-            NDList input = kind.numbers(manager);
-            NDList output = block.forward(new ParameterStore(manager, false), input, false);
-            assertThat(block.getOutputShapes(kind.shapes()))
-                    .contains(output.head().getShape());
-            output.close();
-            input.close();
+            try (NDManager own = manager.newSubManager()) {
+                assertThat(block.getOutputShapes(kind.shapes()))
+                        .contains(kind.infer(own, block, kind.numbers(own)).getShape());
+            }
         }
     }
 
@@ -329,17 +240,13 @@ class FuzzTest {
         return 1 + 2 * (file.length / Integer.getInteger("fuzz.cases", 50));
     }
 
-    /** A flipped bit of a parameter only changes its value; others must be rejected or harmless. */
+    /** A flipped bit of a parameter only changes its value. EveryBlockTest has files that end too soon. */
     @EngineTest(Selection.EACH)
-    void everyTruncatedFileIsRejectedAndEveryFlippedByteIsRejectedOrHarmless(NDManager manager, TestBlocks kind)
-            throws IOException {
+    void everyFlippedByteIsRejectedOrHarmless(NDManager manager, TestBlocks kind) throws IOException {
         byte[] file = BlockBytes.saved(kind.initialized(manager));
         assertThat(isRejected(manager, kind, file)).isFalse();
         int rejected = 0;
         for (int at = 0; at < file.length; at += stepIn(file)) {
-            assertThat(isRejected(manager, kind, Arrays.copyOf(file, at)))
-                    .as("%s bytes of %s", at, file.length)
-                    .isTrue();
             // every fourth byte gets its highest bit flipped, which makes a count negative or huge, the others another
             // bit
             byte[] flipped = file.clone();

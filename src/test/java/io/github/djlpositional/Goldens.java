@@ -36,11 +36,6 @@ public final class Goldens {
         return ulps(actual, Math.ulp(actual), expected);
     }
 
-    /** The same in units in the last place of a half, of which this is one. */
-    public static double halfUlps(float actual, BigDecimal expected) {
-        return ulps(actual, Math.scalb(1.0, Math.max(-14, Math.getExponent(actual)) - 10), expected);
-    }
-
     private static double ulps(double actual, double ulp, BigDecimal expected) {
         return new BigDecimal(actual)
                 .subtract(expected)

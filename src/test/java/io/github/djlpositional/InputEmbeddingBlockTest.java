@@ -3,10 +3,16 @@ package io.github.djlpositional;
 import static io.github.djlpositional.SmallBlocks.embedding;
 import static io.github.djlpositional.SmallBlocks.ids;
 import static io.github.djlpositional.SmallBlocks.initialized;
-import static io.github.djlpositional.SmallBlocks.learned;
 import static io.github.djlpositional.SmallBlocks.positions;
+import static io.github.djlpositional.SmallBlocks.refused;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.within;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
+import ai.djl.Device;
+import ai.djl.MalformedModelException;
+import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
@@ -15,11 +21,15 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.Parameter;
+import ai.djl.nn.SequentialBlock;
 import ai.djl.training.initializer.NormalInitializer;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.util.Arrays;
+import java.util.List;
 
 class InputEmbeddingBlockTest {
 
@@ -37,90 +47,36 @@ class InputEmbeddingBlockTest {
         return Forward.infer(manager, block, ids(manager)).toFloatArray();
     }
 
-    /** Expects the rows of the token table, times a factor, plus the positions. */
-    private static void assertOutput(NDManager manager, InputEmbeddingBlock block, float factor) {
+    @EngineTest
+    void addsPositionsToTokensOfEveryIntegerType(NDManager manager, boolean isScaled) {
+        InputEmbeddingBlock block = initialized23(manager, embedding().optScaleEmbedding(isScaled));
         float[] tokens = table(block);
         float[] positions = ENCODING.table(0, 3);
         long[] ids = ids(manager).toLongArray();
         float[] expected = new float[24];
         for (int i = 0; i < expected.length; i++) {
-            expected[i] = tokens[(int) ids[i / 4] * 4 + i % 4] * factor + positions[i % 12];
+            expected[i] = tokens[(int) ids[i / 4] * 4 + i % 4] * (isScaled ? 2 : 1) + positions[i % 12];
         }
-        assertThat(infer(manager, block)).isEqualTo(expected);
-    }
-
-    @EngineTest
-    void looksUpTokensOfEveryIntegerTypeAndAddsPositions(NDManager manager) {
-        InputEmbeddingBlock block = initialized23(manager, embedding());
-        assertThat(block.getOutputShapes(new Shape[] {new Shape(2, 3)})).containsExactly(new Shape(2, 3, 4));
-        assertOutput(manager, block, 1);
-        for (DataType type : new DataType[] {DataType.INT32, DataType.INT8, DataType.UINT8}) {
-            NDArray y = Forward.infer(manager, block, ids(manager).toType(type, true));
-            assertThat(y.getShape()).isEqualTo(new Shape(2, 3, 4));
-            assertThat(y.toFloatArray()).isEqualTo(infer(manager, block));
+        for (DataType type : List.of(DataType.INT64, DataType.INT32, DataType.INT8, DataType.UINT8)) {
+            assertThat(Forward.infer(manager, block, ids(manager).toType(type, true))
+                            .toFloatArray())
+                    .isEqualTo(expected);
         }
+        assertThat(table(block)).isEqualTo(tokens);
     }
 
     @EngineTest
-    void scalesTokensWithoutWritingToTheTable(NDManager manager) {
-        InputEmbeddingBlock block =
-                initialized23(manager, embedding().optScaleEmbedding(true).optPaddingIndex(0));
-        float[] table = table(block);
-        assertOutput(manager, block, 2);
-        assertThat(table(block)).isEqualTo(table);
-    }
-
-    @EngineTest
-    void computesInHalfPrecision(NDManager manager) {
-        InputEmbeddingBlock block = embedding()
-                .optPaddingIndex(0)
-                .optScaleEmbedding(true)
-                .optTokenEmbedding(
-                        LambdaBlock.singleton(x -> x.expandDims(2).repeat(2, 4).toType(DataType.FLOAT16, false)))
-                .build();
-        NDArray y = Forward.infer(manager, block, ids(manager));
-        assertThat(y.getDataType()).isEqualTo(DataType.FLOAT16);
-        float[] exact = ENCODING.table(0, 3);
-        float[] values = y.toType(DataType.FLOAT32, false).toFloatArray();
-        for (int i = 0; i < values.length; i++) {
-            float token = 2 * ids(manager).toLongArray()[i / 4];
-            // two roundings to half: of the position and of the sum, each to half an ulp of at most 16
-            assertThat(Math.abs(values[i] - token - exact[i % 12])).isLessThanOrEqualTo(0.0045f);
-        }
-    }
-
-    @EngineTest
-    void usesAGivenTokenEmbeddingAndNeverWritesToItsOutput(NDManager manager, boolean scale) {
+    void neverWritesToTheOutputOfATokenEmbedding(NDManager manager, boolean isScaled) {
         NDArray held = manager.ones(new Shape(2, 3, 4));
         Block token = LambdaBlock.singleton(ids -> held);
         InputEmbeddingBlock block =
-                initialized23(manager, embedding().optScaleEmbedding(scale).optTokenEmbedding(token));
-        assertThat(block.getChildren().values()).contains(token);
+                initialized23(manager, embedding().optScaleEmbedding(isScaled).optTokenEmbedding(token));
         float[] y = infer(manager, block);
         float[] positions = ENCODING.table(0, 3);
         for (int i = 0; i < y.length; i++) {
-            assertThat(y[i]).isEqualTo((scale ? 2 : 1) + positions[i % 12]);
+            assertThat(y[i]).isEqualTo((isScaled ? 2 : 1) + positions[i % 12]);
         }
         assertThat(held.toFloatArray()).containsOnly(1f);
-    }
-
-    @EngineTest
-    void sharesAPositionalEncodingWithAnother(NDManager manager) {
-        PositionalEncodingBlock shared = positions().build();
-        infer(manager, initialized23(manager, embedding().optPositionalEncoding(shared)));
-        NDArray table = shared.getEncodings();
-        infer(manager, initialized23(manager, embedding().setVocabularySize(8).optPositionalEncoding(shared)));
-        assertThat(shared.getEncodings()).isSameAs(table);
-    }
-
-    /** Expects the gradients of the sum of a forward's output: how often each id occurs, times a factor. */
-    private static void assertGradients(NDManager manager, InputEmbeddingBlock block, int... expected) {
-        SmallBlocks.train(manager, block, manager.ones(new Shape(2, 3, 4)), ids(manager));
-        NDArray gradient = block.getTokenTable().getArray().getGradient();
-        float[] values = gradient.toFloatArray();
-        for (int i = 0; i < values.length; i++) {
-            assertThat(values[i]).isEqualTo(expected[i / 4]);
-        }
     }
 
     @EngineTest
@@ -156,7 +112,10 @@ class InputEmbeddingBlockTest {
         block.getTokenTable().getArray().set(new NDIndex("0"), 5);
         // the second id is padding
         assertThat(Arrays.copyOfRange(infer(manager, block), 4, 8)).isEqualTo(ENCODING.table(1, 1));
-        assertGradients(manager, block, 0, 1, 0, 2, 0, 0, 1);
+        SmallBlocks.train(manager, block, manager.ones(new Shape(2, 3, 4)), ids(manager));
+        NDArray gradient = block.getTokenTable().getArray().getGradient();
+        // how often each id occurs, but for padding
+        assertThat(gradient.get(":, 0").toFloatArray()).containsExactly(0, 1, 0, 2, 0, 0, 1);
     }
 
     @EngineTest
@@ -179,63 +138,78 @@ class InputEmbeddingBlockTest {
     }
 
     @EngineTest
-    void positionsFromPaddingCountTokensOnly(NDManager manager) {
-        // fairseq: with padding index 1 the first token is at position 2, and padding is zero
-        InputEmbeddingBlock block =
-                initialized23(manager, embedding().optPaddingIndex(1).optPositionsFromPadding(2));
-        float[] table = table(block);
-        int[][] sentences = {{5, 6, 0, 1, 1}, {1, 1, 5, 6, 0}, {1, 5, 1, 6, 0}, {1, 1, 1, 1, 1}};
-        for (DataType type : new DataType[] {DataType.INT64, DataType.INT32, DataType.UINT8}) {
-            float[] y = Forward.infer(manager, block, manager.create(sentences).toType(type, false))
-                    .toFloatArray();
-            for (int row = 0; row < 4; row++) {
-                int position = 2;
-                for (int step = 0; step < 5; step++) {
-                    int id = sentences[row][step];
-                    for (int d = 0; d < 4; d++) {
-                        float expected = id == 1 ? 0 : table[id * 4 + d] + (float) ENCODING.value(position, d);
-                        assertThat(y[(row * 5 + step) * 4 + d]).isEqualTo(expected);
-                    }
-                    position += id == 1 ? 0 : 1;
-                }
-            }
-        }
-    }
-
-    @EngineTest
-    void positionsFromPaddingZeroVectorsAndGradientsOfPadding(NDManager manager) {
-        for (int factor : new int[] {1, 2}) {
-            LearnedPositionalEncodingBlock positions = learned().build();
-            InputEmbeddingBlock block = initialized23(
+    void tokenVectorsAreAboutAsLongAsThePositions(NDManager manager) {
+        // PyTorch's nn.Embedding: N(0, 1); Vaswani et al., section 3.4: N(0, 1 / D) times √D
+        for (boolean scale : new boolean[] {false, true}) {
+            InputEmbeddingBlock block = InputEmbeddingBlock.builder()
+                    .setVocabularySize(1000)
+                    .setEmbeddingSize(512)
+                    .optScaleEmbedding(scale)
+                    .optNoPositions()
+                    .build();
+            block.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
+            NDArray vectors = Forward.infer(
                     manager,
-                    embedding()
-                            .optPaddingIndex(0)
-                            .optPositionsFromPadding(1)
-                            .optScaleEmbedding(factor == 2)
-                            .optPositionalEncoding(positions));
-            block.getTokenTable().getArray().set(new NDIndex("0"), 5);
-            float[] y = infer(manager, block);
-            // the second and the last id are padding
-            assertThat(Arrays.copyOfRange(y, 4, 8)).containsOnly(0);
-            assertThat(Arrays.copyOfRange(y, 20, 24)).containsOnly(0);
-            assertGradients(manager, block, 0, factor, 0, 2 * factor, 0, 0, factor);
-            // both sequences have tokens at positions 1 and 2
-            float[] gradient = positions.getTable().getArray().getGradient().toFloatArray();
-            for (int i = 0; i < gradient.length; i++) {
-                assertThat(gradient[i]).isEqualTo(i / 4 == 1 || i / 4 == 2 ? 2 : 0);
-            }
+                    block,
+                    manager.arange(1000).toType(DataType.INT64, false).expandDims(0));
+            double meanSquare = vectors.square().mean().getFloat();
+            // of 512,000 numbers: five standard deviations of the mean
+            assertThat(meanSquare).isCloseTo(1, within(5 * Math.sqrt(2 / 512_000.0)));
         }
     }
 
     @EngineTest
-    void countsPositionsOfTimeMajorIdsAlongTheFirstAxis(NDManager manager) {
-        InputEmbeddingBlock.Builder builder = embedding().optPaddingIndex(0).optPositionsFromPadding(1);
-        InputEmbeddingBlock batchMajor = initialized23(manager, builder);
-        Block first = positions().optSequenceAxis(0).build();
-        InputEmbeddingBlock timeMajor = initialized23(manager, builder.optPositionalEncoding(first));
-        batchMajor.getTokenTable().getArray().set(table(timeMajor));
-        NDArray ids = manager.create(new int[][] {{5, 0}, {6, 3}, {0, 4}});
-        NDArray expected = Forward.infer(manager, batchMajor, ids.transpose()).transpose(1, 0, 2);
-        assertThat(Forward.infer(manager, timeMajor, ids)).isEqualTo(expected);
+    void refusesArraysOfAnotherEngine(Engine engine, NDManager manager) {
+        String other = engine.getEngineName().equals("PyTorch") ? "MXNet" : "PyTorch";
+        assumeThat(EngineTestExtension.isAvailable(other)).as("both engines").isTrue();
+        try (NDManager foreign = Engine.getEngine(other).newBaseManager(Device.cpu())) {
+            NDArray x = manager.ones(new Shape(2, 3, 4));
+            Block tokens = initialized23(manager, embedding());
+            refused(() -> Forward.infer(manager, tokens, ids(foreign)), other, "engine of the token table");
+            Block positions = positions().build();
+            refused(() -> Forward.infer(manager, positions, x, foreign.arange(3)), other, "engine of the embeddings");
+            Block attention = MultiHeadAttentionBlock.builder()
+                    .setEmbeddingSize(4)
+                    .setHeadCount(1)
+                    .build();
+            initialized(manager, attention, 2, 3, 4);
+            NDArray ofOther = foreign.ones(new Shape(2, 3, 4));
+            refused(() -> Forward.infer(manager, attention, ofOther), other, "engine of the projections");
+            NDArray mask = foreign.ones(new Shape(2, 3));
+            refused(() -> Forward.infer(manager, attention, x, mask), other, "engine of the queries");
+        }
+    }
+
+    @EngineTest
+    void aFileOfFewerLayersIsNamedAsOne(NDManager manager) throws Exception {
+        Block two = layers(2);
+        two.initialize(manager, DataType.FLOAT32, new Shape(2, 3, 4));
+        byte[] file = BlockBytes.saved(two);
+        assertThatExceptionOfType(MalformedModelException.class)
+                .isThrownBy(() -> BlockBytes.load(manager, layers(3), file))
+                .withMessageContainingAll("PositionalEncodingBlock", "as many blocks");
+        byte[] other = Arrays.copyOf(file, file.length + 100);
+        Arrays.fill(other, file.length, other.length, (byte) 7);
+        assertThatExceptionOfType(MalformedModelException.class)
+                .isThrownBy(() -> BlockBytes.load(manager, layers(3), other))
+                .withMessageContainingAll("PositionalEncodingBlock", "version 7", "fewer layers");
+    }
+
+    private static Block layers(int count) {
+        SequentialBlock block = new SequentialBlock();
+        for (int i = 0; i < count; i++) {
+            block.add(positions().optLearnedScale(i).build());
+        }
+        return block;
+    }
+
+    @EngineTest(engine = "MXNet")
+    void refusesATableOfMoreValuesThanMxnetCounts(NDManager manager) {
+        RotaryEmbeddingBlock block = RotaryEmbeddingBlock.builder()
+                .setHeadSize(4)
+                .optAutoExtend(1 << 29)
+                .build();
+        NDArray x = manager.ones(new Shape(1, 1, 1, 4));
+        refused(() -> Forward.inferFrom(manager, (1 << 29) - 1, block, x), "2147483648 values", "2147483647", "MXNet");
     }
 }

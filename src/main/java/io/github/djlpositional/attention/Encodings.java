@@ -269,14 +269,9 @@ final class Encodings {
 
     private NDArray biasTerm(Temporaries temporaries, AttentionCall call, NDArray queries) {
         if (call.hasPositions()) {
-            return ofPairs(
-                    temporaries,
-                    biases,
-                    biases,
-                    call,
-                    queries,
-                    call.queries().toArray(queries),
-                    call.keys().toArray(queries));
+            NDArray ofQueries = positions(temporaries, call.queries(), queries);
+            NDArray ofKeys = positions(temporaries, call.keys(), queries);
+            return ofPairs(temporaries, biases, biases, call, queries, ofQueries, ofKeys);
         }
         NDArray line = line(temporaries, call, call.distances(queries));
         int keys = call.keyPositions().length();
@@ -287,16 +282,18 @@ final class Encodings {
         });
     }
 
+    private static NDArray positions(Temporaries temporaries, AttentionCall.Tokens tokens, NDArray like) {
+        NDArray positions = tokens.toArray(like);
+        return tokens.positions() == null ? temporaries.add(positions) : positions;
+    }
+
     private static NDArray termOfCoordinates(
             Temporaries temporaries, RelativeEncoding encoding, AttentionCall call, NDArray queries) {
         NDArray[] coordinates = new NDArray[2];
         for (int side = 0; side < 2; side++) {
             boolean areKeys = side == 1;
             AttentionCall.Tokens tokens = areKeys ? call.keys() : call.queries();
-            NDArray positions = tokens.toArray(queries);
-            if (tokens.positions() == null) {
-                temporaries.add(positions);
-            }
+            NDArray positions = positions(temporaries, tokens, queries);
             NDArray found = temporaries.addUnless(positions, encoding.coordinates(call, positions, areKeys));
             require(
                     encoding,

@@ -22,9 +22,12 @@ final class ModelAttention {
 
     private final HuggingFaceRope rope;
     private final ModelType type;
+    private final int layer;
 
-    ModelAttention(HuggingFaceRope rope) {
+    /** The attention of a layer, counted from 0. */
+    ModelAttention(HuggingFaceRope rope, int layer) {
         this.rope = rope;
+        this.layer = layer;
         type = TYPES.get(rope.config.get("model_type").toString());
     }
 
@@ -45,18 +48,18 @@ final class ModelAttention {
         return both;
     }
 
-    /** The attention of a layer, counted from 0, for the maximum length of its configuration. */
-    static MultiHeadAttentionBlock of(HuggingFaceRope rope, int layer) {
-        ModelAttention attention = new ModelAttention(rope);
-        return attention.of(layer, attention.whole("max_position_embeddings"));
+    /** Layers of a configuration with the same kind have the same attention. */
+    String kind() {
+        return layerType() + " " + isRotated();
     }
 
-    /** The attention of a layer for a length. */
-    static MultiHeadAttentionBlock of(HuggingFaceRope rope, int layer, int length) {
-        return new ModelAttention(rope).of(layer, length);
+    /** The attention for the maximum length of its configuration. */
+    MultiHeadAttentionBlock block() {
+        return block(whole("max_position_embeddings"));
     }
 
-    private MultiHeadAttentionBlock of(int layer, int length) {
+    /** The attention for a length. */
+    MultiHeadAttentionBlock block(int length) {
         Check.that(
                 value("other_attention") == null,
                 () -> rope + " " + value("other_attention") + ": expected a model whose attention is a"
@@ -67,7 +70,7 @@ final class ModelAttention {
                         () -> key + " " + rope.config.get(key) + " of " + rope + ": expected " + value
                                 + "; read others"));
         Check.between("layer", layer, 0, whole("num_hidden_layers") - 1L);
-        String layerType = layerType(layer);
+        String layerType = layerType();
         int headCount = whole("num_attention_heads");
         int headSize = rope.headSize(layerType);
         boolean hasOne = isOn("multi_query") && !isOn("new_decoder_architecture");
@@ -94,7 +97,7 @@ final class ModelAttention {
         if (value("attn_logit_softcapping") != null) {
             builder.optScoreCap(number("attn_logit_softcapping"));
         }
-        boolean isRotated = isRotated(layer);
+        boolean isRotated = isRotated();
         if (isRotated) {
             builder.optRelativeEncoding(rope.rotary(layerType, length).build());
         }
@@ -122,8 +125,8 @@ final class ModelAttention {
                 .build();
     }
 
-    /** The type of a layer, which may be one without an attention that is known. */
-    String layerType(int layer) {
+    /** The type of the layer, which may be one without an attention that is known. */
+    String layerType() {
         List<?> layerTypes = get("layer_types", List.class);
         if (layerTypes != null) {
             Check.between("number of layer_types", layerTypes.size(), layer + 1L, Integer.MAX_VALUE);
@@ -143,21 +146,20 @@ final class ModelAttention {
         if (value("max_window_layers") != null) {
             return fullOrOther(layer < get("max_window_layers", Integer.class));
         }
-        return value(isRotated(layer) ? "layer_type" : "layer_type_without_rotary")
-                .toString();
+        return value(isRotated() ? "layer_type" : "layer_type_without_rotary").toString();
     }
 
     private String fullOrOther(boolean isFull) {
         return isFull ? ModelType.FULL : value("other_layer_type").toString();
     }
 
-    /** Whether a layer has a rotary encoding. In {@code no_rope_layers}, 1 stands for a layer that has one. */
-    private boolean isRotated(int layer) {
+    /** Whether the layer has a rotary encoding. In {@code no_rope_layers}, 1 stands for a layer that has one. */
+    private boolean isRotated() {
         if (!"rope".equals(value("position_embedding_type"))) {
             return false;
         }
         if (value("rotary_layer_type") != null && value("sliding_window") != null) {
-            return value("rotary_layer_type").equals(layerType(layer));
+            return value("rotary_layer_type").equals(layerType());
         }
         List<?> rotated = get("no_rope_layers", List.class);
         if (rotated == null || rotated.isEmpty()) {

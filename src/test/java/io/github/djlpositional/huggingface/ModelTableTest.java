@@ -70,15 +70,14 @@ class ModelTableTest {
     @MethodSource("configured")
     void aConfigurationIsReadAsTheTableSays(Map<String, String> row) throws Exception {
         HuggingFaceRope config = HuggingFaceRope.read(ModelTable.CONFIGURATIONS.resolve(row.get("model") + ".json"));
-        int layer = Integer.parseInt(row.get("layer"));
+        ModelAttention layer = new ModelAttention(config, Integer.parseInt(row.get("layer")));
         Map<String, String> actual = new LinkedHashMap<>(row);
         actual.put("model_type", config.config.get("model_type").toString());
         RotaryEmbeddingBlock rotary;
         if (row.get("window").equals(UNKNOWN)) {
-            rotary = config.rotary(new ModelAttention(config).layerType(layer), 1)
-                    .build();
+            rotary = config.rotary(layer.layerType(), 1).build();
         } else {
-            MultiHeadAttentionBlock attention = ModelAttention.of(config, layer);
+            MultiHeadAttentionBlock attention = layer.block();
             Map<String, Object> arguments = attention.getArguments();
             rotary = attention.getRelativeEncodings().stream()
                     .map(RotaryEmbeddingBlock.class::cast)

@@ -65,15 +65,4 @@ class FloatFormatTest {
         assertThat(FloatFormat.FLOAT16.round(-65520)).isEqualTo(Double.NEGATIVE_INFINITY);
         assertThat(storedBits(Double.NaN)).isEqualTo(0x7e00);
     }
-
-    @Test
-    void floatsAndDoublesAreJavas() {
-        ByteBuffer buffer = ByteBuffer.allocate(16);
-        FloatFormat.FLOAT32.put(buffer, 1, 0.1);
-        assertThat(buffer.getFloat(4)).isEqualTo(0.1f);
-        FloatFormat.FLOAT64.put(buffer, 1, 0.1);
-        assertThat(buffer.getDouble(8)).isEqualTo(0.1);
-        assertThat(FloatFormat.FLOAT32.round(0.1)).isEqualTo(0.1f);
-        assertThat(FloatFormat.FLOAT64.round(0.1)).isEqualTo(0.1);
-    }
 }

@@ -5,15 +5,13 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.github.djlpositional.Goldens;
 import java.math.BigDecimal;
-import java.util.LinkedHashMap;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** Frequencies of sinusoids, and of rotations by the ways to scale them. */
 class FrequenciesTest {
 
     @Test
-    void sineIsRightAtTheGreatestIntegerOfADouble() {
+    void sineIsRightAtTheLargestIntegerOfADouble() {
         // mpmath, 60 digits: sin and cos of (2^53 - 1) · 10000^(-1/8), an angle whose double is off by more than 0.1
         Frequencies frequencies = Frequencies.geometric(2, 10_000, 8);
         double position = 0x1p53 - 1;
@@ -36,20 +34,6 @@ class FrequenciesTest {
     }
 
     @Test
-    void optionalArgumentsOfYarnDefaultToThePaper() {
-        Map<String, Object> arguments = new LinkedHashMap<>(Map.of("type", "Yarn", "factor", 4, "originalLength", 100));
-        assertThat(RotaryScaling.fromArguments(arguments)).isEqualTo(RotaryScaling.yarn(4, 100));
-        double factorOfThePaper = RotaryScaling.yarn(4, 100).attentionFactor();
-        arguments.put("betaSlow", 2);
-        assertThat(RotaryScaling.fromArguments(arguments))
-                .isEqualTo(RotaryScaling.yarn(4, 100, 32, 2, true, factorOfThePaper));
-        arguments.put("betaFast", 16);
-        arguments.put("truncate", false);
-        arguments.put("attentionScale", 1);
-        assertThat(RotaryScaling.fromArguments(arguments)).isEqualTo(RotaryScaling.yarn(4, 100, 16, 2, false, 1));
-    }
-
-    @Test
     void yarnsRampEndsAtTheLastDimension() {
         // over 1e6 positions, pair log(1e6 / 2π) / (2 log 10) · 8 = 20.8 makes one turn: beyond the last dimension, 7;
         // and pair 0.8, which is rounded down to 0, a hundred thousand
@@ -60,22 +44,6 @@ class FrequenciesTest {
             double expected = Math.pow(10, -pair / 4.0) * (1 - ramp + ramp / 2);
             // a few roundings of double
             assertThat(scaled.get(pair)).isCloseTo(expected, within(1e-14));
-        }
-    }
-
-    @Test
-    void joinedOnesFollowEachOther() {
-        Frequencies a = Frequencies.geometric(3, 10_000, 3);
-        Frequencies b = Frequencies.of(0.5, 2).scaledBy(3);
-        Frequencies joined = Frequencies.joined(a, Frequencies.joined(b, a));
-        assertThat(joined.size()).isEqualTo(8);
-        for (int pair = 0; pair < 8; pair++) {
-            Frequencies part = pair == 3 || pair == 4 ? b : a;
-            assertThat(joined.exactly(pair)).isEqualTo(part.exactly(pair < 5 ? pair % 3 : pair - 5));
-        }
-        assertThat(joined.scaledBy(2)).isEqualTo(Frequencies.joined(a.scaledBy(2), b.scaledBy(2), a.scaledBy(2)));
-        for (Frequencies each : new Frequencies[] {joined, joined.scaledBy(2)}) {
-            assertThat(Frequencies.fromArguments(each.getArguments())).isEqualTo(each);
         }
     }
 }

@@ -7,6 +7,7 @@ import io.github.djlpositional.Goldens;
 import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
 import io.github.djlpositional.refusals.Expression;
 import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.math.MathContext;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
@@ -113,6 +114,7 @@ class ReferenceValuesTest {
             })
     void sinusoidsAreWithinTwoUlpsAndTablesWithinHalfAnUlp(String file) {
         Map<List<String>, SinusoidalEncoding> encodings = new HashMap<>();
+        Map<List<String>, float[][]> tables = new HashMap<>();
         for (String[] row : Goldens.rows(file)) {
             int at = row.length - 3;
             SinusoidalEncoding encoding =
@@ -122,14 +124,14 @@ class ReferenceValuesTest {
             // StrictMath's sine and cosine are within 1 ulp; the correction's product and sum add less than another
             assertUlps(encoding.value(position, dimension), row[at + 2], 2, row);
             if (position == Math.rint(position)) {
-                float single = encoding.table((int) position, 1)[dimension];
-                assertFloatUlps(single, row[at + 2], 0.501, row);
-                // the same value amid others, where it comes from a rotation
+                // a single row, and the same row amid others, where it comes from a rotation
                 int before = (int) Math.max(0, Math.min(position, 37));
-                float[] table = encoding.table((int) position - before, 60);
-                assertThat(table[before * encoding.getEmbeddingSize() + dimension])
+                float[][] both = tables.computeIfAbsent(List.of(Arrays.copyOf(row, at + 1)), key ->
+                        new float[][] {encoding.table((int) position, 1), encoding.table((int) position - before, 60)});
+                assertFloatUlps(both[0][dimension], row[at + 2], 0.501, row);
+                assertThat(both[1][before * encoding.getEmbeddingSize() + dimension])
                         .as(String.join(",", row))
-                        .isEqualTo(single);
+                        .isEqualTo(both[0][dimension]);
             }
         }
     }
@@ -246,7 +248,7 @@ class ReferenceValuesTest {
                 }
                 case "longrope_mscale" ->
                     RotaryScaling.longRope(factors(1), factors(3), (int) p[2], (int) p[3], p[5], p[6], (int) p[4]);
-                case "longrope_by_max" -> // vLLM serves the maximum length
+                case "longrope_by_max" -> // vLLM uses the maximum length
                     RotaryScaling.longRope(factors(1), factors(3), (int) p[2], (int) p[3], (int) p[3]);
                 case "longrope" -> RotaryScaling.longRope(factors(1), factors(3), (int) p[2], (int) p[3], (int) p[4]);
                 default -> throw new IllegalArgumentException(row[0]);
@@ -328,6 +330,31 @@ class ReferenceValuesTest {
             assertThat(buckets.bucket(Long.parseLong(row[3])))
                     .as("%s %s", row[0], row[3])
                     .isEqualTo(integer(row[4]));
+        }
+    }
+
+    @Test
+    void bucketsBeginWhereTheFormulaSays() {
+        // without roots or logarithms: d is in bucket e + b or beyond where d^(n - e) >= maxDistance^b · e^(n - e - b)
+        int[][] settings = {
+            {32, 128}, {33, 200}, {4, 1 << 30}, {6, 27}, {10, 3125}, {64, Integer.MAX_VALUE}, {300, 151}, {300, 1 << 20}
+        };
+        for (int[] setting : settings) {
+            RelativeBuckets buckets = RelativeBuckets.of(false, setting[0], setting[1]);
+            int exact = setting[0] / 2;
+            int steps = setting[0] - exact;
+            for (int b = 1; b < steps; b++) {
+                BigInteger bound = BigInteger.valueOf(setting[1])
+                        .pow(b)
+                        .multiply(BigInteger.valueOf(exact).pow(steps - b));
+                long near = Math.round(exact * Math.pow((double) setting[1] / exact, (double) b / steps));
+                for (long d = Math.max(exact, near - 2); d <= near + 2; d++) {
+                    boolean isBeyond = BigInteger.valueOf(d).pow(steps).compareTo(bound) >= 0;
+                    assertThat(buckets.bucket(-d) >= exact + b)
+                            .as("%s, maximum %s, bucket %s, distance %s", setting[0], setting[1], b, d)
+                            .isEqualTo(isBeyond);
+                }
+            }
         }
     }
 }

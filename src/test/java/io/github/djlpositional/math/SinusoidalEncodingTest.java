@@ -16,6 +16,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -30,7 +31,7 @@ class SinusoidalEncodingTest {
             .optCosineFirst(true)
             .build();
 
-    private static SinusoidalEncoding given(double... frequencies) {
+    private static SinusoidalEncoding custom(double... frequencies) {
         return SinusoidalEncoding.builder()
                 .setEmbeddingSize(2 * frequencies.length)
                 .optFrequencies(Frequencies.of(frequencies))
@@ -46,7 +47,7 @@ class SinusoidalEncodingTest {
                 SinusoidalEncoding.tensor2tensor(33, 1, 10_000),
                 SinusoidalEncoding.tensor2tensor(1, 1, 10_000),
                 COSINES_FIRST,
-                given(0.3, -1e-9));
+                custom(0.3, -1e-9));
     }
 
     @ParameterizedTest
@@ -80,6 +81,20 @@ class SinusoidalEncodingTest {
         }
     }
 
+    @ParameterizedTest
+    @EnumSource
+    void consecutiveRotationsAreThoseOfTheirPositions(FloatFormat format) {
+        RotaryRows rows = new RotaryRows(RotaryScaling.none().frequencies(32, 10_000), PairLayout.CONCATENATED, 1.28);
+        int rowBytes = 32 * format.bytes();
+        ByteBuffer consecutive = buffer(500 * rowBytes);
+        rows.write(IntStream.range(1000, 1500).asDoubleStream().toArray(), format, consecutive);
+        for (int i = 0; i < 500; i++) {
+            ByteBuffer twice = buffer(2 * rowBytes);
+            rows.write(new double[] {1000 + i, 1000 + i}, format, twice);
+            assertThat(consecutive.slice(i * rowBytes, rowBytes)).isEqualTo(twice.slice(0, rowBytes));
+        }
+    }
+
     private static ByteBuffer buffer(int bytes) {
         return ByteBuffer.allocate(bytes).order(ByteOrder.nativeOrder());
     }
@@ -106,7 +121,7 @@ class SinusoidalEncodingTest {
                 SinusoidalEncoding.xTransformers(16),
                 SinusoidalEncoding.diffusion(17),
                 SinusoidalEncoding.diffusion(16, 0, 0.5, true),
-                given(0.3, -2),
+                custom(0.3, -2),
                 COSINES_FIRST)) {
             double[][] shift = encoding.shift(offset);
             for (double position : new double[] {0, 1, 99, 12345.5}) {

@@ -15,11 +15,11 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
+import ai.djl.util.JsonUtils;
 import ai.djl.util.PairList;
 import io.github.djlpositional.DevicesTest;
 import io.github.djlpositional.EngineTestExtension;
 import io.github.djlpositional.Forward;
-import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.RandomCases;
 import io.github.djlpositional.attention.AttentionCall;
@@ -29,11 +29,12 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.options.Settings;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
-import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -41,13 +42,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Attentions on a simulated GPU. */
 @EnabledIf(
-        value = "hasPyTorch",
+        value = "io.github.djlpositional.DevicesTest#hasPyTorch",
         disabledReason = "the simulated GPUs compute with PyTorch, which is not on the class path")
 class AttentionDevicesTest {
-
-    static boolean hasPyTorch() {
-        return DevicesTest.hasPyTorch();
-    }
 
     private static final int HEADS = 2;
     private static final int BATCH = 2;
@@ -55,36 +52,6 @@ class AttentionDevicesTest {
     private static final List<EncodingType> ENCODINGS = List.of(EncodingType.values());
 
     private final SimulatedGpuEngine engine = new SimulatedGpuEngine();
-
-    private enum View {
-        ALL,
-        WINDOW,
-        CHUNKS;
-
-        MultiHeadAttentionBlock.Builder of(MultiHeadAttentionBlock.Builder builder) {
-            return switch (this) {
-                case ALL -> builder;
-                case WINDOW -> builder.optWindow(3);
-                case CHUNKS -> builder.optChunkSize(2);
-            };
-        }
-    }
-
-    private enum Scores {
-        PLAIN,
-        CAPPED,
-        WITH_SINKS,
-        WITH_DROPOUT;
-
-        MultiHeadAttentionBlock.Builder of(MultiHeadAttentionBlock.Builder builder) {
-            return switch (this) {
-                case PLAIN -> builder;
-                case CAPPED -> builder.optScoreCap(3);
-                case WITH_SINKS -> builder.optSinks(true);
-                case WITH_DROPOUT -> builder.optDropoutRate(0.5f);
-            };
-        }
-    }
 
     private enum Mask {
         NONE,
@@ -115,55 +82,53 @@ class AttentionDevicesTest {
         }
     }
 
-    /** What an attention is given. */
-    private enum Inputs {
-        SELF,
-        CROSS,
-        STEP,
-        STEP_OF_ONE_TOKEN,
-        LAYER
-    }
-
-    /** One combination of options. */
+    /**
+     * One combination of options.
+     *
+     * @param ends the tokens that the steps of a decoder end with; empty without a cache
+     * @param isCross whether the keys are of another sequence
+     */
     private record Case(
             EncodingType encoding,
-            View view,
-            Scores scores,
+            List<String> options,
             Mask mask,
-            Inputs inputs,
+            List<Integer> ends,
+            boolean isCross,
+            boolean isLayer,
             DataType type,
-            boolean causal,
-            boolean grouped,
-            boolean fused,
             boolean training,
             boolean positions) {
 
         static Case of(SplittableRandom random) {
             EncodingType encoding = RandomCases.one(random, ENCODINGS);
-            Inputs inputs = RandomCases.one(random, List.of(Inputs.values()));
+            List<Integer> ends = RandomCases.one(random, List.of(List.of(), List.of(4, 6, 8), List.of(4, 6, 7)));
+            boolean isWhole = ends.isEmpty();
+            int inputs = random.nextInt(3);
+            Stream<String> options = Stream.of(
+                    RandomCases.one(random, List.of("", "window: 3", "chunkSize: 2")),
+                    RandomCases.one(random, List.of("", "scoreCap: 3", "sinks: true", "dropoutRate: 0.5")),
+                    // without causality, several tokens of a step need a mask of their own
+                    RandomCases.one(random, isWhole ? List.of("", "causal: true") : List.of("causal: true")),
+                    RandomCases.one(random, List.of("", "keyValueHeadCount: 1")),
+                    RandomCases.one(random, List.of("", "fusedKernel: false")));
             return new Case(
                     encoding,
-                    RandomCases.one(random, List.of(View.values())),
-                    RandomCases.one(random, List.of(Scores.values())),
+                    options.filter(option -> !option.isEmpty()).toList(),
                     RandomCases.one(random, List.of(Mask.values())),
-                    inputs,
+                    ends,
+                    isWhole && inputs == 0,
+                    isWhole && inputs == 1,
                     RandomCases.one(random, List.of(DataType.FLOAT16, DataType.FLOAT32)),
-                    // without causality, several tokens need a mask of their own
-                    random.nextBoolean() || inputs == Inputs.STEP || inputs == Inputs.STEP_OF_ONE_TOKEN,
-                    random.nextBoolean(),
-                    random.nextBoolean(),
-                    random.nextBoolean() && inputs != Inputs.STEP && inputs != Inputs.STEP_OF_ONE_TOKEN,
+                    isWhole && random.nextBoolean(),
                     // the sinusoids of distances between positions are computed in Java
                     random.nextBoolean() && !(encoding.encoding(HEADS) instanceof TransformerXlPositionBlock));
         }
 
         Block block() {
-            MultiHeadAttentionBlock.Builder builder = encoding.attention(HEADS)
-                    .optCausal(causal)
-                    .optKeyValueHeadCount(grouped ? 1 : HEADS)
-                    .optFusedKernel(fused);
-            MultiHeadAttentionBlock attention = scores.of(view.of(builder)).build();
-            return inputs == Inputs.LAYER
+            Map<?, ?> arguments = JsonUtils.GSON.fromJson("{" + String.join(", ", options) + "}", Map.class);
+            MultiHeadAttentionBlock attention =
+                    encoding.attention(HEADS).setAll(arguments).build();
+            return isLayer
                     ? TransformerLayerBlock.builder()
                             .setAttention(attention)
                             .setHiddenSize(12)
@@ -171,64 +136,51 @@ class AttentionDevicesTest {
                     : attention;
         }
 
-        /** Two forwards of tokens, of which the first creates tables. */
+        /** Several forwards, of which the first creates tables. */
         NDArray forward(NDManager manager, Runnable beforeLast) {
             Block block = filled(manager, block(), type);
-            if (inputs != Inputs.STEP && inputs != Inputs.STEP_OF_ONE_TOKEN) {
-                NDList given = inputs(manager, 5, inputs == Inputs.CROSS ? 6 : 5);
-                forward(manager, block, given, params(manager, new PairList<>(), 0, 5));
-                PairList<String, Object> params = params(manager, new PairList<>(), 0, 5);
-                beforeLast.run();
-                return forward(manager, block, given, params);
-            }
             try (KeyValueCache cache = new KeyValueCache(manager)) {
-                forward(manager, block, inputs(manager, 4, 4), params(manager, cache.nextStep(), 0, 4));
-                forward(manager, block, inputs(manager, 2, 6), params(manager, cache.nextStep(), 4, 6));
-                int end = inputs == Inputs.STEP ? 8 : 7;
-                NDList given = inputs(manager, end - 6, end);
-                PairList<String, Object> params = params(manager, cache.nextStep(), 6, end);
-                beforeLast.run();
-                return forward(manager, block, given, params);
+                int first = 0;
+                NDArray y = null;
+                for (int end : ends.isEmpty() ? List.of(5, 5) : ends) {
+                    NDList inputs = inputs(manager, end - first, isCross ? end + 1 : end);
+                    PairList<String, Object> params = ends.isEmpty() ? new PairList<>() : cache.nextStep();
+                    if (positions) {
+                        int[] numbers = IntStream.range(first, end).toArray();
+                        params.add(PositionalEncodingBlock.POSITIONS, manager.create(numbers));
+                    }
+                    beforeLast.run();
+                    y = block.forward(new ParameterStore(manager, false), inputs, training, params)
+                            .singletonOrThrow();
+                    first = ends.isEmpty() ? 0 : end;
+                }
+                return y;
             }
-        }
-
-        private NDArray forward(NDManager manager, Block block, NDList given, PairList<String, Object> params) {
-            return block.forward(new ParameterStore(manager, false), given, training, params)
-                    .singletonOrThrow();
         }
 
         private NDList inputs(NDManager manager, int queries, int keys) {
-            NDList given = new NDList(numbers(manager, 3, type, BATCH, queries, SIZE));
-            if (inputs == Inputs.CROSS) {
+            NDList inputs = new NDList(numbers(manager, 3, type, BATCH, queries, SIZE));
+            if (isCross) {
                 NDArray others = numbers(manager, 4, type, BATCH, keys, SIZE);
-                given = new NDList(others, given.head(), others);
+                inputs = new NDList(others, inputs.head(), others);
             }
             if (mask != Mask.NONE) {
-                given.add(mask.array(manager, queries, keys, type));
+                inputs.add(mask.array(manager, queries, keys, type));
             }
-            return given;
-        }
-
-        private PairList<String, Object> params(
-                NDManager manager, PairList<String, Object> params, int first, int end) {
-            if (positions) {
-                int[] numbers = IntStream.range(first, end).toArray();
-                params.add(PositionalEncodingBlock.POSITIONS, manager.create(numbers));
-            }
-            return params;
+            return inputs;
         }
     }
 
     @Test
     void noForwardWaitsForAGpu() {
-        RandomCases.check(EngineTestExtension.IS_NIGHTLY ? 400 : 200, random -> {
+        RandomCases.check(EngineTestExtension.IS_NIGHTLY ? 400 : 150, random -> {
             Case options = Case.of(random);
             try (NDManager gpu = engine.newBaseManager(Device.gpu(0));
                     NDManager cpu = engine.newBaseManager(Device.cpu())) {
                 NDArray y = options.forward(gpu, engine::takeWaits);
                 assertThat(engine.takeWaits()).as("waits of %s", options).isZero();
                 assertThat(y.getDevice()).isEqualTo(Device.gpu(0));
-                if (!(options.training && options.scores == Scores.WITH_DROPOUT)) {
+                if (!(options.training && options.options.contains("dropoutRate: 0.5"))) {
                     // with biases in FLOAT16, a GPU has the fused kernel, which rounds scores below 4 and their weights
                     double tolerance = options.type == DataType.FLOAT16 ? 1e-2 : 1e-5;
                     assertThat(doubles(y))
@@ -269,42 +221,6 @@ class AttentionDevicesTest {
             NDArray mask = MultiHeadAttentionBlock.packedMask(positions);
             assertThat(engine.takeWaits()).isZero();
             assertThat(mask.getDevice()).isEqualTo(Device.gpu(0));
-        }
-    }
-
-    @Test
-    void aStackMasksPaddingWithoutWaiting() {
-        TransformerStackBlock stack = TransformerStackBlock.builder()
-                .optInput(InputEmbeddingBlock.builder()
-                        .setVocabularySize(10)
-                        .setEmbeddingSize(8)
-                        .optPaddingIndex(0)
-                        .optNoPositions()
-                        .build())
-                .setLayers(
-                        2,
-                        () -> TransformerLayerBlock.builder()
-                                .setAttention(MultiHeadAttentionBlock.builder()
-                                        .setEmbeddingSize(8)
-                                        .setHeadCount(2)
-                                        .optCausal(true)
-                                        .build())
-                                .setHiddenSize(8))
-                .build();
-        try (NDManager manager = engine.newBaseManager(Device.gpu(0));
-                KeyValueCache cache = new KeyValueCache(manager)) {
-            stack.initialize(manager, DataType.FLOAT32, new Shape(2, 3));
-            ParameterStore store = new ParameterStore(manager, false);
-            NDArray ids = manager.create(new int[][] {{0, 3, 1, 4}, {1, 5, 9, 2}});
-            NDArray whole = stack.forward(store, new NDList(ids), false).singletonOrThrow();
-            engine.takeWaits();
-            NDArray prompt = ids.get(":, :3");
-            NDArray next = ids.get(":, 3:");
-            stack.forward(store, new NDList(prompt), false, cache.nextStep());
-            NDArray y = stack.forward(store, new NDList(next), false, cache.nextStep())
-                    .singletonOrThrow();
-            assertThat(engine.takeWaits()).isZero();
-            assertThat(doubles(y)).containsExactly(doubles(whole.get(":, 3:")), within(1e-5));
         }
     }
 
@@ -352,10 +268,6 @@ class AttentionDevicesTest {
             }
         }
         assertThat(queryCounts).containsExactly(List.of(length), List.of(1820));
-        double greatest = IntStream.range(0, results.get(0).length)
-                .mapToDouble(i -> Math.abs(results.get(0)[i] - results.get(1)[i]))
-                .max()
-                .orElseThrow();
-        assertThat(greatest).isLessThan(1e-5);
+        assertThat(results.get(1)).containsExactly(results.get(0), within(1e-5));
     }
 }

@@ -2,20 +2,16 @@ package io.github.djlpositional.relative;
 
 import static io.github.djlpositional.attention.TestNumbers.HEADS;
 import static io.github.djlpositional.attention.TestNumbers.SIZE;
-import static io.github.djlpositional.attention.TestNumbers.copyWeights;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
@@ -26,7 +22,6 @@ import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.ResidentMemory;
 import io.github.djlpositional.attention.FiniteDifferences;
-import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.NaiveAttention;
 import org.junit.jupiter.api.Tag;
@@ -51,7 +46,7 @@ class EncodingTypeTest {
 
     @EngineTest
     void givesTheNumbersOfThePaper(NDManager manager, EncodingType type) {
-        for (int length : new int[] {1, 2, 3, 9}) {
+        for (int length : new int[] {1, 9}) {
             for (boolean causal : new boolean[] {false, true}) {
                 MultiHeadAttentionBlock block = attention(manager, type, causal, DataType.FLOAT64);
                 NDArray x = numbers(manager, 7, DataType.FLOAT64, 2, length, SIZE);
@@ -65,15 +60,19 @@ class EncodingTypeTest {
 
     @EngineTest
     void masksPaddingAndAcceptsKeysOfAnotherLengthAndQueriesBeyondThem(NDManager manager, EncodingType type) {
-        NDArray mask = manager.create(PADDING, new Shape(1, 6));
+        MultiHeadAttentionBlock block = attention(manager, type, false, DataType.FLOAT64);
         for (int[] queries : new int[][] {{1, 0}, {4, 0}, {8, 0}, {3, 1}, {3, 5}, {3, 60}}) {
-            MultiHeadAttentionBlock block = attention(manager, type, false, DataType.FLOAT64);
-            NDList given = cross(manager, queries[0]);
-            int first = queries[1];
-            double[] expected = new NaiveAttention(type, block)
-                    .forward(first, given.get(1), given.get(0), given.get(2), (i, j) -> PADDING[j] == 1);
-            given.add(mask);
-            requireClose(Forward.inferFrom(manager, first, block, given.toArray(NDArray[]::new)), expected, 1e-12);
+            try (NDManager own = manager.newSubManager()) {
+                NDList given = cross(own, queries[0]);
+                int first = queries[1];
+                double[] expected = new NaiveAttention(type, block)
+                        .forward(first, given.get(1), given.get(0), given.get(2), (i, j) -> PADDING[j] == 1);
+                given.add(own.create(PADDING, new Shape(1, 6)));
+                int before = own.getManagedArrays().size();
+                NDArray y = Forward.inferFrom(own, first, block, given.toArray(NDArray[]::new));
+                assertThat(own.getManagedArrays()).as("only the result").hasSize(before + 1);
+                requireClose(y, expected, 1e-12);
+            }
         }
     }
 
@@ -93,80 +92,6 @@ class EncodingTypeTest {
             assertThat(manager.getManagedArrays()).hasSize(before + 1);
             assertThat(actual.getShape()).isEqualTo(new Shape(1, HEADS, 4, 6));
             requireClose(actual, expected, 1e-12);
-        }
-    }
-
-    @EngineTest
-    void decodingStepByStepGivesTheResultOfTheWholeSequence(NDManager manager, EncodingType type) {
-        MultiHeadAttentionBlock block = attention(manager, type, true, DataType.FLOAT64);
-        NDArray x = numbers(manager, 7, DataType.FLOAT64, 2, 9, SIZE);
-        try (KeyValueCache cache = new KeyValueCache(manager)) {
-            NDArray whole = Forward.infer(manager, block, x);
-            int from = 0;
-            for (int count : new int[] {3, 1, 1, 2, 1, 1}) {
-                NDArray y = Forward.infer(manager, block, cache.nextStep(), x.get(":, {}:{}", from, from + count));
-                from += count;
-                requireClose(y, whole.get(":, {}:{}", from - count, from).toDoubleArray(), 1e-13);
-                assertThat(cache.getLength()).isEqualTo(from);
-            }
-        }
-    }
-
-    @EngineTest(Selection.EACH)
-    void cacheHoldsTheKeysOfAnEncoder(NDManager manager, EncodingType type) {
-        MultiHeadAttentionBlock block = attention(manager, type, false, DataType.FLOAT64);
-        NDArray memory = numbers(manager, 7, DataType.FLOAT64, 2, 3, SIZE);
-        NDArray other = numbers(manager, 8, DataType.FLOAT64, 2, 6, SIZE);
-        NDArray query = numbers(manager, 9, DataType.FLOAT64, 2, 1, SIZE);
-        try (KeyValueCache cache = new KeyValueCache(manager)) {
-            int position = 0;
-            for (NDArray keys : new NDArray[] {memory, memory, other, memory, memory, memory, memory}) {
-                PairList<String, Object> params = cache.nextStep();
-                // as if a self-attention of the same model had counted
-                params.remove("startPosition");
-                params.add("startPosition", position);
-                NDArray y = Forward.infer(manager, block, params, keys, query, keys);
-                NDArray expected = Forward.inferFrom(manager, position, block, keys, query, keys);
-                requireClose(y, expected.toDoubleArray(), 1e-14);
-                position++;
-            }
-        }
-    }
-
-    @EngineTest(Selection.EACH)
-    void cacheAcceptsAMaskOfAllStepsAndCanBeCleared(NDManager manager, EncodingType type) {
-        MultiHeadAttentionBlock block = attention(manager, type, true, DataType.FLOAT64);
-        NDArray x = numbers(manager, 7, DataType.FLOAT64, 2, 70, SIZE);
-        NDArray mask = numbers(manager, 8, DataType.FLOAT64, 2, 70).gt(-1);
-        try (KeyValueCache cache = new KeyValueCache(manager)) {
-            for (int end : new int[] {10, 20, 30, 40, 50, 60, 70, 10}) {
-                if (end < cache.getLength()) {
-                    cache.clear();
-                    assertThat(cache.getLength()).isZero();
-                }
-                NDArray seen = mask.get(":, :{}", end);
-                NDArray y = Forward.infer(manager, block, cache.nextStep(), x.get(":, {}:{}", end - 10, end), seen);
-                NDArray whole = Forward.infer(manager, block, x.get(":, :{}", end), seen);
-                requireClose(y, whole.get(":, {}:", end - 10).toDoubleArray(), 1e-13);
-            }
-        }
-    }
-
-    @EngineTest
-    void arraysOfABlockAndACacheOutliveAScopeOfTheUser(NDManager manager, EncodingType type) {
-        MultiHeadAttentionBlock block = type.attention(HEADS).optCausal(true).build();
-        NDArray x = numbers(manager, 7, DataType.FLOAT32, 1, 3, SIZE);
-        try (KeyValueCache cache = new KeyValueCache(manager)) {
-            for (int step = 0; step < 3; step++) {
-                try (NDScope scope = new NDScope()) {
-                    scope.suppressNotUsedWarning();
-                    if (step == 0) {
-                        block.initialize(manager, DataType.FLOAT32, x.getShape());
-                    }
-                    Forward.infer(manager, block, cache.nextStep(), x);
-                }
-            }
-            assertThat(cache.getLength()).isEqualTo(9);
         }
     }
 
@@ -191,6 +116,21 @@ class EncodingTypeTest {
         }
     }
 
+    @EngineTest(Selection.EACH)
+    void aForwardWithPositionsLeavesOnlyItsResultOpen(NDManager manager, EncodingType type) {
+        MultiHeadAttentionBlock block = attention(manager, type, true, DataType.FLOAT64);
+        NDManager own = manager.newSubManager();
+        NDArray x = numbers(own, 7, DataType.FLOAT64, 2, 6, SIZE);
+        NDArray positions = own.create(new int[] {0, 2, 3, 0, 1, 4});
+        PairList<String, Object> params = Forward.params(PositionalEncodingBlock.POSITIONS, positions);
+        MultiHeadAttentionBlock cross = attention(manager, type, false, DataType.FLOAT64);
+        NDArray keys = numbers(own, 8, DataType.FLOAT64, 2, 6, SIZE);
+        int before = own.getManagedArrays().size();
+        Forward.infer(own, block, params, x);
+        Forward.infer(own, cross, params, keys, x, keys);
+        assertThat(own.getManagedArrays()).hasSize(before + 2);
+    }
+
     @EngineTest
     void positionsFarApartNeedMemoryForTheTokensOnly(NDManager manager, EncodingType type) {
         // a rotary table has a greatest position
@@ -204,10 +144,11 @@ class EncodingTypeTest {
         requireClose(y, new NaiveAttention(type, block).at(positions).forward(0, x, x, x, (i, j) -> true), 1e-6);
     }
 
-    @EngineTest(Selection.EACH)
-    void computesLongSequencesInParts(NDManager manager, EncodingType type) {
+    /** LongSequenceTest has the parts of windows. */
+    @EngineTest
+    void computesLongSequencesInParts(NDManager manager) {
         // 4 · 2 · 800 · 800 scores are more than one part
-        MultiHeadAttentionBlock block = attention(manager, type, true, DataType.FLOAT32);
+        MultiHeadAttentionBlock block = attention(manager, EncodingType.SHAW, true, DataType.FLOAT32);
         NDArray x = numbers(manager, 7, DataType.FLOAT32, 4, 800, SIZE);
         NDArray mask = manager.randomUniform(-1, 1, new Shape(4, 800, 800)).gt(0);
         mask = mask.toType(DataType.FLOAT32, false).maximum(manager.eye(800).expandDims(0));
@@ -216,60 +157,12 @@ class EncodingTypeTest {
         assertThat(whole.get("2:3").toFloatArray()).containsExactly(one.toFloatArray(), within(2e-5f));
     }
 
-    @EngineTest
-    void gradientsAreThoseOfFiniteDifferences(NDManager manager, EncodingType type) {
-        for (int length : new int[] {1, 5}) {
-            MultiHeadAttentionBlock block = attention(manager, type, length == 5, DataType.FLOAT64);
-            NDArray x = numbers(manager, 7, DataType.FLOAT64, 1, length, SIZE);
-            FiniteDifferences.requireGradients(manager, block, null, x);
-        }
-    }
-
-    @EngineTest
-    void float16RoundsFloat32OrIsRefused(Engine engine, NDManager manager, EncodingType type) {
-        MultiHeadAttentionBlock block = type.attention(HEADS).optCausal(true).build();
-        if (engine.getEngineName().equals("MXNet")) {
-            assertThatExceptionOfType(UnsupportedOperationException.class)
-                    .isThrownBy(() -> block.initialize(manager, DataType.FLOAT16, new Shape(1, 4, SIZE)))
-                    .withMessageContainingAll("MXNet", "float16", "expected float32 or float64");
-            assertThat(block.isInitialized()).isFalse();
-            return;
-        }
-        filled(manager, block, DataType.FLOAT16);
-        MultiHeadAttentionBlock floats = type.attention(HEADS).optCausal(true).build();
-        floats.initialize(manager, DataType.FLOAT32, new Shape(1, 4, SIZE));
-        copyWeights(block, floats);
-        NDArray x = numbers(manager, 7, DataType.FLOAT16, 2, 6, SIZE);
-        NDArray y = Forward.infer(manager, block, x);
-        assertThat(y.getDataType()).isEqualTo(DataType.FLOAT16);
-        NDArray expected = Forward.infer(manager, floats, x.toType(DataType.FLOAT32, true));
-        // values of up to about 8 with 11 bits, rounded several times
-        assertThat(y.toType(DataType.FLOAT32, false).toFloatArray())
-                .containsExactly(expected.toFloatArray(), within(0.03f));
-    }
-
+    /** StoredAttentionTest has those of attentions with masks and positions. */
     @EngineTest(Selection.EACH)
-    void leavesNoArrayOpenButItsResult(NDManager manager, EncodingType type) {
-        MultiHeadAttentionBlock block = attention(manager, type, true, DataType.FLOAT32);
-        NDArray seed = numbers(manager, 7, DataType.FLOAT32, 2, 6, SIZE);
-        for (int round = 0; round < 2; round++) {
-            try (NDManager own = manager.newSubManager();
-                    KeyValueCache cache = new KeyValueCache(manager)) {
-                NDArray x = seed.duplicate();
-                x.attach(own);
-                NDArray mask = own.ones(new Shape(2, 6));
-                PairList<String, Object> params =
-                        Forward.params(PositionalEncodingBlock.POSITIONS, own.create(new int[] {0, 2, 3, 0, 1, 4}));
-                int before = own.getManagedArrays().size();
-                NDArray y = Forward.infer(own, block, x, mask);
-                assertThat(y.getManager()).isSameAs(own);
-                assertThat(own.getManagedArrays()).hasSize(before + 1);
-                Forward.infer(own, block, cache.nextStep(), x);
-                assertThat(own.getManagedArrays()).hasSize(before + 2);
-                Forward.infer(own, block, params, x);
-                assertThat(own.getManagedArrays()).hasSize(before + 3);
-            }
-        }
+    void gradientsAreThoseOfFiniteDifferences(NDManager manager, EncodingType type) {
+        MultiHeadAttentionBlock block = attention(manager, type, true, DataType.FLOAT64);
+        NDArray x = numbers(manager, 7, DataType.FLOAT64, 1, 5, SIZE);
+        FiniteDifferences.requireGradients(manager, block, null, x);
     }
 
     @EngineTest

@@ -5,7 +5,6 @@ import static io.github.djlpositional.attention.TestNumbers.SIZE;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
-import static io.github.djlpositional.attention.TestNumbers.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.Device;
@@ -16,7 +15,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.GradientCollector;
-import io.github.djlpositional.DevicesTest;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.EngineTest.Selection;
 import io.github.djlpositional.Forward;
@@ -26,6 +24,7 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.options.Settings;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
+import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
@@ -40,16 +39,9 @@ class KernelTypeTest {
         BFLOAT16
     }
 
-    static boolean hasPyTorch() {
-        return DevicesTest.hasPyTorch();
-    }
-
     /** The greatest difference of two arrays, as a share of the greatest number. */
     private static double difference(double[] actual, double... expected) {
-        double greatest = IntStream.range(0, expected.length)
-                .mapToDouble(i -> Math.abs(expected[i]))
-                .max()
-                .orElseThrow();
+        double greatest = DoubleStream.of(expected).map(Math::abs).max().orElseThrow();
         return IntStream.range(0, expected.length)
                         .mapToDouble(i -> Math.abs(actual[i] - expected[i]))
                         .max()
@@ -86,35 +78,10 @@ class KernelTypeTest {
         assertThat(difference(gradients[1], gradients[0])).isLessThan(2 * tolerance);
     }
 
-    @Test
-    void acceptsOnlyTypesOfTheKernel() {
-        refused(
-                () -> EncodingType.NONE
-                        .attention(HEADS)
-                        .optKernelType(DataType.INT8)
-                        .build(),
-                "kernelType int8",
-                "FLOAT16 or BFLOAT16");
-        refused(
-                () -> EncodingType.NONE
-                        .attention(HEADS)
-                        .optKernelType(DataType.FLOAT16)
-                        .optFusedKernel(false)
-                        .build(),
-                "kernelType float16 with fusedKernel false");
-        MultiHeadAttentionBlock block = EncodingType.NONE
-                .attention(HEADS)
-                .optKernelType(DataType.BFLOAT16)
-                .optFusedKernel(true)
-                .build();
-        assertThat(MultiHeadAttentionBlock.fromArguments(block.getArguments()).getArguments())
-                .containsEntry("kernelType", "BFLOAT16");
-    }
-
     /** Half precision on a GPU: the biases of distances are numbers of the kernel's type. */
     @ParameterizedTest
     @EnumSource(names = {"ALIBI", "T5", "KERPLE", "SANDWICH"})
-    @EnabledIf("hasPyTorch")
+    @EnabledIf("io.github.djlpositional.DevicesTest#hasPyTorch")
     void halfPrecisionWithBiasesIsCloseToFloat32InLongSequences(EncodingType encoding) {
         SimulatedGpuEngine gpu = new SimulatedGpuEngine();
         double[][] results = new double[2][];
@@ -147,7 +114,7 @@ class KernelTypeTest {
     }
 
     @Test
-    @EnabledIf("hasPyTorch")
+    @EnabledIf("io.github.djlpositional.DevicesTest#hasPyTorch")
     void biasesBeyondTheRangeOfHalfPrecisionHideDistantKeys() {
         SimulatedGpuEngine gpu = new SimulatedGpuEngine();
         try (NDManager manager = gpu.newBaseManager(Device.gpu(0))) {

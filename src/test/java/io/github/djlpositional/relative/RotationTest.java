@@ -12,6 +12,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.GradientCollector;
 import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.EngineTest.Selection;
 import io.github.djlpositional.attention.Rotation;
 import io.github.djlpositional.attention.TestNumbers;
 import io.github.djlpositional.math.PairLayout;
@@ -93,7 +94,7 @@ class RotationTest {
         return rotated;
     }
 
-    @EngineTest
+    @EngineTest(Selection.PAIRS)
     void rotatesAnyInputOfAnyTypeWithItsGradient(
             Engine engine, NDManager manager, PairLayout layout, Input input, boolean isAtStart) {
         int start = isAtStart ? 0 : 3;

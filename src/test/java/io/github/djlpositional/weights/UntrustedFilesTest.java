@@ -30,7 +30,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvFileSource;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Damaged and hostile files, and files of other formats, are rejected with a description, and do no harm. */
 class UntrustedFilesTest {
@@ -70,28 +69,12 @@ class UntrustedFilesTest {
         return "{\"t\":{\"dtype\":\"" + type + "\",\"shape\":" + shape + ",\"data_offsets\":" + offsets + "}}";
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"bert.safetensors", "opt.safetensors"})
-    void everyTruncation(String name) throws Exception {
-        byte[] whole = Files.readAllBytes(Weights.path(name));
+    @Test
+    void everyTruncation() throws Exception {
+        byte[] whole = Files.readAllBytes(Weights.path("opt.safetensors"));
         for (int length = 0; length < whole.length; length++) {
             assertRejected(Arrays.copyOf(whole, length));
         }
-    }
-
-    /** A flipped byte may be harmless, as in a number, or change a name or a shape. */
-    @ParameterizedTest
-    @CsvSource({"opt.safetensors, 0x01", "opt.safetensors, 0x80", "bert.safetensors, 0x1f", "types.safetensors, 0xff"})
-    void everyFlippedByte(String name, String mask) throws Exception {
-        byte[] whole = Files.readAllBytes(Weights.path(name));
-        int rejected = 0;
-        // an odd step, so that all bytes of a number are among them
-        for (int at = 0; at < whole.length; at += 7) {
-            byte[] damaged = whole.clone();
-            damaged[at] ^= (byte) Integer.decode(mask).intValue();
-            rejected += rejection(damaged) == null ? 0 : 1;
-        }
-        assertThat(rejected).isPositive();
     }
 
     @Test
@@ -103,16 +86,23 @@ class UntrustedFilesTest {
         RandomCases.check(1000, random -> rejection(FileDamage.of(random, RandomCases.one(random, all))));
     }
 
-    /** Files with claims of gigabytes, which must not be allocated. */
-    static List<byte[]> claims() {
+    /**
+     * Files with claims of gigabytes, which must not be allocated, and headers that would take a parser with
+     * backtracking or recursion long, or overflow its stack.
+     */
+    static Stream<byte[]> hostile() {
         byte[] header = safetensors("{}", 0);
         littleEndian(header).putLong(0, 99_000_000);
-        return List.of(header, safetensors(tensor("F32", "[100000000000000000]", "[0,400000000000000000]"), 0));
+        Stream<byte[]> nested = Stream.of("{\"t\":", "{\"t\":{\"other\":", "{\"__metadata__\":{\"a\":")
+                .map(start -> safetensors(start + "[".repeat(1_000_000) + "]".repeat(1_000_000) + "}}", 0));
+        byte[] large = safetensors(tensor("F32", "[100000000000000000]", "[0,400000000000000000]"), 0);
+        return Stream.concat(Stream.of(header, large), nested);
     }
 
     @ParameterizedTest(name = "{index}")
-    @MethodSource("claims")
-    void claimsAreNotAllocated(byte[] file) throws Exception {
+    @MethodSource("hostile")
+    @Timeout(5)
+    void hostileFilesAreRejectedInLittleMemoryAndTime(byte[] file) throws Exception {
         assertThat(rejection(file)).isInstanceOf(MalformedModelException.class);
     }
 
@@ -124,19 +114,6 @@ class UntrustedFilesTest {
             numLinesToSkip = 1)
     void headersThatTorchDoesNotWrite(String header, String expected) {
         assertRejected(safetensors(header, 8), expected);
-    }
-
-    /** Headers that would take a parser with backtracking or recursion long, or overflow its stack. */
-    static Stream<byte[]> longHeaders() {
-        return Stream.of("{\"t\":", "{\"t\":{\"other\":", "{\"__metadata__\":{\"a\":")
-                .map(start -> safetensors(start + "[".repeat(1_000_000) + "]".repeat(1_000_000) + "}}", 0));
-    }
-
-    @ParameterizedTest(name = "{index}")
-    @MethodSource("longHeaders")
-    @Timeout(5)
-    void longHeadersAreRejectedInLinearTime(byte[] file) {
-        assertRejected(file);
     }
 
     private static String numbered(int last, String value) {
@@ -204,8 +181,8 @@ class UntrustedFilesTest {
                     other.zip                    | is a zip             | docs/weights.md#files-in-other-formats
                     expected.csv                 | is not safetensors   | docs/weights.md#files-in-other-formats
                     """)
-    void filesOfOtherFormats(String name, String given, String remedy) throws Exception {
-        Weights.assertRejected(folder.resolve(name), Files.readAllBytes(Weights.path(name)), given, remedy);
+    void filesOfOtherFormats(String name, String found, String remedy) throws Exception {
+        Weights.assertRejected(folder.resolve(name), Files.readAllBytes(Weights.path(name)), found, remedy);
     }
 
     @ParameterizedTest
@@ -218,8 +195,8 @@ class UntrustedFilesTest {
         "PK, is not safetensors",
         "'\b\u0007\u0012', is not safetensors"
     })
-    void otherFormatsByTheirFirstBytes(String start, String given) {
-        assertRejected(start.getBytes(StandardCharsets.ISO_8859_1), given);
+    void otherFormatsByTheirFirstBytes(String start, String found) {
+        assertRejected(start.getBytes(StandardCharsets.ISO_8859_1), found);
     }
 
     @Test

@@ -30,7 +30,7 @@ final class Attentions {
     /**
      * An attention that is to be initialized.
      *
-     * @param mask what is given beside x in each forward; null for nothing
+     * @param mask what each forward gets beside x; null for nothing
      */
     private record Attention(Block block, Supplier<NDArray> mask) {}
 

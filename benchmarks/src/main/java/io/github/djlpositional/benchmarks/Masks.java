@@ -20,7 +20,7 @@ final class Masks {
 
     private Masks() {}
 
-    /** The mask that this library is given for B sequences, T queries and F keys; null for none. */
+    /** The mask that this library gets for B sequences, T queries and F keys; null for none. */
     static NDArray of(Setting setting, long queries, long keys) {
         NDArray positions = setting.manager().arange((float) keys);
         long batch = setting.size(0);

@@ -34,7 +34,7 @@ final class Training {
             "book",
             setting -> step(setting, trainer(setting, new BookEncoding(setting.manager(), setting.size(1), SIZE))));
 
-    /** The encoding alone, forward and backward. */
+    /** Only the encoding, forward and backward. */
     static final Operation TRAIN_ENCODING = new Operation("TRAIN_ENCODING", "encoding", setting -> {
         Shape shape = setting.shape().add(SIZE);
         NDArray embedded = setting.numbers(shape);
@@ -44,7 +44,7 @@ final class Training {
                 encoding.forward(setting.store(), new NDList(embedded), true).singletonOrThrow());
     });
 
-    /** The optimizer alone, with the gradients of a step. */
+    /** Only the optimizer, with the gradients of a step. */
     static final Operation TRAIN_OPTIMIZER = new Operation("TRAIN_OPTIMIZER", "optimizer", setting -> {
         Trainer trainer = trainer(setting, encoding(setting));
         step(setting, trainer).call().close();
@@ -94,10 +94,10 @@ final class Training {
         NDArray labels = setting.manager().zeros(new Shape(setting.size(0), 1));
         return () -> {
             try (NDManager step = trainer.getManager().newSubManager()) {
-                NDArray given = ids.duplicate();
-                given.attach(step);
+                NDArray batch = ids.duplicate();
+                batch.attach(step);
                 try (GradientCollector collector = trainer.newGradientCollector()) {
-                    NDList scores = trainer.forward(new NDList(given));
+                    NDList scores = trainer.forward(new NDList(batch));
                     collector.backward(trainer.getLoss().evaluate(new NDList(labels), scores));
                 }
                 trainer.step();

@@ -10,7 +10,7 @@ import java.util.stream.LongStream;
  *
  * @param isLogarithmic true if a power of ten has the same length everywhere
  */
-record Axis(double least, double greatest, boolean isLogarithmic) {
+record Axis(double smallest, double largest, boolean isLogarithmic) {
 
     /** A label beside an axis, and its place from 0 (left or bottom) to 1. */
     record Tick(double place, String label) {}
@@ -24,8 +24,8 @@ record Axis(double least, double greatest, boolean isLogarithmic) {
         // a line of one height is in the middle
         double space = first == last ? 1 : isLogarithmic ? 0 : margin * (last - first);
         return new Axis(
-                Double.isNaN(least) ? first - space : least,
-                Double.isNaN(greatest) ? last + space : greatest,
+                Double.isNaN(smallest) ? first - space : smallest,
+                Double.isNaN(largest) ? last + space : largest,
                 isLogarithmic);
     }
 
@@ -33,15 +33,15 @@ record Axis(double least, double greatest, boolean isLogarithmic) {
         return isLogarithmic ? Math.log10(number) : number;
     }
 
-    /** Returns 0 for the least number and 1 for the greatest. */
+    /** Returns 0 for the smallest number and 1 for the largest. */
     double place(double number) {
-        return (scaled(number) - scaled(least)) / (scaled(greatest) - scaled(least));
+        return (scaled(number) - scaled(smallest)) / (scaled(largest) - scaled(smallest));
     }
 
     /** Returns labels of about the given number at most: multiples of a round step, or powers of ten. */
     List<Tick> ticks(double most) {
-        double from = scaled(least);
-        double to = scaled(greatest);
+        double from = scaled(smallest);
+        double to = scaled(largest);
         double step = Math.max(isLogarithmic ? 1 : 0, roundStep((to - from) / most));
         return LongStream.rangeClosed((long) Math.ceil(from / step - 1e-9), (long) Math.floor(to / step + 1e-9))
                 .mapToDouble(n -> isLogarithmic ? Math.pow(10, n * step) : n * step)
@@ -50,10 +50,10 @@ record Axis(double least, double greatest, boolean isLogarithmic) {
     }
 
     /** Returns the first of 1, 2 or 5 times a power of ten that is not less. */
-    static double roundStep(double least) {
-        double power = Math.pow(10, Math.floor(Math.log10(least) + 1e-9));
+    static double roundStep(double smallest) {
+        double power = Math.pow(10, Math.floor(Math.log10(smallest) + 1e-9));
         return DoubleStream.of(power, 2 * power, 5 * power, 10 * power)
-                .filter(step -> step > least * (1 - 1e-9))
+                .filter(step -> step > smallest * (1 - 1e-9))
                 .findFirst()
                 .orElseThrow();
     }

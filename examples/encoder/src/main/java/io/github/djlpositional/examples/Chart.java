@@ -65,8 +65,8 @@ public abstract sealed class Chart permits LineChart, HeatMapChart {
     /** Returns true if both axes have the same scale. */
     abstract boolean isSquare();
 
-    /** Returns the least height of the axes. */
-    abstract double leastHeight();
+    /** Returns the smallest height of the axes. */
+    abstract double smallestHeight();
 
     abstract List<Tick> rows(double height);
 
@@ -80,7 +80,7 @@ public abstract sealed class Chart permits LineChart, HeatMapChart {
         Svg svg = new Svg(wholeWidth);
         double end = svg.paragraph(title, 0, 0, 0.88 * wholeWidth, " font-weight=\"bold\"");
         double top = svg.paragraph(yTitle, 0, end, wholeWidth, "") + 0.5 * LETTER;
-        double height = isSquare() ? 0.8 * wholeWidth : Math.max(leastHeight(), Math.max(180, 0.55 * wholeWidth));
+        double height = isSquare() ? 0.8 * wholeWidth : Math.max(smallestHeight(), Math.max(180, 0.55 * wholeWidth));
         List<Tick> rows = rows(height);
         double left = 8 + longest(rows);
         List<Tick> columns = columns(wholeWidth - left);

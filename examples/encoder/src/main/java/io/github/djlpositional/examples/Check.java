@@ -21,11 +21,11 @@ public final class Check {
         between(name, value, 1, Integer.MAX_VALUE);
     }
 
-    /** Checks a whole number; a greatest number of {@link Integer#MAX_VALUE} is no limit. */
-    public static void between(String name, int value, int least, int greatest) {
-        String range = least + (greatest == Integer.MAX_VALUE ? " or more" : " to " + greatest);
+    /** Checks a whole number; a largest number of {@link Integer#MAX_VALUE} is no limit. */
+    public static void between(String name, int value, int smallest, int largest) {
+        String range = smallest + (largest == Integer.MAX_VALUE ? " or more" : " to " + largest);
         that(
-                value >= least && value <= greatest,
+                value >= smallest && value <= largest,
                 () -> name + " " + value + ": expected " + range + "; set " + name + " to a number in this range");
     }
 

@@ -7,7 +7,7 @@ import java.util.TreeMap;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 
-/** Numbers in rows and columns as colors: blue below 0, red above the least number; row 0 is at the top. */
+/** Numbers in rows and columns as colors: blue below 0, red above the smallest number; row 0 is at the top. */
 public final class HeatMapChart extends Chart {
 
     /** The colors of one sign. */
@@ -16,8 +16,8 @@ public final class HeatMapChart extends Chart {
     private final List<String> rows;
     private final int columns;
     private final double[][] values;
-    private double least = -1;
-    private double greatest = 1;
+    private double smallest = -1;
+    private double largest = 1;
 
     /** The values of a heat map. */
     @FunctionalInterface
@@ -44,10 +44,10 @@ public final class HeatMapChart extends Chart {
         return new HeatMapChart(title, xTitle, "word", numbered(words), columns, cells);
     }
 
-    /** Sets the least value, transparent or the negative of the greatest one, and the greatest. */
-    public HeatMapChart range(double newLeast, double newGreatest) {
-        least = newLeast;
-        greatest = newGreatest;
+    /** Sets the smallest value, transparent or the negative of the largest one, and the largest. */
+    public HeatMapChart range(double newSmallest, double newLargest) {
+        smallest = newSmallest;
+        largest = newLargest;
         return this;
     }
 
@@ -75,13 +75,13 @@ public final class HeatMapChart extends Chart {
         return values[row][column];
     }
 
-    public double greatest() {
-        return greatest;
+    public double largest() {
+        return largest;
     }
 
     /** Returns the strength of a color: 0 is transparent, negative numbers are blue. */
     private int shade(double number) {
-        double part = least < 0 ? number / greatest : (number - least) / (greatest - least);
+        double part = smallest < 0 ? number / largest : (number - smallest) / (largest - smallest);
         return (int) Math.round(SHADES * Math.min(Math.max(part, -1), 1));
     }
 
@@ -99,7 +99,7 @@ public final class HeatMapChart extends Chart {
     }
 
     @Override
-    double leastHeight() {
+    double smallestHeight() {
         boolean areWords = rows.get(0).contains(" ");
         return areWords ? rows.size() * 1.2 * Svg.LETTER : 0;
     }
@@ -154,7 +154,7 @@ public final class HeatMapChart extends Chart {
     /** The colors of the ends of the range, and of the middle between blue and red. */
     @Override
     List<Legend> legend() {
-        return (least < 0 ? DoubleStream.of(least, 0, greatest) : DoubleStream.of(least, greatest))
+        return (smallest < 0 ? DoubleStream.of(smallest, 0, largest) : DoubleStream.of(smallest, largest))
                 .mapToObj(number -> {
                     int shade = shade(number);
                     String box = "<rect x=\"4\" y=\"-8\" width=\"16\" height=\"16\" stroke=\"var(--line)\""

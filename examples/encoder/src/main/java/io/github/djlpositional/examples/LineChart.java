@@ -99,20 +99,20 @@ public final class LineChart extends Chart {
     }
 
     /** Fixes the ends of the vertical axis; NaN leaves an end to the data. */
-    public LineChart yRange(double least, double greatest) {
-        y = new Axis(least, greatest, y.isLogarithmic());
+    public LineChart yRange(double smallest, double largest) {
+        y = new Axis(smallest, largest, y.isLogarithmic());
         return this;
     }
 
     /** Gives a power of ten the same length everywhere on the horizontal axis. */
     public LineChart xLogarithmic() {
-        x = new Axis(x.least(), x.greatest(), true);
+        x = new Axis(x.smallest(), x.largest(), true);
         return this;
     }
 
     /** Gives a power of ten the same length everywhere on the vertical axis. */
     public LineChart yLogarithmic() {
-        y = new Axis(y.least(), y.greatest(), true);
+        y = new Axis(y.smallest(), y.largest(), true);
         return this;
     }
 
@@ -144,11 +144,12 @@ public final class LineChart extends Chart {
         add(name, xs, ys, next(), CIRCLE, 0);
     }
 
-    /** Adds points, each in a horizontal line from a least number to a greatest one. */
-    void ranges(String name, double[] xs, double[] ys, double[] least, double[] greatest) {
+    /** Adds points, each in a horizontal line from a smallest number to a largest one. */
+    void ranges(String name, double[] xs, double[] ys, double[] smallest, double[] largest) {
         int number = next() / 2; // each has two series
         add(name, xs, ys, number, number + CIRCLE, 0);
-        double[] ends = each(3 * xs.length, i -> i % 3 == 0 ? least[i / 3] : i % 3 == 1 ? greatest[i / 3] : Double.NaN);
+        double[] ends =
+                each(3 * xs.length, i -> i % 3 == 0 ? smallest[i / 3] : i % 3 == 1 ? largest[i / 3] : Double.NaN);
         add("", ends, each(ends.length, i -> ys[i / 3]), number, 0, 1.5);
     }
 
@@ -210,7 +211,7 @@ public final class LineChart extends Chart {
     }
 
     @Override
-    double leastHeight() {
+    double smallestHeight() {
         return 1.3 * Svg.LINE * rows.size();
     }
 

@@ -50,9 +50,9 @@ final class SentenceExperiment implements Experiment {
 
     /** Returns sentences of some lengths that are not known. */
     static List<List<String>> heldOut(
-            List<List<String>> sentences, Set<List<String>> known, int least, int most, int count) {
+            List<List<String>> sentences, Set<List<String>> known, int shortest, int longest, int count) {
         return sentences.stream()
-                .filter(words -> words.size() >= least && words.size() <= most && !known.contains(words))
+                .filter(words -> words.size() >= shortest && words.size() <= longest && !known.contains(words))
                 .limit(count)
                 .toList();
     }

@@ -22,7 +22,7 @@ record Vocabulary(List<String> words, Map<String, Integer> ids) {
         return new Vocabulary(List.copyOf(words), ids);
     }
 
-    /** Returns the vocabulary of the most frequent words of some sentences, with at most the given number of ids. */
+    /** Returns the vocabulary of the most frequent words of some sentences, with at most {@code size} ids. */
     static Vocabulary mostFrequent(Collection<List<String>> sentences, int size) {
         Map<String, Integer> counts = new HashMap<>();
         sentences.forEach(sentence -> sentence.forEach(word -> counts.merge(word, 1, Integer::sum)));

@@ -49,8 +49,8 @@ class CompareEncodingsTest {
 
     private void requireEveryKind(Task task, String engine) throws Exception {
         Engines.assumeAvailable(engine);
-        String out = ProgramRun.of(
-                        "compare --on " + task + " --quick --seeds 1 --engine " + engine + " --out " + folder)
+        String out = ProgramRun.of("compare --on " + task + " --quick --examples 32 --seeds 1 --engine " + engine
+                        + " --out " + folder)
                 .success();
         List<String> kinds = task.encodings().stream()
                 .flatMap(kind -> task == Task.TEXT && kind == Encoding.ROTARY

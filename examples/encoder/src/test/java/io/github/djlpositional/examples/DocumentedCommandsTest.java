@@ -16,8 +16,8 @@ class DocumentedCommandsTest {
     }
 
     private static void requireValid(List<String> words) {
-        List<String> given = words.subList(words.indexOf(JAR) + 1, words.size());
+        List<String> options = words.subList(words.indexOf(JAR) + 1, words.size());
         // throws an exception for an invalid option
-        TrainEncoder.commandLine().parseArgs(given.toArray(new String[0]));
+        TrainEncoder.commandLine().parseArgs(options.toArray(new String[0]));
     }
 }

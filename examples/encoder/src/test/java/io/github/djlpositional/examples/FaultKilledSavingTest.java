@@ -28,7 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class FaultKilledSavingTest {
 
-    private static final int KILLS = 2;
+    private static final int KILLS = 1;
 
     /** A save takes some milliseconds, so kills within this time hit every part of it. */
     private static final int WITHIN_MILLIS = 200;
@@ -72,7 +72,7 @@ class FaultKilledSavingTest {
     }
 
     private static void killWhileSaving(Path file, int afterMillis) throws Exception {
-        Process process = JavaProgram.of(List.of(), FaultKilledSavingTest.class, file.toString())
+        Process process = JavaProgram.of(ProgramRun.SHORT_LIVED, FaultKilledSavingTest.class, file.toString())
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
         try (BufferedReader out = process.inputReader()) {

@@ -93,8 +93,8 @@ class FigureTest {
         "linear, -0.7, 0.7, −0.5 0 0.5",
         "logarithmic, 1e-8, 1e-5, 1e−8 1e−7 1e−6 1e−5"
     })
-    void labelsOfAnAxisAreRoundAndNameTheirPlaces(String scale, double least, double greatest, String expected) {
-        Axis axis = new Axis(least, greatest, scale.equals("logarithmic"));
+    void labelsOfAnAxisAreRoundAndNameTheirPlaces(String scale, double smallest, double largest, String expected) {
+        Axis axis = new Axis(smallest, largest, scale.equals("logarithmic"));
         List<Axis.Tick> ticks = axis.ticks(5);
         assertThat(ticks.stream().map(tick -> tick.label().replace(",", ""))).containsExactly(expected.split(" ", -1));
         assertThat(ticks)

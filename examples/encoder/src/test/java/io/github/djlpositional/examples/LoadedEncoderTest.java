@@ -208,7 +208,7 @@ class LoadedEncoderTest {
 
     @EngineTest
     void eightThreadsGiveTheAnswersOfOne(String engine) throws Exception {
-        List<String> sentences = sentences(200);
+        List<String> sentences = sentences(64);
         try (ZooModel<String, Judgement> model = trained(engine)) {
             // tag::pool[]
             ThreadLocal<Predictor<String, Judgement>> predictors = ThreadLocal.withInitial(model::newPredictor);

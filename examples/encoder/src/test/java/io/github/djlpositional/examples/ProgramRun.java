@@ -11,6 +11,9 @@ import picocli.CommandLine;
 /** The exit status and the output of a program. */
 public record ProgramRun(int status, String out, String err) {
 
+    /** Options of a JVM that runs for seconds. */
+    public static final List<String> SHORT_LIVED = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
+
     /** Runs {@code train-encoder}. */
     public static ProgramRun of(String options, String... more) {
         return of(TrainEncoder.commandLine(), options, more);

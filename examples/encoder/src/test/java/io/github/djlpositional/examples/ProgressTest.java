@@ -15,8 +15,8 @@ class ProgressTest {
         System.setOut(new PrintStream(printed, true, Charset.defaultCharset()));
         try {
             Progress progress = new Progress("Embedding", total, isTerminal);
-            for (int done = 0; done < total; done += amount) {
-                progress.add(Math.min(amount, total - done));
+            for (int added = 0; added < total; added += amount) {
+                progress.add(Math.min(amount, total - added));
             }
         } finally {
             System.setOut(before);

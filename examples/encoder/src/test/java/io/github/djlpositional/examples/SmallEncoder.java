@@ -31,8 +31,8 @@ public final class SmallEncoder {
      */
     public static void saveTo(Path file, String engine, String... more) {
         Engines.assumeAvailable(engine);
-        List<String> args = new ArrayList<>(List.of("--engine", engine, "--glosses", "600", "--held-out", "50"));
-        args.addAll(List.of("--epochs", "1"));
+        List<String> args = new ArrayList<>(List.of("--engine", engine, "--glosses", "300", "--held-out", "50"));
+        args.addAll(List.of("--epochs", "1", "--batch", "60"));
         args.addAll(List.of(more));
         if (!args.contains("--encoding")) {
             args.addAll(List.of("--encoding", "sinusoidal"));

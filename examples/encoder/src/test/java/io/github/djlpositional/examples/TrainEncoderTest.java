@@ -13,7 +13,6 @@ import java.io.InputStreamReader;
 import java.nio.charset.Charset;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledOnOs;
@@ -134,7 +133,7 @@ class TrainEncoderTest {
     void enginesPrintNothing(String engine) throws Exception {
         SmallEncoder.saveTo(file(), engine);
         Process process = JavaProgram.of(
-                        List.of(),
+                        ProgramRun.SHORT_LIVED,
                         TrainEncoder.class,
                         "judge",
                         "--engine",
@@ -162,7 +161,7 @@ class TrainEncoderTest {
     @DisabledOnOs(value = OS.WINDOWS, disabledReason = "processes end without a signal")
     void interruptEndsWithOneLine() throws Exception {
         String options = "--glosses 400 --held-out 50 --epochs 1000 --size 16 --heads 2 --layers 1 --out ";
-        Process process = JavaProgram.of(List.of(), TrainEncoder.class, (options + file()).split(" ", -1))
+        Process process = JavaProgram.of(ProgramRun.SHORT_LIVED, TrainEncoder.class, (options + file()).split(" ", -1))
                 .start();
         try {
             awaitOutput(process, "Positions: none");

@@ -18,11 +18,11 @@ class TrainingOptionsTest {
         "gpu, --no-mixed-lengths, 512, 0.004, false",
         "cpu, --mixed-lengths --batch 512, 512, 0.002, true"
     })
-    void batchesSuitTheDeviceUnlessTheyAreGiven(
-            String device, String given, int batchSize, float learningRate, boolean mixesLengths) {
+    void batchesSuitTheDeviceUnlessTheyAreSet(
+            String device, String arguments, int batchSize, float learningRate, boolean mixesLengths) {
         TrainingOptions options = new TrainingOptions();
         new CommandLine(CommandLine.Model.CommandSpec.forAnnotatedObject(options))
-                .parseArgs(given.isEmpty() ? new String[0] : given.split(" ", -1));
+                .parseArgs(arguments.isEmpty() ? new String[0] : arguments.split(" ", -1));
         options.chooseFor(device.equals("gpu") ? Device.gpu() : Device.cpu());
         assertThat(options.batchSize).isEqualTo(batchSize);
         assertThat(options.learningRate).isEqualTo(learningRate);

@@ -181,12 +181,12 @@ public final class TrainedModel {
         if (notebook.isTraining()) {
             return Optional.of(notebook.trained(List.of(encodings), () -> train(notebook, encodings)));
         }
-        Optional<Path> given = notebook.model().filter(file -> trained(file).equals(List.of(encodings)));
-        if (notebook.model().isPresent() && given.isEmpty()) {
+        Optional<Path> fitting = notebook.model().filter(file -> trained(file).equals(List.of(encodings)));
+        if (notebook.model().isPresent() && fitting.isEmpty()) {
             notebook.out()
                     .printf("%n'%s' has other positions.%n", notebook.model().get());
         }
-        return given;
+        return fitting;
     }
 
     private static Path train(Notebook notebook, Encoding... encodings) {

@@ -37,7 +37,7 @@ class AddedToAWordTest {
         assertThat(small[1]).isCloseTo(0.992, within(0.001));
     }
 
-    /** numpy: the same greedy choice takes 35 directions; the least possible number, by singular values, is 33. */
+    /** numpy: the same greedy choice takes 35 directions; the smallest possible number, by singular values, is 33. */
     @Test
     void positionsFillFewDimensions() {
         assertThat(run.after("up to a thousandth:")).isEqualTo(35);
@@ -61,10 +61,10 @@ class AddedToAWordTest {
         assertThat(run.after("words kept")).isBetween(0.05, 0.09);
         assertThat(run.after("positions kept")).isGreaterThan(0.998);
         HeatMapChart all = run.map("added-to-a-word-products", "position · position");
-        HeatMapChart kept = run.map("added-to-a-word-products", "position · position, kept");
+        HeatMapChart projected = run.map("added-to-a-word-products", "position · position, kept");
         for (int key = 0; key < 13; key++) {
             // a thousandth of 256 / 512, and as much for the product of both rests
-            assertThat(ChapterRun.value(kept, 6, key)).isCloseTo(ChapterRun.value(all, 6, key), within(0.001));
+            assertThat(ChapterRun.value(projected, 6, key)).isCloseTo(ChapterRun.value(all, 6, key), within(0.001));
         }
     }
 }

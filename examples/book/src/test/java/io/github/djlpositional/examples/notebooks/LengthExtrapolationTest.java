@@ -73,7 +73,7 @@ class LengthExtrapolationTest {
     @Test
     void conclusionsAreThoseOfTheTable() throws IOException {
         assertThat(accuracies.get("none")).containsOnly(0.5);
-        // numpy: the greatest and the least difference of a group, rounded to hundredths
+        // numpy: the largest and the smallest difference of a group, rounded to hundredths
         List<String> added = List.of("sinusoidal", "sinusoidal, N(0, 1)", "sinusoidal, scaled", "learned");
         assertThat(added.stream()
                         .mapToDouble(LengthExtrapolationTest::change)
@@ -100,12 +100,12 @@ class LengthExtrapolationTest {
                 .containsExactlyInAnyOrder("distance network", "Transformer-XL", "DeBERTa");
         assertThat(begin.stream().filter(kind -> change(kind) < 0)).containsExactlyInAnyOrder("rotary", "T5", "Shaw");
         assertThat(change("Shaw")).isCloseTo(-0.18, within(0.005));
-        Map<String, double[]> least = LengthExtrapolation.accuracies("least");
-        Map<String, double[]> greatest = LengthExtrapolation.accuracies("greatest");
+        Map<String, double[]> smallest = LengthExtrapolation.accuracies("least");
+        Map<String, double[]> largest = LengthExtrapolation.accuracies("greatest");
         assertThat(change("T5")).isCloseTo(-0.06, within(0.005));
         assertThat(change("rotary")).isCloseTo(-0.05, within(0.005));
         for (String kind : List.of("rotary", "T5")) {
-            assertThat(greatest.get(kind)[2] - least.get(kind)[2]).as(kind).isGreaterThan(-change(kind));
+            assertThat(largest.get(kind)[2] - smallest.get(kind)[2]).as(kind).isGreaterThan(-change(kind));
         }
     }
 }

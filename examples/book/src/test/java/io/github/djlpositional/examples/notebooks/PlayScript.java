@@ -154,7 +154,7 @@ final class PlayScript {
             } else {
                 double min = ((Number) field.get("min")).doubleValue();
                 double max = ((Number) field.get("max")).doubleValue();
-                double step = field.get("step") instanceof Number given ? given.doubleValue() : 1;
+                double step = field.get("step") instanceof Number number ? number.doubleValue() : 1;
                 // as the decimal number that the browser has
                 double value =
                         Math.rint(100 * (min + step * step(random, (int) Math.rint((max - min) / step) + 1))) / 100;

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -201,6 +202,16 @@ class PlayTest {
         return DoubleStream.of(scores).map(score -> Math.exp(score) / sum).toArray();
     }
 
+    private static double[] vector(SinusoidalEncoding encoding, int position) {
+        return LineChart.each(encoding.getEmbeddingSize(), dimension -> encoding.value(position, dimension));
+    }
+
+    private static double product(double[] one, double[] other) {
+        return IntStream.range(0, one.length)
+                .mapToDouble(i -> one[i] * other[i])
+                .sum();
+    }
+
     @Test
     void weightsOfAShiftAreThoseOfTheLibrarysMatrix() {
         Random random = new Random(7);
@@ -211,18 +222,11 @@ class PlayTest {
             int back = settings.integer("back");
             double gain = settings.number("gain");
             SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(2 * pairs, settings.number("base"));
-            double[][] shift = encoding.shift(-back);
-            double[] scores = LineChart.each(
-                    50,
-                    key -> gain
-                            / Math.sqrt(2 * pairs)
-                            * IntStream.range(0, 2 * pairs)
-                                    .mapToDouble(row -> encoding.value(key, row)
-                                            * IntStream.range(0, 2 * pairs)
-                                                    .mapToDouble(column ->
-                                                            shift[row][column] * encoding.value(query, column))
-                                                    .sum())
-                                    .sum());
+            double[] shifted = Stream.of(encoding.shift(-back))
+                    .mapToDouble(row -> product(row, vector(encoding, query)))
+                    .toArray();
+            double[] scores =
+                    LineChart.each(50, key -> gain / Math.sqrt(2 * pairs) * product(vector(encoding, key), shifted));
             double[] weights = SHIFT.call(double[].class, "weights", pairs, settings.number("base"), query, back, gain);
             double[] expected = softmax(scores);
             for (int key = 0; key < 50; key++) {
@@ -239,22 +243,22 @@ class PlayTest {
     @Test
     void biasesAreThoseOfTheLibrary() {
         Random random = new Random(8);
-        for (int i = 0; i < CASES; i++) {
+        for (int i = 0; i < 20; i++) {
             PlayScript.Settings settings = BIASES.random(random);
             int buckets = settings.integer("buckets");
-            int greatest = settings.integer("greatest");
+            int largest = settings.integer("greatest");
             double slope = settings.number("slope");
-            RelativeBuckets expected = RelativeBuckets.of(false, buckets, greatest);
+            RelativeBuckets expected = RelativeBuckets.of(false, buckets, largest);
             AlibiSlopes alibi = AlibiSlopes.custom(slope);
             for (int distance = 0; distance < 600; distance++) {
-                assertThat(BIASES.call(Double.class, "bucket", distance, buckets, greatest))
+                assertThat(BIASES.call(Double.class, "bucket", distance, buckets, largest))
                         .as("%s, %d", settings, distance)
                         .isEqualTo(expected.bucket(-distance));
                 assertThat(BIASES.call(Double.class, "alibi", slope, distance)).isEqualTo(alibi.bias(0, distance));
             }
-            double[] weights = BIASES.call(double[].class, "weights", "t5", slope, buckets, greatest);
+            double[] weights = BIASES.call(double[].class, "weights", "t5", slope, buckets, largest);
             double[] ofBuckets = softmax(LineChart.each(129, distance -> -slope * expected.bucket(-distance)));
-            double[] alibiWeights = BIASES.call(double[].class, "weights", "alibi", slope, buckets, greatest);
+            double[] alibiWeights = BIASES.call(double[].class, "weights", "alibi", slope, buckets, largest);
             double[] ofSlope = softmax(LineChart.each(129, distance -> alibi.bias(0, distance)));
             for (int distance = 0; distance < 129; distance++) {
                 // two powers, a sum of 129 and a quotient: at most 140 roundings of a number up to 1

@@ -67,10 +67,10 @@ class RotaryPairsTest {
     @Test
     void aKeyThatIsTheQueryTurnedByOneIsGreatestBeforeIt() {
         // R₁₀ q · R₉ R₁ q = q · q; by the inequality of Cauchy and Schwarz no score is greater
-        double greatest = run.after("j - i = -1:");
-        assertThat(greatest).isEqualTo(run.after("length of the query, squared:"));
+        double largest = run.after("j - i = -1:");
+        assertThat(largest).isEqualTo(run.after("length of the query, squared:"));
         for (String other : List.of("-3", "-2", "+0", "+1")) {
-            assertThat(run.after("j - i = " + other + ":")).isLessThan(greatest - 1);
+            assertThat(run.after("j - i = " + other + ":")).isLessThan(largest - 1);
         }
     }
 }

@@ -52,14 +52,14 @@ class TrainedHeadsTest {
         assertThat(best[2]).isGreaterThan(0.99);
         assertThat(best[3]).isLessThan(0.2);
         HeatMapChart with = run.map("trained-heads-before", "With positions");
-        double greatest = 0;
+        double largest = 0;
         for (int layer = 0; layer < 6; layer++) {
             for (int head = 0; head < 12; head++) {
-                greatest = Math.max(greatest, ChapterRun.value(with, layer, head));
+                largest = Math.max(largest, ChapterRun.value(with, layer, head));
             }
         }
         // three digits are printed
-        assertThat(greatest).isCloseTo(best[2], within(5.1e-4));
+        assertThat(largest).isCloseTo(best[2], within(5.1e-4));
     }
 
     /** Without positions, equal words have equal queries and keys; FLOAT32 in other orders of the sums. */

@@ -33,7 +33,7 @@ public final class GenerateText extends EngineCommand {
                     + "model.safetensors or the files that model.safetensors.index.json names.")
     private Path folder;
 
-    @Option(names = "--tokens", description = "The greatest number of tokens to generate.")
+    @Option(names = "--tokens", description = "The maximum number of tokens to generate.")
     private int tokens = 100;
 
     @Option(
@@ -128,9 +128,9 @@ public final class GenerateText extends EngineCommand {
                     + ": expected at most " + decoder.getLongestSequence()
                     + " in total, the limit of the model; use fewer with --tokens, or a shorter prompt");
         }
-        long greatest = Arrays.stream(ids).max().orElseThrow();
-        if (greatest >= decoder.getVocabularySize()) {
-            throw new UserError("token " + greatest + " of tokenizer.json: expected ids below the vocab_size of"
+        long largest = Arrays.stream(ids).max().orElseThrow();
+        if (largest >= decoder.getVocabularySize()) {
+            throw new UserError("token " + largest + " of tokenizer.json: expected ids below the vocab_size of"
                     + " config.json, " + decoder.getVocabularySize() + "; download both files of one model");
         }
     }

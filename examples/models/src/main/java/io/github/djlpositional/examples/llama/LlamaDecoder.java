@@ -171,7 +171,7 @@ public final class LlamaDecoder extends AbstractBlock {
         return config.vocabularySize();
     }
 
-    /** {@return the greatest number of tokens of a sequence} */
+    /** {@return the maximum number of tokens of a sequence} */
     public int getLongestSequence() {
         Map<String, ?> arguments = rotary.getArguments();
         Object limit =

@@ -18,7 +18,7 @@ public final class Sampling {
 
     private Sampling() {}
 
-    /** {@return the choice of the token with the greatest logit, the first one of several} */
+    /** {@return the choice of the token with the largest logit, the first one of several} */
     public static ToIntFunction<float[]> greedy() {
         return logits -> IntStream.range(1, logits.length).reduce(0, (best, i) -> logits[i] > logits[best] ? i : best);
     }
@@ -39,13 +39,13 @@ public final class Sampling {
                 () -> "top-p " + nucleus + ": expected more than 0 and at most 1; use 1 for all tokens");
         Random random = new Random(seed);
         return logits -> {
-            double greatest = logits[greedy().applyAsInt(logits)];
+            double largest = logits[greedy().applyAsInt(logits)];
             double[] weights = IntStream.range(0, logits.length)
-                    .mapToDouble(i -> Math.exp((logits[i] - greatest) / temperature))
+                    .mapToDouble(i -> Math.exp((logits[i] - largest) / temperature))
                     .toArray();
-            double least = leastOfNucleus(nucleus, weights);
+            double smallest = smallestOfNucleus(nucleus, weights);
             int[] tokens = IntStream.range(0, weights.length)
-                    .filter(i -> weights[i] >= least)
+                    .filter(i -> weights[i] >= smallest)
                     .toArray();
             double left = random.nextDouble()
                     * Arrays.stream(tokens).mapToDouble(i -> weights[i]).sum();
@@ -60,7 +60,7 @@ public final class Sampling {
     }
 
     /** The weight of the least probable token of the nucleus. */
-    private static double leastOfNucleus(double nucleus, double... weights) {
+    private static double smallestOfNucleus(double nucleus, double... weights) {
         double needed = nucleus * Arrays.stream(weights).sum();
         double[] sorted = Arrays.stream(weights).sorted().toArray();
         double sum = 0;

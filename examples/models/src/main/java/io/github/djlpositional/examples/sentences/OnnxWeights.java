@@ -70,7 +70,7 @@ final class OnnxWeights {
         return transposed.containsKey(name) ? array.transpose() : array;
     }
 
-    /** Parses a message; the fields are parts of the given bytes, not copies. */
+    /** Parses a message; the fields are parts of these bytes, not copies. */
     private static UnknownFieldSet message(ByteString bytes) throws IOException {
         CodedInputStream in = bytes.newCodedInput();
         in.enableAliasing(true);

@@ -100,7 +100,7 @@ public final class SearchDefinitions extends EngineCommand {
         return manager.create(vectors);
     }
 
-    /** Prints the definitions with the greatest similarities. */
+    /** Prints the definitions with the largest similarities. */
     private void print(PrintWriter out, List<Definition> all, float... similarities) {
         IntStream.range(0, similarities.length)
                 .boxed()

@@ -25,10 +25,10 @@ class BadFolderTest {
     @TempDir
     private Path folder;
 
-    private void assertRefused(Path given, String... values) {
+    private void assertRefused(Path model, String... values) {
         try (NDManager manager = Engines.newManager("PyTorch")) {
             assertThatExceptionOfType(UserError.class)
-                    .isThrownBy(() -> LlamaDecoder.load(given, 20, manager))
+                    .isThrownBy(() -> LlamaDecoder.load(model, 20, manager))
                     .satisfies(e -> assertThat(e.getMessage())
                             .contains(folder.toString(), ": expected ", "; ")
                             .contains(values)
@@ -90,10 +90,10 @@ class BadFolderTest {
         "'\"vocab_size\": 64', '\"vocab_size\": 0', vocab_size 0, 1 or more, config.json",
         "'\"eos_token_id\": 2', '\"eos_token_id\": [2, null]', eos_token_id, null, config.json"
     })
-    void configurationThatDoesNotFitIsRefused(String before, String after, String given, String expected, String third)
+    void configurationThatDoesNotFitIsRefused(String before, String after, String cause, String expected, String remedy)
             throws IOException {
         StoredModel.edit(StoredModel.copy("qwen_2", folder).resolve("config.json"), before, after);
-        assertRefused(folder, given, expected, third);
+        assertRefused(folder, cause, expected, remedy);
     }
 
     @ParameterizedTest

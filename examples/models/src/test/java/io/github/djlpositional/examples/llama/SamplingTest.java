@@ -14,7 +14,7 @@ class SamplingTest {
 
     private static final int DRAWS = 100_000;
 
-    /** Logits with the probabilities of each choice, from {@code src/test/python/make_llama.py}. */
+    /** Logits with the probabilities of each choice, from {@code make_llama.py}. */
     @SuppressWarnings("ArrayRecordComponent") // never compared
     private record Stored(float[] logits, List<Case> cases) {}
 

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * What a model of {@code src/test/python/make_llama.py} computes.
+ * What a model of {@code make_llama.py} computes.
  *
  * @param text a text, for models with a tokenizer
  * @param continuedText the text of its greedy continuation

@@ -3,7 +3,6 @@ package io.github.djlpositional.examples.sentences;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Engines;
 import io.github.djlpositional.examples.Models;
 import io.github.djlpositional.examples.ProgramRun;
@@ -13,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -24,8 +24,18 @@ class SentenceCommandsTest {
     @TempDir
     private Path folder;
 
-    @EngineTest
-    void searchSavesTheDefinitionsAndFindsThem(String engine) throws Exception {
+    @Test
+    void searchSavesTheDefinitionsAndFindsThem() throws Exception {
+        requireFound("PyTorch");
+    }
+
+    @Test
+    @Tag("slow")
+    void searchOnMxnetSavesTheDefinitionsAndFindsThem() throws Exception {
+        requireFound("MXNet");
+    }
+
+    private void requireFound(String engine) throws Exception {
         Engines.assumeAvailable(engine);
         Definition definition = Definition.read(50).get(20);
         String options = "search --definitions 50 --count 3 --engine " + engine + " --index " + folder;
@@ -73,7 +83,7 @@ class SentenceCommandsTest {
     @ParameterizedTest
     @CsvSource({
         "search cat --index, vectors.safetensors' is damaged",
-        "tune --definitions 100000 --out, and 1000 held out"
+        "tune --definitions 400000 --out, and 1000 held out"
     })
     void userErrorEndsWithOneLine(String command, String named) throws Exception {
         Path file = Files.writeString(folder.resolve("vectors.safetensors"), "damaged");

@@ -29,7 +29,7 @@ final class SparkProcess implements AutoCloseable {
     private final Process process;
     private final Path log;
 
-    /** Starts {@code java} with the given arguments. */
+    /** Starts {@code java} with arguments. */
     SparkProcess(Path folder, List<String> arguments) throws IOException {
         log = Files.createDirectories(folder).resolve("log");
         List<String> command = new ArrayList<>();

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the small random models of the Llama family that the tests of the examples load.
+"""Writes the small random models of the Llama family that the tests of this module load.
 
-    python3 src/test/python/make_llama.py        (made with torch 1.13)
+    python3 examples/models/src/test/python/make_llama.py        (made with torch 1.13)
 
 Each model is a folder as Hugging Face publishes it: config.json, the weights as safetensors in one file or several, and for
 some models a tokenizer.json. Beside the folder, a JSON file has a prompt, the logits of all its tokens, and the greedy
@@ -18,9 +18,9 @@ import struct
 
 import torch
 
-FOLDER = pathlib.Path(__file__).parents[3] / "examples/src/test/resources/llama"
+FOLDER = pathlib.Path(__file__).parents[1] / "resources" / "llama"
 
-STEPS = 12
+CONTINUATION_LENGTH = 12
 STORED_TYPES = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"}
 
 torch.set_default_dtype(torch.float64)
@@ -63,10 +63,10 @@ def frequencies(config, size, length):
     if kind == "llama3":  # Llama Team, The Llama 3 Herd of Models (2024), and apply_scaling in the published code
         original, factor = rope["original_max_position_embeddings"], rope["factor"]
         rotations = original * angles / (2 * math.pi)
-        kept = (rotations - rope["low_freq_factor"]) / (rope["high_freq_factor"] - rope["low_freq_factor"])
-        kept = kept.clamp(0, 1)
-        assert {0.0, 1.0} < set(kept.tolist()), "this does not have pairs of all three kinds"
-        return angles / factor * (1 - kept) + angles * kept, 1.0
+        fast = (rotations - rope["low_freq_factor"]) / (rope["high_freq_factor"] - rope["low_freq_factor"])
+        fast = fast.clamp(0, 1)
+        assert {0.0, 1.0} < set(fast.tolist()), "this does not have pairs of all three kinds"
+        return angles / factor * (1 - fast) + angles * fast, 1.0
     if kind == "longrope":  # Ding et al., LongRoPE (2024)
         original = config["original_max_position_embeddings"]
         factors = torch.tensor(rope["long_factor" if length > original else "short_factor"])
@@ -77,7 +77,7 @@ def frequencies(config, size, length):
 def rotated(x, config, first=0):
     """Turns dimension i of each head (N, T, H) with dimension i + H/2, the order of Hugging Face's weights.
 
-    The first of the T tokens has a given position, and the last one is the last of the sequence.
+    The last of the T tokens is the last of the sequence.
     """
     size = x.shape[2]
     positions = torch.arange(first, first + x.shape[1])
@@ -159,7 +159,7 @@ def continuation(config, w, ids, with_cache=False):
     """
     ids = list(ids)
     cache, count = {}, 0
-    for _ in range(STEPS):
+    for _ in range(CONTINUATION_LENGTH):
         if not with_cache or count == config.get("original_max_position_embeddings"):
             cache, count = {}, 0
         last = logits(config, w, ids[count:], cache)[-1]
@@ -168,7 +168,7 @@ def continuation(config, w, ids, with_cache=False):
         if best - second < 0.01:
             return None
         ids.append(int(last.argmax()))
-    following = ids[-STEPS:]
+    following = ids[-CONTINUATION_LENGTH:]
     ends = config["eos_token_id"] if isinstance(config["eos_token_id"], list) else [config["eos_token_id"]]
     return following if len(set(following)) > 3 and not set(following) & set(ends) else None
 
@@ -185,15 +185,15 @@ def random_weights(config, types, quiet=()):
     w = {"model.embed_tokens.weight": torch.randn(config["vocab_size"], width)}
     for i in range(config["num_hidden_layers"]):
         prefix = f"model.layers.{i}."
-        for name, (to, given) in matrices.items():
-            w[f"{prefix}self_attn.{name}_proj.weight"] = torch.randn(to, given) * 1.5 / math.sqrt(given)
+        for name, (rows, columns) in matrices.items():
+            w[f"{prefix}self_attn.{name}_proj.weight"] = torch.randn(rows, columns) * 1.5 / math.sqrt(columns)
             if config["model_type"] == "qwen2" and name != "o":
-                w[f"{prefix}self_attn.{name}_proj.bias"] = torch.randn(to) / 2
+                w[f"{prefix}self_attn.{name}_proj.bias"] = torch.randn(rows) / 2
         if config["model_type"] == "qwen3":
             for name in "qk":
                 w[f"{prefix}self_attn.{name}_norm.weight"] = 1.5 + torch.randn(size) / 3
-        for name, (to, given) in {"gate": (hidden, width), "up": (hidden, width), "down": (width, hidden)}.items():
-            w[f"{prefix}mlp.{name}_proj.weight"] = torch.randn(to, given) * 1.5 / math.sqrt(given)
+        for name, (rows, columns) in {"gate": (hidden, width), "up": (hidden, width), "down": (width, hidden)}.items():
+            w[f"{prefix}mlp.{name}_proj.weight"] = torch.randn(rows, columns) * 1.5 / math.sqrt(columns)
         for name in "input_layernorm", "post_attention_layernorm":
             w[f"{prefix}{name}.weight"] = 1 + torch.randn(width) / 4
     w["model.norm.weight"] = 1 + torch.randn(width) / 4

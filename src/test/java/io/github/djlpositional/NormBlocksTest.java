@@ -9,8 +9,32 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.attention.StoredLayer;
 
-/** Its gradients are tested in {@link TransformerLayerBlockTest}. */
-class RmsNormBlockTest {
+/** {@link TransformerLayerBlockTest} compares the norms with those of PyTorch, gradients included. */
+class NormBlocksTest {
+
+    @EngineTest
+    void layerNormGivesTheNumbersOfThePapersFormula(NDManager manager) {
+        for (DataType type : new DataType[] {DataType.FLOAT32, DataType.FLOAT64}) {
+            LayerNormBlock block = LayerNormBlock.builder().setEmbeddingSize(4).build();
+            block.initialize(manager, type, new Shape(-1, 4));
+            manager.create(new double[] {1, 2, 3, 4})
+                    .toType(type, false)
+                    .copyTo(block.getScale().getArray());
+            manager.create(new double[] {0.5, 0, -0.5, 1})
+                    .toType(type, false)
+                    .copyTo(block.getOffset().getArray());
+            NDArray x = manager.create(new double[] {1, 3, 5, 7}, new Shape(1, 1, 4))
+                    .toType(type, false);
+            // mean 4, variance 5
+            double root = Math.sqrt(5 + 1e-5);
+            double[] expected = {-3 / root + 0.5, -2 / root, 3 / root - 0.5, 12 / root + 1};
+            NDArray y = Forward.infer(manager, block, x);
+            assertThat(y.getShape()).isEqualTo(x.getShape());
+            assertThat(y.getDataType()).isEqualTo(type);
+            // the engines have ε in FLOAT32, relative 2^-24 of it
+            requireClose(y, expected, type == DataType.FLOAT64 ? 1e-12 : 1e-6);
+        }
+    }
 
     private static RmsNormBlock block(NDManager manager, DataType type) {
         RmsNormBlock block =
@@ -20,7 +44,7 @@ class RmsNormBlockTest {
     }
 
     @EngineTest
-    void givesTheNumbersOfThePapersFormula(NDManager manager) throws Exception {
+    void rmsNormGivesTheNumbersOfThePapersFormula(NDManager manager) throws Exception {
         StoredLayer stored = new StoredLayer(manager, "llama");
         double[] expected = stored.get("normalized").toDoubleArray();
         for (DataType type : new DataType[] {DataType.FLOAT32, DataType.FLOAT64}) {
@@ -39,7 +63,7 @@ class RmsNormBlockTest {
 
     /** MXNet has no parameters in FLOAT16. */
     @EngineTest(engine = "PyTorch")
-    void normalizesFloat16InFloat32(NDManager manager) {
+    void rmsNormComputesFloat16InFloat32(NDManager manager) {
         RmsNormBlock block = block(manager, DataType.FLOAT16);
         // 300² is more than the greatest number of FLOAT16, 0.0001² less than its least
         for (float size : new float[] {300, 1, 0.0001f}) {
