@@ -95,13 +95,14 @@ class KernelTest {
         addPositions(params, input, x, first);
         NDList inputs = new NDList(x);
         switch (input) {
-            case PROMPT_WITH_PADDING, STEP_WITH_PADDING -> inputs.add(manager.ones(new Shape(1, x.getShape().get(1))));
+            case PROMPT_WITH_PADDING, STEP_WITH_PADDING ->
+                inputs.add(manager.ones(new Shape(1, x.getShape().get(1))));
             case PROMPT_WITH_MASK_OF_HEADS -> inputs.add(manager.zeros(new Shape(1, HEADS, 5, 5)));
             default -> {}
         }
         ParameterStore store = new ParameterStore(manager, false);
-        try (AttentionForward forward = new AttentionForward(
-                block, AttentionInputs.of(inputs, SIZE), store, input == Input.TRAINING, params)) {
+        try (AttentionForward forward =
+                new AttentionForward(block, AttentionInputs.of(inputs, SIZE), store, input == Input.TRAINING, params)) {
             forward.result(cache);
             return forward.kernel();
         }

@@ -64,7 +64,8 @@ class MultiHeadAttentionBlockTest {
             }
             RelativeEncoding.named(name, 2, 4, options).requireFits(2, 4);
         }
-        assertThat(RelativeEncoding.named("KERPLE", 2, 4, Map.of("form", "POWER")).toString())
+        assertThat(RelativeEncoding.named("KERPLE", 2, 4, Map.of("form", "POWER"))
+                        .toString())
                 .contains("POWER");
         refused(() -> RelativeEncoding.named("T5", 2, 4, Map.of("headSize", 4)), "headSize");
     }

@@ -47,8 +47,7 @@ public final class StoredLayer {
 
     /** Checks the gradients of the parameters of a layer. */
     public void requireGradients(TransformerLayerBlock layer, double tolerance) throws Exception {
-        TransformerLayerBlock gradients =
-                load(TransformerLayerBlock.fromArguments(layer.getArguments()), "gradient.");
+        TransformerLayerBlock gradients = load(TransformerLayerBlock.fromArguments(layer.getArguments()), "gradient.");
         for (Pair<String, Parameter> entry : layer.getParameters()) {
             NDArray expected = gradients.getParameters().get(entry.getKey()).getArray();
             requireClose(entry.getValue().getArray().getGradient(), doubles(expected), tolerance);

@@ -293,7 +293,8 @@ class TransformerStackBlockTest {
                         expected.put(parameter, parameter.getArray().sub(gradient.mul(rate)));
                     }
                 }
-                assertThat(expected.get(shared.getBiases())).isNotEqualTo(shared.getBiases().getArray());
+                assertThat(expected.get(shared.getBiases()))
+                        .isNotEqualTo(shared.getBiases().getArray());
                 trainer.step();
                 // one rounding of the product and one of the difference from a number below 1
                 expected.forEach((parameter, array) -> requireClose(
