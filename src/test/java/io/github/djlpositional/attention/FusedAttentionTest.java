@@ -124,8 +124,8 @@ class FusedAttentionTest {
             NDArray x = numbers(manager, 3, DataType.FLOAT64, 1, 16, SIZE);
             x.setRequiresGradient(true);
             try (GradientCollector collector = engine.newGradientCollector()) {
-                NDArray given = x.get(":, :" + length);
-                NDList inputs = length == 16 ? new NDList(given, tokens) : new NDList(given);
+                NDArray first = x.get(":, :" + length);
+                NDList inputs = length == 16 ? new NDList(first, tokens) : new NDList(first);
                 NDArray y = block.forward(store, inputs, training).head().get(":, :13");
                 collector.backward(y.mul(y).sum());
             }
@@ -180,11 +180,11 @@ class FusedAttentionTest {
         EncodingType type = biased ? EncodingType.ALIBI : EncodingType.NONE;
         MultiHeadAttentionBlock block = frozen(manager, type, causal, true);
         NDArray x = numbers(manager, 3, DataType.FLOAT64, 1, 7, SIZE);
-        NDArray[] given = inputs(manager, mask, x, 7).toArray(new NDArray[0]);
-        double[] expected = doubles(Forward.infer(manager, block, given));
+        NDArray[] inputs = inputs(manager, mask, x, 7).toArray(new NDArray[0]);
+        double[] expected = doubles(Forward.infer(manager, block, inputs));
         CompletableFuture<?>[] forwards = Stream.generate(() -> CompletableFuture.runAsync(() -> {
                     try (NDManager own = manager.newSubManager()) {
-                        assertThat(doubles(Forward.infer(own, block, given))).isEqualTo(expected);
+                        assertThat(doubles(Forward.infer(own, block, inputs))).isEqualTo(expected);
                     }
                 }))
                 .limit(64)

@@ -31,7 +31,7 @@ import java.util.function.Supplier;
 class HalfPrecisionGradientsTest {
 
     /**
-     * The greatest part of an array's largest gradient by which FLOAT16 may differ. Each number is rounded by up to
+     * The largest part of an array's largest gradient by which FLOAT16 may differ. Each number is rounded by up to
      * 2^-11; a gradient has passed some thirty roundings, of terms that partly cancel each other.
      */
     private static final double TOLERANCE = 0.03;
@@ -57,25 +57,25 @@ class HalfPrecisionGradientsTest {
             Engine engine, NDManager manager, Block wide, Block half, NDList inputs, boolean training) {
         Map<String, double[]> expected = gradients(engine, manager, wide, inputs, DataType.FLOAT32, training);
         Map<String, double[]> found = gradients(engine, manager, half, inputs, DataType.FLOAT16, training);
-        double greatest = expected.values().stream()
-                .mapToDouble(HalfPrecisionGradientsTest::greatest)
+        double largest = expected.values().stream()
+                .mapToDouble(HalfPrecisionGradientsTest::largest)
                 .max()
                 .orElse(0);
         expected.forEach((name, gradient) -> assertThat(found.get(name))
                 .as(name)
-                .containsExactly(gradient, within(TOLERANCE * greatest(gradient) + CANCELLED * greatest)));
+                .containsExactly(gradient, within(TOLERANCE * largest(gradient) + CANCELLED * largest)));
     }
 
-    private static double greatest(double... values) {
+    private static double largest(double... values) {
         return Arrays.stream(values).map(Math::abs).max().orElse(0);
     }
 
     /** The output and the gradients. */
     private static Map<String, double[]> gradients(
-            Engine engine, NDManager manager, Block block, NDList given, DataType type, boolean training) {
-        NDList inputs = new NDList(given);
+            Engine engine, NDManager manager, Block block, NDList numbers, DataType type, boolean training) {
+        NDList inputs = new NDList(numbers);
         inputs.replaceAll(input -> input.getDataType().isFloating() ? input.toType(type, true) : input);
-        block.initialize(manager, type, given.getShapes());
+        block.initialize(manager, type, numbers.getShapes());
         Map<String, NDArray> arrays = new LinkedHashMap<>();
         long seed = 1;
         for (Pair<String, Parameter> entry : block.getParameters()) {

@@ -52,7 +52,7 @@ class KeyValueCacheTest {
                 manager, EncodingType.ROTARY.attention(HEADS).optCausal(true).build(), type);
     }
 
-    /** Such as the parameters of a decoder's step that are given to the encoder too. */
+    /** Such as the parameters of a decoder's step that are also those of the encoder. */
     @EngineTest
     void refusesAnotherNumberOfTokensInOneStep(NDManager manager) {
         MultiHeadAttentionBlock block = attention(manager, DataType.FLOAT64);
@@ -209,7 +209,7 @@ class KeyValueCacheTest {
     }
 
     @EngineTest
-    void keepsNoCopiesOfGroupedKeys(NDManager manager) {
+    void holdsGroupedKeysOnce(NDManager manager) {
         MultiHeadAttentionBlock block = filled(
                 manager,
                 MultiHeadAttentionBlock.builder()
@@ -228,7 +228,7 @@ class KeyValueCacheTest {
         }
     }
 
-    /** A cache that kept the graph of its keys would grow with each step. */
+    /** A cache that held the graph of its keys would grow with each step. */
     @EngineTest(engine = "PyTorch")
     void keysInACacheHaveNoGradient(NDManager manager, boolean isFused) {
         MultiHeadAttentionBlock block = filled(
