@@ -72,13 +72,14 @@ public final class FiniteDifferences {
         learned.values().forEach(array -> array.setRequiresGradient(false));
         DoubleSupplier sum =
                 () -> sum(manager, block, params, false, summed, inputs).getDouble();
-        if (Math.abs(error(learned, gradients, sum)) >= TOLERANCE) {
+        double error = error(learned, gradients, sum);
+        if (Math.abs(error) > TOLERANCE) {
             // names the array whose gradient is wrong
             learned.forEach((name, array) -> assertThat(error(Map.of(name, array), gradients, sum))
                     .as(name)
                     .isCloseTo(0, within(TOLERANCE)));
         }
-        assertThat(error(learned, gradients, sum)).isCloseTo(0, within(TOLERANCE));
+        assertThat(error).isCloseTo(0, within(TOLERANCE));
     }
 
     /** The weighted sum of the output, and sums of what is learned: the engines fail for no gradient at all. */
@@ -109,20 +110,21 @@ public final class FiniteDifferences {
             expected += NaiveAttention.dot(gradient, direction(name, gradient.length));
         }
         double step = 1e-5;
-        double difference = sumAt(step, arrays, values, sum) - sumAt(-step, arrays, values, sum);
-        sumAt(0, arrays, values, sum);
-        return difference / (2 * step) - expected;
+        move(arrays, values, step);
+        double above = sum.getAsDouble();
+        move(arrays, values, -step);
+        double below = sum.getAsDouble();
+        move(arrays, values, 0);
+        return (above - below) / (2 * step) - expected;
     }
 
-    private static double sumAt(
-            double step, Map<String, NDArray> arrays, Map<String, double[]> values, DoubleSupplier sum) {
+    private static void move(Map<String, NDArray> arrays, Map<String, double[]> values, double step) {
         arrays.forEach((name, array) -> {
             double[] moved = values.get(name).clone();
             double[] direction = direction(name, moved.length);
             Arrays.setAll(moved, i -> moved[i] + step * direction[i]);
             array.getManager().create(moved, array.getShape()).copyTo(array);
         });
-        return sum.getAsDouble();
     }
 
     /** A random direction of length 1: the difference along it depends on every element of the gradient. */

@@ -113,28 +113,6 @@ class FusedAttentionTest {
     }
 
     @EngineTest(Selection.PAIRS)
-    void thirteenKeysHaveTheGradientsOfSixteenOfWhichThreeAreHidden(
-            Engine engine, NDManager manager, EncodingType type, boolean causal, boolean isFused, boolean training) {
-        MultiHeadAttentionBlock block = frozen(manager, type, causal, isFused);
-        ParameterStore store = new ParameterStore(manager, false);
-        NDArray tokens = manager.ones(new Shape(1, 16));
-        tokens.set(new NDIndex(":, 13:"), 0f);
-        List<double[]> gradients = new ArrayList<>();
-        for (int length : new int[] {13, 16}) {
-            NDArray x = numbers(manager, 3, DataType.FLOAT64, 1, 16, SIZE);
-            x.setRequiresGradient(true);
-            try (GradientCollector collector = engine.newGradientCollector()) {
-                NDArray first = x.get(":, :" + length);
-                NDList inputs = length == 16 ? new NDList(first, tokens) : new NDList(first);
-                NDArray y = block.forward(store, inputs, training).head().get(":, :13");
-                collector.backward(y.mul(y).sum());
-            }
-            gradients.add(doubles(x.getGradient().get(":, :13")));
-        }
-        requireClose(manager.create(gradients.get(0)), gradients.get(1), 1e-12);
-    }
-
-    @EngineTest(Selection.PAIRS)
     void stepsOfADecoderHaveTheNumbersOfTheFormulas(
             NDManager manager, EncodingType type, Mask mask, boolean causal, boolean isOneToken) {
         // without causality, several tokens need a mask of their own
@@ -152,26 +130,29 @@ class FusedAttentionTest {
     }
 
     @EngineTest(Selection.PAIRS)
-    void gradientsAreRecordedWithoutTheTrainingFlag(
-            Engine engine, NDManager manager, EncodingType type, Mask mask, boolean causal) {
-        MultiHeadAttentionBlock block = frozen(manager, type, causal, true);
+    void gradientsAreThoseOfTheFormulasWithAndWithoutTheTrainingFlag(
+            Engine engine, NDManager manager, EncodingType type, Mask mask, boolean causal, boolean training) {
         ParameterStore store = new ParameterStore(manager, false);
-        List<double[]> gradients = new ArrayList<>();
-        for (boolean training : new boolean[] {false, true}) {
-            NDArray x = numbers(manager, 3, DataType.FLOAT64, 1, 7, SIZE);
-            x.setRequiresGradient(true);
-            try (GradientCollector collector = engine.newGradientCollector()) {
-                NDArray y = block.forward(store, inputs(manager, mask, x, 7), training)
-                        .head();
-                // a residual connection, whose gradient is 1
-                collector.backward(y.mul(y).add(x).sum());
+        for (int length : new int[] {7, 13}) {
+            List<double[]> gradients = new ArrayList<>();
+            for (boolean isFused : new boolean[] {true, false}) {
+                MultiHeadAttentionBlock block = frozen(manager, type, causal, isFused);
+                NDArray x = numbers(manager, 3, DataType.FLOAT64, 1, length, SIZE);
+                x.setRequiresGradient(true);
+                try (GradientCollector collector = engine.newGradientCollector()) {
+                    NDList inputs = inputs(manager, mask, x, length);
+                    NDArray y =
+                            block.forward(store, inputs, training || !isFused).head();
+                    // a residual connection, whose gradient is 1
+                    collector.backward(y.mul(y).add(x).sum());
+                }
+                gradients.add(doubles(x.getGradient()));
             }
-            gradients.add(doubles(x.getGradient()));
+            assertThat(DoubleStream.of(gradients.get(1)))
+                    .as("the attention's part")
+                    .anyMatch(gradient -> Math.abs(gradient - 1) > 0.1);
+            requireClose(manager.create(gradients.get(0)), gradients.get(1), 1e-12);
         }
-        assertThat(DoubleStream.of(gradients.get(1)))
-                .as("the attention's part")
-                .anyMatch(gradient -> Math.abs(gradient - 1) > 0.1);
-        requireClose(manager.create(gradients.get(0)), gradients.get(1), 1e-10);
     }
 
     /** ALiBi and no encoding have different methods of the kernel. */

@@ -16,7 +16,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
-import io.github.djlpositional.DevicesTest;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.EngineTestExtension;
 import io.github.djlpositional.PositionalEncodingBlock;
@@ -54,17 +53,8 @@ class RandomProgramsTest {
     }
 
     /** A mask of a form that the attention documents, and what it adds to a score. */
-    private static final class Mask implements Added {
-
-        private final NDArray array;
-        private final double[] added;
-        private final long[] sizes;
-
-        private Mask(NDArray array, double[] added, long... sizes) {
-            this.array = array;
-            this.added = added;
-            this.sizes = sizes;
-        }
+    @SuppressWarnings("ArrayRecordComponent") // nothing compares them
+    private record Mask(NDArray array, double[] added, long... sizes) implements Added {
 
         static Mask random(NDManager manager, SplittableRandom random, int rank, int batch, int queries, int keys) {
             boolean isCondition = random.nextInt(3) > 0;
@@ -289,7 +279,7 @@ class RandomProgramsTest {
     /** Random programs, of which many are wrong: the structure of each call decides, on a GPU as on a CPU. */
     @Test
     @EnabledIf(
-            value = "hasPyTorch",
+            value = "io.github.djlpositional.DevicesTest#hasPyTorch",
             disabledReason = "the simulated GPUs compute with PyTorch, which is not on the class path")
     void aGpuAcceptsWhatACpuAccepts() {
         SimulatedGpuEngine engine = new SimulatedGpuEngine();
@@ -343,9 +333,5 @@ class RandomProgramsTest {
         } catch (IllegalArgumentException | IllegalStateException e) {
             return e.getMessage().replaceAll("[cg]pu\\([0-9]*\\)", "the device");
         }
-    }
-
-    static boolean hasPyTorch() {
-        return DevicesTest.hasPyTorch();
     }
 }

@@ -29,14 +29,6 @@ import java.util.List;
 /** Mistakes that the structure of a call shows, and the correct programs beside them. */
 class StructureTest {
 
-    private static MultiHeadAttentionBlock attention(NDManager manager, EncodingType type, boolean isCausal) {
-        return filled(manager, type.attention(HEADS).optCausal(isCausal).build(), DataType.FLOAT64);
-    }
-
-    private static NDArray x(NDManager manager, long batch, long length) {
-        return numbers(manager, 1, DataType.FLOAT64, batch, length, SIZE);
-    }
-
     /** The first output. */
     private static NDArray forward(NDManager manager, Block block, PairList<String, Object> params, NDList inputs) {
         return block.forward(new ParameterStore(manager, false), inputs, false, params)
@@ -44,47 +36,34 @@ class StructureTest {
     }
 
     @EngineTest(Selection.EACH)
-    void aForwardParameterIsGivenOnce(NDManager manager, TestBlocks kind) {
+    void aForwardParameterIsThereOnceAndOfItsType(NDManager manager, TestBlocks kind) {
         Block block = kind.initialized(manager);
         NDList input = kind.numbers(manager);
-        for (String name : List.of(
-                PositionalEncodingBlock.START_POSITION,
-                PositionalEncodingBlock.POSITIONS,
-                KeyValueCache.KEY,
-                "gridSizes")) {
+        for (String name : List.of("startPosition", "positions", KeyValueCache.KEY, "gridSizes")) {
             PairList<String, Object> twice = Forward.params(name, 0);
             twice.add(name, 0);
             refused(() -> forward(manager, block, twice, input), name, "twice", "new list");
         }
-        PairList<String, Object> own = new PairList<>();
-        for (String name : List.of("temperature", "temperature", "mask", "position", "cache", "gridsize", "")) {
-            own.add(name, "of the user");
-        }
-        assertThat(forward(manager, block, own, input)).isEqualTo(kind.infer(manager, block, input));
-    }
-
-    @EngineTest(Selection.EACH)
-    void theStartPositionIsAnIntegerOrALong(NDManager manager, TestBlocks kind) {
-        Block block = kind.initialized(manager);
-        NDList input = kind.numbers(manager);
         for (Object start : new Object[] {1.5, 1f, "3", (short) 1, new int[0], manager.create(1)}) {
-            refused(
-                    () -> forward(manager, block, Forward.params("startPosition", start), input),
-                    "startPosition",
-                    start.getClass().getSimpleName(),
-                    "an Integer or a Long");
+            PairList<String, Object> params = Forward.params("startPosition", start);
+            String type = start.getClass().getSimpleName();
+            refused(() -> forward(manager, block, params, input), "startPosition", type, "an Integer or a Long");
         }
         for (Object start : new Object[] {0, 0L}) {
-            assertThat(forward(manager, block, Forward.params("startPosition", start), input))
-                    .isEqualTo(kind.infer(manager, block, input));
+            PairList<String, Object> params = Forward.params("startPosition", start);
+            for (String own : List.of("temperature", "temperature", "mask", "position", "cache", "gridsize", "")) {
+                params.add(own, "of the user");
+            }
+            assertThat(forward(manager, block, params, input)).isEqualTo(kind.infer(manager, block, input));
         }
     }
 
     /** One minute in June 2026: rotary is a function of the distance, exact to 2e9 · 2^-53 radians. */
     @EngineTest
     void positionsMayBeUnixSeconds(NDManager manager) {
-        MultiHeadAttentionBlock block = attention(manager, EncodingType.ROTARY, true);
-        NDArray x = x(manager, 1, 3);
+        MultiHeadAttentionBlock block =
+                filled(manager, EncodingType.ROTARY.attention(HEADS).build(), DataType.FLOAT64);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 3, SIZE);
         NDArray seconds = manager.create(new double[] {1.78e9, 1.78e9 + 30, 1.78e9 + 60});
         NDArray relative = manager.create(new double[] {0, 30, 60});
         NDArray expected = infer(manager, block, Forward.params(PositionalEncodingBlock.POSITIONS, relative), x);

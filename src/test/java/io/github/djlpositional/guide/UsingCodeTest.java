@@ -143,7 +143,7 @@ class UsingCodeTest {
     @EngineTest
     void configurationAsAMap(NDManager manager) throws Exception {
         String engine = manager.getEngine().getEngineName();
-        float[] before = null;
+        float[] before;
         try (Model model = Model.newInstance("input", Device.cpu(), engine)) {
             // tag::arguments[]
             InputEmbeddingBlock input = InputEmbeddingBlock.builder()

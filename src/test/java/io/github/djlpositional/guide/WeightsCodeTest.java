@@ -31,8 +31,8 @@ import java.nio.file.Path;
 /** The code of the guide's page on weights from other frameworks. */
 class WeightsCodeTest {
 
-    private static Path file(String name) throws Exception {
-        return Path.of(WeightsCodeTest.class.getResource("/weights/" + name).toURI());
+    private static Path file(String name) {
+        return Path.of("src/test/resources/weights", name);
     }
 
     @EngineTest
@@ -206,9 +206,7 @@ class WeightsCodeTest {
 
     @EngineTest
     void configurations() throws Exception {
-        Path path = Path.of(WeightsCodeTest.class
-                .getResource("/configurations/gemma-3-1b-pt.json")
-                .toURI());
+        Path path = Path.of("src/test/resources/configurations/gemma-3-1b-pt.json");
         // tag::config[]
         HuggingFaceRope config = HuggingFaceRope.read(path); // the model's config.json
         RotaryEmbeddingBlock full = config.rotary("full_attention").build(); // layers that see all tokens may share it

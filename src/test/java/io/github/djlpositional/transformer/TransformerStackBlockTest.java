@@ -106,26 +106,14 @@ class TransformerStackBlockTest {
         return RelativePositionBiasBlock.builder().setHeadCount(2).build();
     }
 
-    private static NDArray x(NDManager manager) {
-        return numbers(manager, 1, DataType.FLOAT64, 2, 5, SIZE);
-    }
-
-    private static NDArray ids(NDManager manager) {
-        return manager.create(new int[][] {{3, 1, 4, 1, 5}, {9, 2, 6, 0, 0}});
-    }
-
-    private static NDArray isToken(NDManager manager) {
-        return manager.create(new int[][] {{1, 1, 1, 1, 1}, {1, 1, 1, 0, 0}});
-    }
-
     /** An array of the case file. */
     private static NDArray array(NDManager manager, String name) {
         return switch (name) {
-            case "x" -> x(manager);
-            case "ids" -> ids(manager);
-            case "idsOfBytes" -> ids(manager).toType(DataType.UINT8, true);
+            case "x" -> numbers(manager, 1, DataType.FLOAT64, 2, 5, SIZE);
+            case "ids" -> manager.create(new int[][] {{3, 1, 4, 1, 5}, {9, 2, 6, 0, 0}});
+            case "idsOfBytes" -> array(manager, "ids").toType(DataType.UINT8, true);
             case "memory" -> numbers(manager, 2, DataType.FLOAT64, 2, 4, SIZE);
-            case "isToken" -> isToken(manager);
+            case "isToken" -> manager.create(new int[][] {{1, 1, 1, 1, 1}, {1, 1, 1, 0, 0}});
             case "isMemory" -> manager.create(new int[][] {{1, 1, 1, 1}, {1, 1, 0, 0}});
             case "isFirst" -> manager.create(new int[][] {{1, 1, 1, 1, 0}, {1, 1, 1, 1, 0}});
             case "none" -> manager.create(new Shape(2, 0));
@@ -165,24 +153,24 @@ class TransformerStackBlockTest {
 
     /** The limit of DJL's container that docs/using.md describes. */
     @EngineTest
-    void inASequentialBlockAMaskReachesOnlyTheFirstLayer(NDManager manager) throws Exception {
+    void inASequentialBlockAMaskReachesOnlyTheFirstLayer(NDManager manager) {
         TransformerStackBlock stack = stack(manager, "encoder", new Shape(2, 5, SIZE));
         SequentialBlock container = new SequentialBlock();
         stack.getLayers().forEach(container::add);
-        NDArray first = Forward.infer(manager, stack.getLayers().get(0), x(manager), isToken(manager));
-        NDArray contained = Forward.infer(manager, container, x(manager), isToken(manager));
+        NDArray x = array(manager, "x");
+        NDArray mask = array(manager, "isToken");
+        NDArray chained = Forward.infer(manager, stack.getLayers().get(0), x, mask);
         for (Block layer : stack.getLayers().subList(1, 3)) {
-            first = Forward.infer(manager, layer, first);
+            chained = Forward.infer(manager, layer, chained);
         }
-        requireSame(contained, first);
-        NDArray y = Forward.infer(manager, stack, x(manager), isToken(manager));
-        assertThat(contained.sub(y).abs().max().toDoubleArray()[0]).isGreaterThan(0.01);
-        // and a file of more layers loads
-        container.initialize(manager, DataType.FLOAT64, new Shape(2, 5, SIZE));
-        SequentialBlock shorter = new SequentialBlock();
-        shorter.add(TransformerLayerBlock.fromArguments(arguments("layer")));
-        BlockBytes.load(manager, shorter, BlockBytes.saved(container));
-        assertThat(shorter.isInitialized()).isTrue();
+        NDArray contained = Forward.infer(manager, container, x, mask);
+        requireSame(contained, chained);
+        assertThat(contained
+                        .sub(Forward.infer(manager, stack, x, mask))
+                        .abs()
+                        .max()
+                        .getDouble())
+                .isGreaterThan(0.01);
     }
 
     @EngineTest
@@ -214,7 +202,9 @@ class TransformerStackBlockTest {
         byte[] file = BlockBytes.saved(stack);
         TransformerStackBlock loaded = sharing(bias());
         BlockBytes.load(manager, loaded, file);
-        requireSame(Forward.infer(manager, loaded, ids(manager)), Forward.infer(manager, stack, ids(manager)));
+        requireSame(
+                Forward.infer(manager, loaded, array(manager, "ids")),
+                Forward.infer(manager, stack, array(manager, "ids")));
         assertThat(BlockBytes.saved(loaded)).isEqualTo(file);
     }
 
@@ -286,7 +276,8 @@ class TransformerStackBlockTest {
                 NDArray weights = numbers(manager, 1, DataType.FLOAT32, 2, 5, SIZE);
                 Map<Parameter, NDArray> expected = new HashMap<>();
                 try (GradientCollector collector = trainer.newGradientCollector()) {
-                    NDArray y = trainer.forward(new NDList(ids(manager))).head();
+                    NDArray y =
+                            trainer.forward(new NDList(array(manager, "ids"))).head();
                     collector.backward(y.mul(weights).sum());
                     for (Parameter parameter : stack.getParameters().values()) {
                         NDArray gradient = parameter.getArray().getGradient();
