@@ -81,19 +81,6 @@ class FusedAttentionTest {
         return block;
     }
 
-    private static double[] expected(
-            EncodingType type, Mask mask, MultiHeadAttentionBlock block, NDArray x, int first) {
-        NDArray queries = x.get(":, " + first + ":");
-        return new NaiveAttention(type, block)
-                .with(mask::added)
-                .forward(
-                        first,
-                        queries,
-                        x,
-                        x,
-                        (query, key) -> (!block.options().causal() || key <= first + query) && !mask.isPadding(key));
-    }
-
     private static NDList inputs(NDManager manager, Mask mask, NDArray x, int keys) {
         NDArray array = mask.array(manager, (int) x.getShape().get(1), keys);
         return array == null ? new NDList(x) : new NDList(x, array);
@@ -108,24 +95,10 @@ class FusedAttentionTest {
             NDArray x = numbers(manager, 3, DataType.FLOAT64, 1, length, SIZE);
             NDArray y = Forward.infer(
                     manager, block, inputs(manager, mask, x, length).toArray(new NDArray[0]));
-            requireClose(y, expected(type, mask, block, x, 0), 1e-12);
-        }
-    }
-
-    @EngineTest(Selection.PAIRS)
-    void stepsOfADecoderHaveTheNumbersOfTheFormulas(
-            NDManager manager, EncodingType type, Mask mask, boolean causal, boolean isOneToken) {
-        // without causality, several tokens need a mask of their own
-        int first = isOneToken || !causal ? 6 : 4;
-        MultiHeadAttentionBlock block = frozen(manager, type, causal, true);
-        NDArray x = numbers(manager, 3, DataType.FLOAT64, 1, 7, SIZE);
-        ParameterStore store = new ParameterStore(manager, false);
-        try (KeyValueCache cache = new KeyValueCache(manager)) {
-            Forward.infer(manager, block, cache.nextStep(), x.get(":, :" + first));
-            NDArray last = x.get(":, " + first + ":");
-            NDArray y = block.forward(store, inputs(manager, mask, last, 7), false, cache.nextStep())
-                    .head();
-            requireClose(y, expected(type, mask, block, x, first), 1e-12);
+            double[] expected = new NaiveAttention(type, block)
+                    .with(mask::added)
+                    .forward(0, x, x, x, (query, key) -> (!causal || key <= query) && !mask.isPadding(key));
+            requireClose(y, expected, 1e-12);
         }
     }
 
