@@ -156,14 +156,9 @@ class AttentionMaskTest {
     @EngineTest
     void aCapOfTheScoresHidesNoLess(NDManager manager) {
         NDArray x = numbers(manager, 7, DataType.FLOAT64, 1, 6, SIZE);
-        MultiHeadAttentionBlock block = filled(
-                manager,
-                EncodingType.ALIBI
-                        .attention(HEADS)
-                        .optCausal(true)
-                        .optScoreCap(2)
-                        .build(),
-                DataType.FLOAT64);
+        MultiHeadAttentionBlock.Builder builder =
+                EncodingType.ALIBI.attention(HEADS).optScoreCap(2);
+        MultiHeadAttentionBlock block = filled(manager, builder.optCausal(true).build(), DataType.FLOAT64);
         double[] expected =
                 new NaiveAttention(EncodingType.ALIBI, block).capped(2).forward(0, x, x, x, (i, j) -> j <= i);
         requireClose(Forward.infer(manager, block, x), expected, 1e-12);

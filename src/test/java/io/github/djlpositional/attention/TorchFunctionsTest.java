@@ -38,13 +38,9 @@ class TorchFunctionsTest {
         DataType dataType = hasAlibi ? DataType.FLOAT32 : DataType.FLOAT64;
         List<double[]> gradients = new ArrayList<>();
         for (boolean isFused : new boolean[] {true, false}) {
-            MultiHeadAttentionBlock block = filled(
-                    manager,
-                    type.attention(HEADS)
-                            .optCausal(causal)
-                            .optFusedKernel(isFused)
-                            .build(),
-                    dataType);
+            MultiHeadAttentionBlock.Builder builder = type.attention(HEADS).optFusedKernel(isFused);
+            MultiHeadAttentionBlock block =
+                    filled(manager, builder.optCausal(causal).build(), dataType);
             NDArray x = numbers(manager, 3, dataType, 1, 600, SIZE);
             x.setRequiresGradient(true);
             try (GradientCollector collector = engine.newGradientCollector()) {
