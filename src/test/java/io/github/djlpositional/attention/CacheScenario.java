@@ -31,24 +31,8 @@ import java.util.stream.Collectors;
 
 /**
  * A line of commands for caches of some attentions, one after the other. Each step is compared with a forward of the
- * whole sequence, and after each command the cache must have the length of that sequence.
- *
- * <ul>
- *   <li>{@code 3}, a step of three tokens; {@code 1 x5}, five steps
- *   <li>{@code 2 at 4,5/7,9}, with positions, of all sequences or of each
- *   <li>{@code 1 mask 1/0}, with a mask of the step or of all tokens; {@code 3 once 011/011} and {@code 3 once causal},
- *       with one of queries
- *   <li>{@code 1 memory 1110/1000}, with a mask of the output of the encoder, which {@code cross} attentions see
- *   <li>{@code 1 start 3}, with forward parameters of the user's own; {@code 1 train}, in training
- *   <li>{@code 1 of 0}, in the first attention only; {@code fail 1}, with a mask that the last attention refuses
- *   <li>{@code skip}, a call of {@code nextStep()}; the next step has its parameters
- *   <li>{@code rewind 2}, {@code select 1 0}, {@code fork}, {@code clear}, {@code close}; {@code other}, the next of
- *       the caches; {@code close parent}, their manager; {@code new}, another cache
- *   <li>{@code batch 3}, the number of sequences from now on; {@code capacity 12}, that of the first cache
- *   <li>{@code room 10} and {@code line 12}, the lengths of the keys and of the biases that the caches hold; 0 for none
- *   <li>{@code rewind 9 ! length 9; 0 to 5}, a refused command, which changes nothing: {@code !} for an
- *       IllegalArgumentException, {@code !!} for an IllegalStateException, and parts of its message
- * </ul>
+ * whole sequence, and after each command the cache must have the length of that sequence. {@code scenarios/cache.txt}
+ * lists the commands.
  */
 final class CacheScenario {
 
@@ -68,6 +52,19 @@ final class CacheScenario {
 
         int length() {
             return tokens == null ? 0 : (int) tokens.getShape().get(1);
+        }
+
+        void truncate(int length) {
+            hasFailed = false;
+            if (length < length()) {
+                tokens = first(length, tokens);
+                mask = first(length, mask);
+                positions = first(length, positions);
+            }
+        }
+
+        private static NDArray first(int length, NDArray array) {
+            return length == 0 || array == null ? null : array.get(":, :" + length);
         }
     }
 
@@ -107,7 +104,14 @@ final class CacheScenario {
         List<String> left = new ArrayList<>(List.of(commands));
         boolean hasCapacity = left.get(0).startsWith("capacity ");
         add(hasCapacity ? new KeyValueCache(parent, number(left.remove(0))) : new KeyValueCache(parent));
-        left.forEach(this::runOne);
+        for (String command : left) {
+            try {
+                runOne(command);
+            } catch (AssertionError | RuntimeException e) {
+                throw new AssertionError(
+                        "command " + command + " with " + current.length() + " tokens: " + e.getMessage(), e);
+            }
+        }
         sequences.forEach(each -> each.cache.close());
         if (parent.isOpen()) {
             assertThat(parent.getManagedArrays()).isEmpty();
@@ -323,13 +327,7 @@ final class CacheScenario {
 
     private void rewind(int length) {
         current.cache.rewind(length);
-        current.hasFailed = false;
-        if (length < current.length()) {
-            String first = ":, :" + length;
-            current.tokens = length == 0 ? null : current.tokens.get(first);
-            current.mask = length == 0 ? null : current.mask.get(first);
-            current.positions = length == 0 || current.positions == null ? null : current.positions.get(first);
-        }
+        current.truncate(length);
     }
 
     private void select(String text) {
@@ -359,14 +357,7 @@ final class CacheScenario {
     private void clear() {
         current.cache.clear();
         skipped = null;
-        forget();
-    }
-
-    private void forget() {
-        current.hasFailed = false;
-        current.tokens = null;
-        current.mask = null;
-        current.positions = null;
+        current.truncate(0);
     }
 
     private void close(boolean isOfParent) {
@@ -374,7 +365,7 @@ final class CacheScenario {
             parent.close();
         } else {
             current.cache.close();
-            forget();
+            current.truncate(0);
         }
     }
 

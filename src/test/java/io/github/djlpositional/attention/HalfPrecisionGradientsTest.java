@@ -31,7 +31,7 @@ import java.util.function.Supplier;
 class HalfPrecisionGradientsTest {
 
     /**
-     * The greatest part of an array's largest gradient by which FLOAT16 may differ. Each number is rounded by up to
+     * The largest part of an array's largest gradient by which FLOAT16 may differ. Each number is rounded by up to
      * 2^-11; a gradient has passed some thirty roundings, of terms that partly cancel each other.
      */
     private static final double TOLERANCE = 0.03;
@@ -41,7 +41,7 @@ class HalfPrecisionGradientsTest {
 
     @EngineTest(engine = "PyTorch")
     void gradientsOfEveryBlockAreThoseOfFloat32(Engine engine, NDManager manager, TestBlocks kind) {
-        requireSame(engine, manager, kind.block(), kind.block(), kind.numbers(manager), false);
+        requireSame(engine, manager, kind::block, kind.numbers(manager), false);
     }
 
     @EngineTest(value = Selection.PAIRS, engine = "PyTorch")
@@ -50,32 +50,32 @@ class HalfPrecisionGradientsTest {
         Supplier<Block> block =
                 () -> kind.attention(2).optFusedKernel(fused).optCausal(causal).build();
         NDArray input = sixteenths(manager, 7, DataType.FLOAT32, new Shape(2, 6, 8));
-        requireSame(engine, manager, block.get(), block.get(), new NDList(input), true);
+        requireSame(engine, manager, block, new NDList(input), true);
     }
 
     private static void requireSame(
-            Engine engine, NDManager manager, Block wide, Block half, NDList inputs, boolean training) {
-        Map<String, double[]> expected = gradients(engine, manager, wide, inputs, DataType.FLOAT32, training);
-        Map<String, double[]> found = gradients(engine, manager, half, inputs, DataType.FLOAT16, training);
-        double greatest = expected.values().stream()
-                .mapToDouble(HalfPrecisionGradientsTest::greatest)
+            Engine engine, NDManager manager, Supplier<Block> block, NDList inputs, boolean training) {
+        Map<String, double[]> expected = gradients(engine, manager, block.get(), inputs, DataType.FLOAT32, training);
+        Map<String, double[]> found = gradients(engine, manager, block.get(), inputs, DataType.FLOAT16, training);
+        double largest = expected.values().stream()
+                .mapToDouble(HalfPrecisionGradientsTest::largest)
                 .max()
                 .orElse(0);
         expected.forEach((name, gradient) -> assertThat(found.get(name))
                 .as(name)
-                .containsExactly(gradient, within(TOLERANCE * greatest(gradient) + CANCELLED * greatest)));
+                .containsExactly(gradient, within(TOLERANCE * largest(gradient) + CANCELLED * largest)));
     }
 
-    private static double greatest(double... values) {
+    private static double largest(double... values) {
         return Arrays.stream(values).map(Math::abs).max().orElse(0);
     }
 
     /** The output and the gradients. */
     private static Map<String, double[]> gradients(
-            Engine engine, NDManager manager, Block block, NDList given, DataType type, boolean training) {
-        NDList inputs = new NDList(given);
+            Engine engine, NDManager manager, Block block, NDList numbers, DataType type, boolean training) {
+        NDList inputs = new NDList(numbers);
         inputs.replaceAll(input -> input.getDataType().isFloating() ? input.toType(type, true) : input);
-        block.initialize(manager, type, given.getShapes());
+        block.initialize(manager, type, numbers.getShapes());
         Map<String, NDArray> arrays = new LinkedHashMap<>();
         long seed = 1;
         for (Pair<String, Parameter> entry : block.getParameters()) {
@@ -108,11 +108,10 @@ class HalfPrecisionGradientsTest {
 
     /** Multiples of 1/16 from -1 to 1, which FLOAT16 holds exactly. */
     private static NDArray sixteenths(NDManager manager, long seed, DataType type, Shape shape) {
-        float[] values = new float[Math.toIntExact(shape.size())];
-        Random random = new Random(seed);
-        for (int i = 0; i < values.length; i++) {
-            values[i] = random.nextInt(-16, 17) / 16f;
-        }
+        double[] values = new Random(seed)
+                .ints(shape.size(), -16, 17)
+                .mapToDouble(number -> number / 16.0)
+                .toArray();
         return manager.create(values, shape).toType(type, false);
     }
 }

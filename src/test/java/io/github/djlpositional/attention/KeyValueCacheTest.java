@@ -12,22 +12,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDArrays;
-import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.Block;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.util.PairList;
 import io.github.djlpositional.CaseFile;
 import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.relative.EncodingType;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
@@ -55,86 +52,71 @@ class KeyValueCacheTest {
                 manager, EncodingType.ROTARY.attention(HEADS).optCausal(true).build(), type);
     }
 
-    /** Such as the parameters of a decoder's step that are given to the encoder too. */
     @EngineTest
-    void refusesAnotherNumberOfTokensInOneStep(NDManager manager) {
-        MultiHeadAttentionBlock encoder = attention(manager, DataType.FLOAT64);
-        MultiHeadAttentionBlock decoder = attention(manager, DataType.FLOAT64);
-        NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 5, SIZE);
-        try (KeyValueCache cache = new KeyValueCache(manager)) {
-            PairList<String, Object> params = cache.nextStep();
-            infer(manager, encoder, params, x);
-            refused(() -> infer(manager, decoder, params, x.get(":, :1")), "1 tokens", "5");
-            cache.clear();
-            infer(manager, decoder, cache.nextStep(), x.get(":, :3"));
-            // parameters of the user's own for the next step
-            PairList<String, Object> own = new PairList<>();
-            own.add(KeyValueCache.KEY, cache);
-            own.add(PositionalEncodingBlock.START_POSITION, 3);
-            infer(manager, decoder, own, x.get(":, 3:4"));
-            assertThat(cache.getLength()).isEqualTo(4);
-        }
-    }
-
-    @EngineTest
-    void refusesOnlyTheKeysOfAStepInACausalAttention(NDManager manager) {
+    void stepsAreAllOfTheKeysOrOfOtherArrays(NDManager manager) {
         MultiHeadAttentionBlock block = attention(manager, DataType.FLOAT64);
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 4, SIZE);
-        NDArray queries = x.duplicate();
+        NDArray first = x.get(":, :2");
+        NDArray last = x.get(":, 2:");
+        NDArray queries = last.duplicate();
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            infer(manager, block, cache.nextStep(), x.get(":, :2"), queries.get(":, :2"), x.get(":, :2"));
+            infer(manager, block, cache.nextStep(), first, first.duplicate(), first);
+            refused(() -> infer(manager, block, cache.nextStep(), last), "[x]", "position 2", "cross-attention");
             refused(
-                    () -> infer(manager, block, cache.nextStep(), x.get(":, 2:"), queries.get(":, 2:"), x.get(":, 2:")),
+                    () -> infer(manager, block, cache.nextStep(), last, queries, last),
                     "step of 2 tokens at position 2",
                     "causal",
                     "2 keys",
                     "expected [x]",
-                    "at least 4");
+                    "as many keys as tokens, 4");
             assertThat(cache.getLength()).isEqualTo(2);
             // all keys so far, in a new array, are projected again
-            NDArray y = infer(manager, block, cache.nextStep(), x, queries.get(":, 2:"), x);
+            NDArray y = infer(manager, block, cache.nextStep(), x, queries, x);
             requireClose(y, doubles(infer(manager, block, x).get(":, 2:")), 1e-12);
+            cache.clear();
+            PairList<String, Object> params = cache.nextStep();
+            infer(manager, block, params, first);
+            // such as the parameters of a decoder's step that are also those of the encoder
+            MultiHeadAttentionBlock other = attention(manager, DataType.FLOAT64);
+            refused(() -> infer(manager, other, params, x.get(":, :1")), "1 tokens", "2");
+            refused(
+                    () -> infer(manager, block, cache.nextStep(), last, queries, last),
+                    "2 tokens at position 2",
+                    "expected [x]");
+            assertThat(cache.getLength()).isEqualTo(2);
         }
     }
 
-    private static PairList<String, Object> with(PairList<String, Object> params, NDArray positions) {
-        params.add(PositionalEncodingBlock.POSITIONS, positions);
-        return params;
-    }
-
-    private static NDArray chosen(NDArray array, int... rows) {
-        NDList parts = new NDList();
-        for (int row : rows) {
-            parts.add(array.get("{}:{}", row, row + 1));
-        }
-        return NDArrays.concat(parts, 0);
-    }
-
+    /** An attention without an encoding accepts positions on several axes. */
     @EngineTest
     void selectsRowsOfPositionsOnSeveralAxesAndOfOneForAll(NDManager manager) {
-        // chunks of one axis refuse several, an attention without an encoding keeps them
         MultiHeadAttentionBlock block = filled(
                 manager, EncodingType.NONE.attention(HEADS).optCausal(true).build(), DataType.FLOAT64);
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 4, SIZE);
-        NDArray whole = infer(manager, block, chosen(x, 1, 1, 0));
-        for (NDArray positions : List.of(
-                manager.arange(24).toType(DataType.INT32, false).reshape(3, 2, 4),
-                manager.arange(12).reshape(3, 1, 4),
-                manager.arange(4))) {
+        NDArray rows = manager.create(new long[] {1, 1, 0});
+        NDArray selected = x.get(rows);
+        NDArray whole = infer(manager, block, selected);
+        NDArray last = manager.arange(9).reshape(3, 3, 1);
+        for (NDArray[] positions : new NDArray[][] {
+            {manager.arange(24).reshape(3, 2, 4), last},
+            {manager.arange(12).reshape(3, 1, 4), last},
+            {manager.arange(4), manager.arange(1)}
+        }) {
             try (KeyValueCache cache = new KeyValueCache(manager)) {
-                infer(manager, block, with(cache.nextStep(), positions.get("..., :3")), x.get(":, :3"));
-                cache.select(manager.create(new long[] {1, 1, 0}));
-                NDArray last = manager.arange(9).toType(DataType.INT32, false).reshape(3, 3, 1);
-                PairList<String, Object> params =
-                        with(cache.nextStep(), positions.getShape().dimension() == 1 ? manager.arange(1) : last);
-                NDArray y = infer(manager, block, params, chosen(x, 1, 1, 0).get(":, 3:"));
+                PairList<String, Object> params = cache.nextStep();
+                params.add(PositionalEncodingBlock.POSITIONS, positions[0].get("..., :3"));
+                infer(manager, block, params, x.get(":, :3"));
+                cache.select(rows);
+                PairList<String, Object> next = cache.nextStep();
+                next.add(PositionalEncodingBlock.POSITIONS, positions[1]);
+                NDArray y = infer(manager, block, next, selected.get(":, 3:"));
                 requireClose(y, doubles(whole.get(":, 3:")), 1e-12);
             }
         }
     }
 
     @EngineTest
-    void keysOfAnEncoderAreThoseOfTheGivenArrayObjects(NDManager manager) {
+    void keysOfAnEncoderAreThoseOfTheSameArrayObject(NDManager manager) {
         MultiHeadAttentionBlock block = attention(manager, DataType.FLOAT32);
         NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, 3, SIZE);
         NDArray first = numbers(manager, 2, DataType.FLOAT32, 1, 6, SIZE);
@@ -142,33 +124,21 @@ class KeyValueCacheTest {
         double[] ofFirst = doubles(infer(manager, block, first, x, first));
         double[] ofOther = doubles(infer(manager, block, other, x, other));
         try (KeyValueCache cache = new KeyValueCache(manager)) {
+            UnaryOperator<NDArray> firstStep = memory -> {
+                cache.rewind(0);
+                return infer(manager, block, cache.nextStep(), memory, x, memory);
+            };
             NDArray memory = first.duplicate();
-            requireClose(attended(manager, block, cache, memory, x), ofFirst, 1e-6);
-            assertThat(cache.getLength()).isEqualTo(3);
+            requireClose(firstStep.apply(memory), ofFirst, 1e-6);
             other.copyTo(memory);
-            requireClose(attended(manager, block, cache, memory, x), ofFirst, 1e-6);
+            requireClose(firstStep.apply(memory), ofFirst, 1e-6);
             cache.clear();
-            requireClose(attended(manager, block, cache, memory, x), ofOther, 1e-6);
+            requireClose(firstStep.apply(memory), ofOther, 1e-6);
             memory.close();
-            requireClose(attended(manager, block, cache, memory, x), ofOther, 1e-6);
+            requireClose(firstStep.apply(memory), ofOther, 1e-6);
             // the engine may give it the memory of the closed array
-            requireClose(attended(manager, block, cache, first.duplicate(), x), ofFirst, 1e-6);
+            requireClose(firstStep.apply(first.duplicate()), ofFirst, 1e-6);
         }
-    }
-
-    /** The first step, again and again. */
-    private static NDArray attended(
-            NDManager manager, Block block, KeyValueCache cache, NDArray memory, NDArray queries) {
-        cache.rewind(0);
-        return infer(manager, block, cache.nextStep(), memory, queries, memory);
-    }
-
-    /** Returns its input, after something else. */
-    private static Block doing(Runnable action) {
-        return new LambdaBlock(inputs -> {
-            action.run();
-            return inputs;
-        });
     }
 
     @EngineTest
@@ -181,7 +151,10 @@ class KeyValueCacheTest {
                 EncodingType.NONE
                         .attention(HEADS)
                         .optCausal(true)
-                        .optKeyNorm(doing(() -> meanwhile[0].run()))
+                        .optKeyNorm(new LambdaBlock(keys -> {
+                            meanwhile[0].run();
+                            return keys;
+                        }))
                         .build(),
                 DataType.FLOAT32);
         NDArray whole = infer(manager, block, x);
@@ -218,7 +191,7 @@ class KeyValueCacheTest {
     }
 
     @EngineTest
-    void keepsNoCopiesOfGroupedKeys(NDManager manager) {
+    void holdsGroupedKeysOnce(NDManager manager) {
         MultiHeadAttentionBlock block = filled(
                 manager,
                 MultiHeadAttentionBlock.builder()
@@ -237,17 +210,12 @@ class KeyValueCacheTest {
         }
     }
 
-    /** A cache that kept the graph of its keys would grow with each step. */
+    /** A cache that held the graph of its keys would grow with each step. */
     @EngineTest(engine = "PyTorch")
     void keysInACacheHaveNoGradient(NDManager manager, boolean isFused) {
-        MultiHeadAttentionBlock block = filled(
-                manager,
-                EncodingType.NONE
-                        .attention(HEADS)
-                        .optCausal(true)
-                        .optFusedKernel(isFused)
-                        .build(),
-                DataType.FLOAT64);
+        MultiHeadAttentionBlock.Builder builder =
+                EncodingType.NONE.attention(HEADS).optFusedKernel(isFused);
+        MultiHeadAttentionBlock block = filled(manager, builder.optCausal(true).build(), DataType.FLOAT64);
         block.freezeParameters(true);
         block.getKeyProjection().freezeParameters(false);
         block.getKeyProjection().getParameters().get("weight").getArray().setRequiresGradient(true);
@@ -255,8 +223,7 @@ class KeyValueCacheTest {
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             for (int i = 0; i < 3; i++) {
                 NDArray token = x.get(":, " + i + ":" + (i + 1));
-                assertThat(Forward.infer(manager, block, cache.nextStep(), token)
-                                .hasGradient())
+                assertThat(infer(manager, block, cache.nextStep(), token).hasGradient())
                         .isFalse();
             }
         }

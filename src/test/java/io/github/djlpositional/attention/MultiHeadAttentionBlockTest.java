@@ -3,9 +3,11 @@ package io.github.djlpositional.attention;
 import static io.github.djlpositional.attention.TestNumbers.HEADS;
 import static io.github.djlpositional.attention.TestNumbers.SIZE;
 import static io.github.djlpositional.attention.TestNumbers.djls;
+import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.refused;
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
@@ -17,9 +19,11 @@ import io.github.djlpositional.ArchitectureTest;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.options.OptionTypes;
+import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.relative.DisentangledPositionBlock;
 import io.github.djlpositional.relative.EncodingType;
-import io.github.djlpositional.relative.KerpleBiasBlock;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.relative.TransformerXlPositionBlock;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -29,8 +33,6 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 /** The attention apart from its relative encoding; {@link EncodingTypeTest} covers it with each of them. */
 class MultiHeadAttentionBlockTest {
@@ -53,6 +55,7 @@ class MultiHeadAttentionBlockTest {
 
     @Test
     void createsAnEncodingByItsName() {
+        assertThat(RelativeEncoding.names()).startsWith("rotary", "ALiBi", "T5").doesNotContain("RoPE");
         for (String name : RelativeEncoding.names()) {
             Map<String, Object> options = new HashMap<>();
             if (name.equals("distance network")) {
@@ -62,49 +65,24 @@ class MultiHeadAttentionBlockTest {
             }
             RelativeEncoding.named(name, 2, 4, options).requireFits(2, 4);
         }
-        assertThat(RelativeEncoding.named("KERPLE", 2, 4, Map.of("form", "POWER")))
-                .hasToString(KerpleBiasBlock.builder()
-                        .setHeadCount(2)
-                        .optForm(KerpleBiasBlock.Form.POWER)
-                        .build()
-                        .toString());
+        assertThat(RelativeEncoding.named("KERPLE", 2, 4, Map.of("form", "POWER"))
+                        .toString())
+                .contains("POWER");
+        Map<String, Class<?>> spellings = Map.of(
+                "RoPE", RotaryEmbeddingBlock.class,
+                "ROTARY", RotaryEmbeddingBlock.class,
+                "alibi", AlibiBiasBlock.class,
+                "transformer_xl", TransformerXlPositionBlock.class,
+                "TransformerXL", TransformerXlPositionBlock.class,
+                "deberta", DisentangledPositionBlock.class);
+        spellings.forEach((name, type) ->
+                assertThat(RelativeEncoding.named(name, 2, 4, Map.of())).isInstanceOf(type));
         refused(() -> RelativeEncoding.named("T5", 2, 4, Map.of("headSize", 4)), "headSize");
-    }
-
-    @ParameterizedTest
-    @CsvSource({
-        "rope, RotaryEmbeddingBlock",
-        "RoPE, RotaryEmbeddingBlock",
-        "ROTARY, RotaryEmbeddingBlock",
-        "alibi, AlibiBiasBlock",
-        "ALiBi, AlibiBiasBlock",
-        "t5, RelativePositionBiasBlock",
-        "transformer-xl, TransformerXlPositionBlock",
-        "transformer_xl, TransformerXlPositionBlock",
-        "TransformerXL, TransformerXlPositionBlock",
-        "deberta, DisentangledPositionBlock",
-        "kerple, KerpleBiasBlock"
-    })
-    void createsAnEncodingByAnySpellingOfItsName(String name, String type) {
-        assertThat(RelativeEncoding.named(name, 2, 4, Map.of()).getClass().getSimpleName())
-                .isEqualTo(type);
-    }
-
-    @Test
-    void listsOneNameOfEachEncoding() {
-        assertThat(RelativeEncoding.names()).startsWith("rotary", "ALiBi", "T5").doesNotContain("RoPE");
     }
 
     @Test
     void hasTheScaleOfItsEncodingUnlessAnotherIsSet() {
-        DisentangledPositionBlock encoding = DisentangledPositionBlock.builder()
-                .setEmbeddingSize(8)
-                .setHeadCount(2)
-                .build();
-        MultiHeadAttentionBlock.Builder builder = MultiHeadAttentionBlock.builder()
-                .setEmbeddingSize(8)
-                .setHeadCount(2)
-                .optRelativeEncoding(encoding);
+        MultiHeadAttentionBlock.Builder builder = EncodingType.DISENTANGLED.attention(2);
         Map<String, Object> arguments = builder.build().getArguments();
         assertThat(arguments).containsEntry("scale", 1 / Math.sqrt(12));
         Map<String, Object> withoutScale = new HashMap<>(arguments);
@@ -115,66 +93,48 @@ class MultiHeadAttentionBlockTest {
     }
 
     @EngineTest
-    void withoutARelativeEncodingGivesTheOutputOfDjlsBlock(NDManager manager) {
+    void aCrossAttentionGivesTheOutputOfDjlsBlock(NDManager manager) {
         MultiHeadAttentionBlock block =
                 filled(manager, EncodingType.NONE.attention(HEADS).build(), DataType.FLOAT32);
         Block djls = djls(manager, block);
         NDArray x = numbers(manager, 7, DataType.FLOAT32, 3, 5, SIZE);
         NDArray keys = numbers(manager, 8, DataType.FLOAT32, 3, 4, SIZE);
         NDArray values = numbers(manager, 9, DataType.FLOAT32, 3, 4, SIZE);
-        NDArray seen = numbers(manager, 10, DataType.FLOAT32, 3, 5, 5).gt(-1).toType(DataType.INT32, false);
-        NDArray crossSeen =
-                numbers(manager, 11, DataType.FLOAT32, 3, 5, 4).gt(-1).toType(DataType.INT32, false);
-        NDArray offset = numbers(manager, 12, DataType.FLOAT32, 1, HEADS, 5, 5);
+        NDArray isSeen = numbers(manager, 11, DataType.FLOAT32, 3, 5, 4).gt(-1).toType(DataType.INT32, false);
         // on a CPU both round alike, each up to 2e-6 from the output in FLOAT64; the fused kernel of a GPU adds and
         // exponentiates in its own way
         float tolerance = x.getDevice().isGpu() ? 1e-5f : 2e-6f;
-        for (NDArray[] inputs : List.of(
-                new NDArray[] {x},
-                new NDArray[] {x, seen},
-                new NDArray[] {x, offset},
-                new NDArray[] {keys, x, values},
-                new NDArray[] {keys, x, values, crossSeen})) {
-            assertThat(Forward.infer(manager, block, inputs).toFloatArray())
-                    .containsExactly(Forward.infer(manager, djls, inputs).toFloatArray(), within(tolerance));
-        }
+        assertThat(Forward.infer(manager, block, keys, x, values, isSeen).toFloatArray())
+                .containsExactly(
+                        Forward.infer(manager, djls, keys, x, values, isSeen).toFloatArray(), within(tolerance));
     }
 
+    /** The default scale is 1 / √4: queries of twice the size have the same scores, including those of the encoding. */
     @EngineTest
-    void hasNoBiasAndAnotherScaleIfBuiltSo(NDManager manager) {
-        MultiHeadAttentionBlock scaled = filled(
-                manager,
-                EncodingType.SHAW.attention(HEADS).optScale(1).optBias(false).build(),
-                DataType.FLOAT64);
-        assertThat(scaled.getQueryProjection().getParameters()).hasSize(1);
-        // the default scale is 1 / √4, so queries of twice the size give the same scores
-        MultiHeadAttentionBlock usual = filled(
-                manager, EncodingType.SHAW.attention(HEADS).optBias(false).build(), DataType.FLOAT64);
-        usual.getQueryProjection().getParameters().get("weight").getArray().muli(2);
+    void hasTheScaleThatIsSet(NDManager manager) {
+        MultiHeadAttentionBlock scaled =
+                filled(manager, EncodingType.SHAW.attention(HEADS).optScale(1).build(), DataType.FLOAT64);
+        MultiHeadAttentionBlock usual =
+                filled(manager, EncodingType.SHAW.attention(HEADS).build(), DataType.FLOAT64);
+        usual.getQueryProjection()
+                .getParameters()
+                .values()
+                .forEach(parameter -> parameter.getArray().muli(2));
         NDArray x = numbers(manager, 7, DataType.FLOAT64, 2, 6, SIZE);
-        assertThat(Forward.infer(manager, scaled, x).toDoubleArray())
-                .containsExactly(Forward.infer(manager, usual, x).toDoubleArray(), within(1e-12));
+        requireClose(Forward.infer(manager, scaled, x), doubles(Forward.infer(manager, usual, x)), 1e-12);
     }
 
     @EngineTest
     void sequencesThatArePackedSeeOnlyThemselves(NDManager manager) {
-        for (NDArray positions : List.of(
-                manager.create(new int[][] {{0, 1, 2, 0, 1, 0}, {4, 5, 5, 6, 7, 3}}),
-                manager.create(new long[][] {{0, 1, 2, 0, 1, 0}, {4, 5, 5, 6, 7, 3}}),
-                manager.create(new float[][] {{0, 0.5f, 2, 0.25f, 1, 0.75f}, {4, 5, 5, 6, 7, 3.5f}}))) {
+        NDArray integers = manager.create(new int[][] {{0, 1, 2, 0}, {5, 5, 6, 3}});
+        NDArray reals = manager.create(new float[][] {{0, 0.5f, 2, 0.25f}, {5, 5, 6, 3.5f}});
+        for (NDArray positions : List.of(integers, integers.toType(DataType.INT64, false), reals)) {
             int before = manager.getManagedArrays().size();
             NDArray mask = MultiHeadAttentionBlock.packedMask(positions);
             assertThat(manager.getManagedArrays()).hasSize(before + 1);
             assertThat(mask.getDataType()).isEqualTo(DataType.BOOLEAN);
-            // the sequences of the tokens: 0 0 0 1 1 2 and 0 0 1 1 1 2
-            int[][] sequences = {{0, 0, 0, 1, 1, 2}, {0, 0, 1, 1, 1, 2}};
-            for (int row = 0; row < 2; row++) {
-                for (int i = 0; i < 6; i++) {
-                    for (int j = 0; j < 6; j++) {
-                        assertThat(mask.getBoolean(row, i, j)).isEqualTo(sequences[row][i] == sequences[row][j]);
-                    }
-                }
-            }
+            NDArray sequences = manager.create(new int[][] {{0, 0, 0, 1}, {0, 1, 1, 2}});
+            assertThat(mask).isEqualTo(sequences.reshape(2, 4, 1).eq(sequences.reshape(2, 1, 4)));
         }
         NDArray one = MultiHeadAttentionBlock.packedMask(manager.create(new int[][] {{7}, {0}}));
         assertThat(one.toBooleanArray()).containsExactly(true, true);

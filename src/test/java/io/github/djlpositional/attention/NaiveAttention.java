@@ -55,8 +55,8 @@ public final class NaiveAttention {
     }
 
     /** Sets the position of each token of a self-attention; by default it is the token's index. */
-    public NaiveAttention at(int... given) {
-        positions = given;
+    public NaiveAttention at(int... ofTokens) {
+        positions = ofTokens;
         return this;
     }
 
@@ -131,9 +131,9 @@ public final class NaiveAttention {
 
     /** The weights of scores: all 0 for a query that sees no key. */
     private static double[] softmax(double... scores) {
-        double greatest = Arrays.stream(scores).max().orElseThrow();
+        double largest = Arrays.stream(scores).max().orElseThrow();
         double[] powers = Arrays.stream(scores)
-                .map(score -> score == Double.NEGATIVE_INFINITY ? 0 : Math.exp(score - greatest))
+                .map(score -> score == Double.NEGATIVE_INFINITY ? 0 : Math.exp(score - largest))
                 .toArray();
         double sum = Math.max(1, Arrays.stream(powers).sum());
         return Arrays.stream(powers).map(power -> power / sum).toArray();

@@ -16,17 +16,12 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
-import io.github.djlpositional.DevicesTest;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.EngineTestExtension;
-import io.github.djlpositional.InputEmbeddingBlock;
-import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.RandomCases;
-import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -58,21 +53,8 @@ class RandomProgramsTest {
     }
 
     /** A mask of a form that the attention documents, and what it adds to a score. */
-    private static final class Mask implements Added {
-
-        private final NDArray array;
-        private final double[] added;
-        private final long[] sizes;
-
-        private Mask(NDArray array, double[] added, long... sizes) {
-            this.array = array;
-            this.added = added;
-            this.sizes = sizes;
-        }
-
-        static Mask random(NDManager manager, SplittableRandom random, int batch, int queries, int keys) {
-            return random(manager, random, random.nextInt(2, 5), batch, queries, keys);
-        }
+    @SuppressWarnings("ArrayRecordComponent") // nothing compares them
+    private record Mask(NDArray array, double[] added, long... sizes) implements Added {
 
         static Mask random(NDManager manager, SplittableRandom random, int rank, int batch, int queries, int keys) {
             boolean isCondition = random.nextInt(3) > 0;
@@ -87,7 +69,8 @@ class RandomProgramsTest {
                 sizes[2] = rank == 2 ? 1 : queries;
             }
             int size = (int) new Shape(sizes).size();
-            List<Double> few = isCondition ? List.of(0.0, 1.0, 2.0) : List.of(0.0, 1.0, 2.0, Double.NEGATIVE_INFINITY);
+            double last = !isCondition ? Double.NEGATIVE_INFINITY : type == DataType.UINT8 ? 2 : -1;
+            List<Double> few = List.of(0.0, 1.0, 2.0, last);
             double[] values =
                     random.ints(size, 0, few.size()).mapToDouble(few::get).toArray();
             Shape shape =
@@ -116,11 +99,6 @@ class RandomProgramsTest {
 
     /** One attention for each choice, since creating one takes longer than a forward. */
     private final Map<List<Object>, MultiHeadAttentionBlock> blocks = new HashMap<>();
-
-    private MultiHeadAttentionBlock attention(
-            NDManager manager, SplittableRandom random, EncodingType type, boolean isCausal) {
-        return attention(manager, random, type, isCausal, ALL);
-    }
 
     private MultiHeadAttentionBlock attention(
             NDManager manager, SplittableRandom random, EncodingType type, boolean isCausal, int window) {
@@ -178,9 +156,20 @@ class RandomProgramsTest {
         return inputs;
     }
 
-    private static NDArray array(NDManager manager, SplittableRandom random, int[][] numbers) {
-        NDArray integers = manager.create(numbers);
-        return random.nextBoolean() ? integers : integers.toType(DataType.INT64, false);
+    /** Adds the positions of the tokens from an index to another, if there are any. */
+    private static void addPositions(
+            PairList<String, Object> params,
+            NDManager manager,
+            SplittableRandom random,
+            int[][] positions,
+            int from,
+            int to) {
+        if (positions != null) {
+            NDArray integers = manager.create(positions).get(":, {}:{}", from, to);
+            params.add(
+                    PositionalEncodingBlock.POSITIONS,
+                    random.nextBoolean() ? integers : integers.toType(DataType.INT64, false));
+        }
     }
 
     @EngineTest(onCpu = true)
@@ -192,15 +181,15 @@ class RandomProgramsTest {
                 int batch = random.nextInt(1, 5);
                 int length = random.nextInt(1, 7);
                 int keyLength = isSelf ? length : random.nextInt(1, 7);
-                MultiHeadAttentionBlock block = attention(manager, random, type, random.nextBoolean());
+                MultiHeadAttentionBlock block = attention(manager, random, type, random.nextBoolean(), ALL);
                 NDArray x = numbers(own, random.nextInt(), DataType.FLOAT64, batch, length, SIZE);
                 NDArray keys = isSelf ? x : numbers(own, random.nextInt(), DataType.FLOAT64, batch, keyLength, SIZE);
-                Mask mask = random.nextInt(4) == 0 ? null : Mask.random(own, random, batch, length, keyLength);
+                Mask mask = random.nextInt(4) == 0
+                        ? null
+                        : Mask.random(own, random, random.nextInt(2, 5), batch, length, keyLength);
                 int[][] positions = isSelf ? positions(random, batch, length) : null;
                 PairList<String, Object> params = new PairList<>();
-                if (positions != null) {
-                    params.add(PositionalEncodingBlock.POSITIONS, array(own, random, positions));
-                }
+                addPositions(params, own, random, positions, 0, length);
                 NDList inputs = isSelf ? with(mask, x) : with(mask, keys, x, keys);
                 NDArray y = block.forward(new ParameterStore(own, false), inputs, false, params)
                         .head();
@@ -249,19 +238,10 @@ class RandomProgramsTest {
                     Added added = place -> ofKeys[place[0]][place[3]] + (rank > 2 ? mask.at(place) : 0);
                     NDArray part = x.get(":, {}:{}", from, to);
                     PairList<String, Object> params = cache.nextStep();
-                    int[][] soFar = null;
-                    if (positions != null) {
-                        int start = from;
-                        int end = to;
-                        int[][] ofStep = Arrays.stream(positions)
-                                .map(row -> Arrays.copyOfRange(row, start, end))
-                                .toArray(int[][]::new);
-                        params.add(PositionalEncodingBlock.POSITIONS, array(own, random, ofStep));
-                        soFar = positions;
-                    }
+                    addPositions(params, own, random, positions, from, to);
                     NDArray y = block.forward(new ParameterStore(own, false), with(mask, part), false, params)
                             .head();
-                    double[] whole = stepOf(type, block, from, part, x.get(":, :" + to), soFar, added);
+                    double[] whole = expected(type, block, from, part, x.get(":, :" + to), positions, added);
                     requireClose(y, whole, 1e-11);
                     switch (random.nextInt(5)) {
                         case 0 -> {
@@ -282,15 +262,12 @@ class RandomProgramsTest {
                             cache.select(indices);
                             x = x.get(indices);
                             double[][] before = column;
-                            column = Arrays.stream(rows)
-                                    .mapToObj(row -> before[row].clone())
-                                    .toArray(double[][]::new);
-                            int[][] ofTokens = positions;
-                            positions = positions == null
-                                    ? null
-                                    : Arrays.stream(rows)
-                                            .mapToObj(row -> ofTokens[row])
-                                            .toArray(int[][]::new);
+                            column = new double[batch][];
+                            Arrays.setAll(column, row -> before[rows[row]].clone());
+                            if (positions != null) {
+                                int[][] ofTokens = positions.clone();
+                                Arrays.setAll(positions, row -> ofTokens[rows[row]]);
+                            }
                         }
                         default -> from = to;
                     }
@@ -299,95 +276,10 @@ class RandomProgramsTest {
         });
     }
 
-    /**
-     * With positions, the naive attention numbers its queries from 0: all queries are computed, and the last ones kept.
-     */
-    private static double[] stepOf(
-            EncodingType type,
-            MultiHeadAttentionBlock block,
-            int from,
-            NDArray part,
-            NDArray keys,
-            int[][] positions,
-            Added mask) {
-        if (positions == null) {
-            return expected(type, block, from, part, keys, null, mask);
-        }
-        double[][] rows = new double[positions.length][];
-        for (int row = 0; row < rows.length; row++) {
-            int b = row;
-            String one = row + ":" + (row + 1);
-            NDArray all = keys.get(one);
-            double[] whole = new NaiveAttention(type, block)
-                    .with((head, query, key) -> query < from ? 0 : mask.at(b, head, query - from, key))
-                    .at(positions[row])
-                    .forward(0, all, all, all, (i, j) -> isVisible(block, i, j));
-            rows[row] = Arrays.copyOfRange(whole, from * SIZE, whole.length);
-        }
-        return Arrays.stream(rows).flatMapToDouble(Arrays::stream).toArray();
-    }
-
-    /** Sinusoids, a learned table, and an embedding, with positions and ids of small numbers. */
-    @EngineTest(onCpu = true)
-    void embeddingsOfEveryPosition(NDManager manager) {
-        SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(4);
-        PositionalEncodingBlock sinusoids =
-                PositionalEncodingBlock.builder().setEmbeddingSize(4).build();
-        LearnedPositionalEncodingBlock learned = LearnedPositionalEncodingBlock.builder()
-                .setEmbeddingSize(4)
-                .optMaxSequenceLength(6)
-                .build();
-        InputEmbeddingBlock embedding = InputEmbeddingBlock.builder()
-                .setVocabularySize(3)
-                .setEmbeddingSize(4)
-                .optPaddingIndex(0)
-                .build();
-        sinusoids.initialize(manager, DataType.FLOAT64, new Shape(1, 6, 4));
-        learned.initialize(manager, DataType.FLOAT64, new Shape(1, 6, 4));
-        embedding.initialize(manager, DataType.FLOAT64, new Shape(1, 6));
-        double[] rows = learned.getTable().getArray().toDoubleArray();
-        double[] vectors = embedding.getTokenTable().getArray().toDoubleArray();
-        RandomCases.check(CASES, random -> {
-            try (NDManager own = manager.newSubManager()) {
-                ParameterStore store = new ParameterStore(own, false);
-                int batch = random.nextInt(1, 5);
-                int length = random.nextInt(1, 7);
-                int[][] positions = positions(random, batch, length);
-                int[] ids = random.ints((long) batch * length, 0, 3).toArray();
-                int[] flat = positions == null
-                        ? IntStream.range(0, batch * length)
-                                .map(i -> i % length)
-                                .toArray()
-                        : Arrays.stream(positions).flatMapToInt(Arrays::stream).toArray();
-                NDArray given = positions == null ? null : array(own, random, positions);
-                NDArray x = numbers(own, 3, DataType.FLOAT64, batch, length, 4);
-                List<Double> expected = new ArrayList<>();
-                for (int i = 0; i < flat.length * 4; i++) {
-                    expected.add(encoding.value(flat[i / 4], i % 4));
-                }
-                double[] sums = IntStream.range(0, flat.length * 4)
-                        .mapToDouble(i -> rows[flat[i / 4] * 4 + i % 4])
-                        .toArray();
-                double[] encoded = expected.stream().mapToDouble(value -> value).toArray();
-                double[] embedded = IntStream.range(0, encoded.length)
-                        .mapToDouble(i -> encoded[i] + vectors[ids[i / 4] * 4 + i % 4])
-                        .toArray();
-                NDArray real = given == null ? null : given.toType(DataType.FLOAT32, false);
-                NDArray zeros = x.zerosLike();
-                NDArray tokens = own.create(ids).reshape(batch, length);
-                boolean isReal = given != null && random.nextBoolean();
-                NDArray any = isReal ? real : given;
-                requireClose(sinusoids.forward(store, list(zeros, any), false).head(), encoded, 1e-12);
-                requireClose(learned.forward(store, list(zeros, given), false).head(), sums, 0);
-                requireClose(embedding.forward(store, list(tokens, any), false).head(), embedded, 1e-12);
-            }
-        });
-    }
-
     /** Random programs, of which many are wrong: the structure of each call decides, on a GPU as on a CPU. */
     @Test
     @EnabledIf(
-            value = "hasPyTorch",
+            value = "io.github.djlpositional.DevicesTest#hasPyTorch",
             disabledReason = "the simulated GPUs compute with PyTorch, which is not on the class path")
     void aGpuAcceptsWhatACpuAccepts() {
         SimulatedGpuEngine engine = new SimulatedGpuEngine();
@@ -441,13 +333,5 @@ class RandomProgramsTest {
         } catch (IllegalArgumentException | IllegalStateException e) {
             return e.getMessage().replaceAll("[cg]pu\\([0-9]*\\)", "the device");
         }
-    }
-
-    static boolean hasPyTorch() {
-        return DevicesTest.hasPyTorch();
-    }
-
-    private static NDList list(NDArray x, NDArray other) {
-        return other == null ? new NDList(x) : new NDList(x, other);
     }
 }

@@ -20,10 +20,10 @@ import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.InputStreamReader;
 import java.io.Reader;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Collection;
 import java.util.Map;
 
@@ -49,18 +49,16 @@ class StoredAttentionTest {
     private static final Map<DataType, Double> TOLERANCES =
             Map.of(DataType.FLOAT64, 1e-12, DataType.FLOAT32, 1e-4, DataType.FLOAT16, 0.06);
 
+    private static final Path FOLDER = Path.of("src/test/resources/attention");
+
     private static final Map<?, ?> CASES = cases();
 
     private static Map<?, ?> cases() {
-        try (Reader json = new InputStreamReader(stream("cases.json"), StandardCharsets.UTF_8)) {
+        try (Reader json = Files.newBufferedReader(FOLDER.resolve("cases.json"))) {
             return JsonUtils.GSON.fromJson(json, Map.class);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-    }
-
-    private static InputStream stream(String file) {
-        return StoredAttentionTest.class.getResourceAsStream("/attention/" + file);
     }
 
     static Collection<?> names() {
@@ -68,7 +66,7 @@ class StoredAttentionTest {
     }
 
     private static NDList stored(NDManager manager, String name) throws IOException {
-        try (InputStream in = stream(name + ".npz")) {
+        try (InputStream in = Files.newInputStream(FOLDER.resolve(name + ".npz"))) {
             return NDList.decode(manager, in);
         }
     }
@@ -107,9 +105,9 @@ class StoredAttentionTest {
 
     private static PairList<String, Object> withPositions(
             PairList<String, Object> params, NDList stored, int from, int to) {
-        NDArray positions = stored.get("positions");
-        if (positions != null) {
-            params.add(PositionalEncodingBlock.POSITIONS, positions.get("..., {}:{}", from, to));
+        if (stored.contains("positions")) {
+            params.add(
+                    PositionalEncodingBlock.POSITIONS, stored.get("positions").get("..., {}:{}", from, to));
         }
         return params;
     }

@@ -119,21 +119,16 @@ class DocumentationTest {
 
     @Test
     void everySectionInAMessageExists() throws IOException {
-        List<MatchResult> sections;
+        Pattern section = Pattern.compile("see (docs/[\\w-]+\\.md)(#?[\\w-]*)");
+        List<MatchResult> sections = new ArrayList<>();
         try (Stream<Path> files = Files.walk(Path.of("src/main/java"))) {
-            StringBuilder code = new StringBuilder();
-            for (Path file :
-                    files.filter(each -> each.toString().endsWith(".java")).toList()) {
-                code.append(Files.readString(file));
+            for (Path file : files.filter(Files::isRegularFile).toList()) {
+                section.matcher(Files.readString(file)).results().forEach(sections::add);
             }
-            sections = Pattern.compile("see (docs/[\\w-]+\\.md)(#?[\\w-]*)")
-                    .matcher(code)
-                    .results()
-                    .toList();
         }
         assertThat(sections).hasSizeGreaterThan(5);
-        for (MatchResult section : sections) {
-            assertThat(anchors(Path.of(section.group(1)))).contains(section.group(2));
+        for (MatchResult found : sections) {
+            assertThat(anchors(Path.of(found.group(1)))).contains(found.group(2));
         }
     }
 

@@ -1,5 +1,7 @@
 package io.github.djlpositional.guide;
 
+import static io.github.djlpositional.attention.TestNumbers.doubles;
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
@@ -13,6 +15,7 @@ import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
@@ -21,6 +24,7 @@ import io.github.djlpositional.guide.UsingCodeTest.LanguageModel;
 import io.github.djlpositional.relative.AlibiBiasBlock;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
@@ -74,26 +78,25 @@ class GenerationCodeTest {
 
     /** With sinusoids at the input and ALiBi in the attention. */
     private static Block masked(NDManager manager) {
-        Block model = new MaskedLanguageModel(
-                InputEmbeddingBlock.builder()
-                        .setVocabularySize(50)
-                        .setEmbeddingSize(16)
-                        .optScaleEmbedding(true)
-                        .build(),
-                MultiHeadAttentionBlock.builder()
-                        .setEmbeddingSize(16)
-                        .setHeadCount(4)
-                        .optKeyValueHeadCount(2)
-                        .optRelativeEncoding(
-                                AlibiBiasBlock.builder().setHeadCount(4).build())
-                        .optCausal(true)
-                        .build());
-        model.initialize(manager, DataType.FLOAT32, new Shape(2, 8));
-        return model;
+        return initialized(
+                manager,
+                new MaskedLanguageModel(
+                        InputEmbeddingBlock.builder()
+                                .setVocabularySize(50)
+                                .setEmbeddingSize(16)
+                                .optScaleEmbedding(true)
+                                .build(),
+                        MultiHeadAttentionBlock.builder()
+                                .setEmbeddingSize(16)
+                                .setHeadCount(4)
+                                .optKeyValueHeadCount(2)
+                                .optRelativeEncoding(
+                                        AlibiBiasBlock.builder().setHeadCount(4).build())
+                                .optCausal(true)
+                                .build()));
     }
 
-    private static Block unmasked(NDManager manager) {
-        Block model = new LanguageModel();
+    private static Block initialized(NDManager manager, Block model) {
         model.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
         return model;
     }
@@ -114,9 +117,8 @@ class GenerationCodeTest {
         // end::packed[]
         for (String document : new String[] {":, :3", ":, 3:"}) {
             NDArray alone = ids.get(document);
-            NDArray expected = model.forward(store, new NDList(alone, alone.onesLike()), false)
-                    .singletonOrThrow();
-            assertThat(scores.get(document).toFloatArray()).containsExactly(expected.toFloatArray(), within(TOLERANCE));
+            NDArray expected = Forward.infer(manager, model, alone, alone.onesLike());
+            requireClose(scores.get(document), doubles(expected), TOLERANCE);
         }
     }
 
@@ -130,11 +132,15 @@ class GenerationCodeTest {
                         leftPadded(manager, model, new long[][] {{8, 30, 2}}).get(0));
     }
 
+    private static List<List<Long>> emptyLists(int count) {
+        return Stream.generate(() -> (List<Long>) new ArrayList<Long>())
+                .limit(count)
+                .toList();
+    }
+
     private static List<List<Long>> leftPadded(NDManager manager, Block model, long[][] prompts) {
         ParameterStore store = new ParameterStore(manager, false);
-        List<List<Long>> generated = Stream.generate(() -> (List<Long>) new ArrayList<Long>())
-                .limit(prompts.length)
-                .toList();
+        List<List<Long>> generated = emptyLists(prompts.length);
         // tag::left-padded[]
         int padding = 1;
         int first = 2; // the position of the first token: 2 in OPT, usually 0
@@ -171,9 +177,7 @@ class GenerationCodeTest {
 
     private static List<List<Long>> ragged(NDManager manager, Block model, long[][] prompts, int... lengths) {
         ParameterStore store = new ParameterStore(manager, false);
-        List<List<Long>> generated = Stream.generate(() -> (List<Long>) new ArrayList<Long>())
-                .limit(lengths.length)
-                .toList();
+        List<List<Long>> generated = emptyLists(lengths.length);
         // tag::ragged[]
         int padding = 1;
         NDArray ids = manager.create(prompts); // (B, T), shorter prompts have padding on the right
@@ -203,7 +207,7 @@ class GenerationCodeTest {
 
     @EngineTest
     void beamSearch(NDManager manager) {
-        Block model = unmasked(manager);
+        Block model = initialized(manager, new LanguageModel());
         ParameterStore store = new ParameterStore(manager, false);
         long[] prompt = {5, 17, 3};
         // tag::beams[]
@@ -222,7 +226,7 @@ class GenerationCodeTest {
                 float[][] best = new float[beams][1];
                 List<List<Long>> longer = new ArrayList<>();
                 for (int beam = 0; beam < beams; beam++) {
-                    int index = greatest(sums);
+                    int index = indexOfLargest(sums);
                     rows[beam] = index / VOCABULARY;
                     tokens[beam][0] = index % VOCABULARY;
                     best[beam][0] = sums[index];
@@ -249,25 +253,20 @@ class GenerationCodeTest {
         }
     }
 
-    private static int greatest(float... values) {
-        int greatest = 0;
-        for (int i = 1; i < values.length; i++) {
-            greatest = values[i] > values[greatest] ? i : greatest;
-        }
-        return greatest;
+    private static int indexOfLargest(float... values) {
+        return IntStream.range(0, values.length)
+                .reduce((a, b) -> values[b] > values[a] ? b : a)
+                .orElseThrow();
     }
 
     /** The scores of the token after some, (V). */
     private static NDArray lastScores(NDManager manager, Block model, long... ids) {
-        NDList inputs = new NDList(manager.create(ids).expandDims(0));
-        return model.forward(new ParameterStore(manager, false), inputs, false)
-                .singletonOrThrow()
-                .get("0, -1");
+        return Forward.infer(manager, model, manager.create(ids).expandDims(0)).get("0, -1");
     }
 
     @EngineTest
     void severalContinuations(NDManager manager) {
-        Block model = unmasked(manager);
+        Block model = initialized(manager, new LanguageModel());
         ParameterStore store = new ParameterStore(manager, false);
         long[] prompt = {5, 17, 3};
         long[][] questions = {{8, 9}, {4, 1, 2}};
@@ -286,9 +285,7 @@ class GenerationCodeTest {
             }
         }
         // end::forks[]
-        assertThat(answers.get(0).toFloatArray())
-                .containsExactly(lastScores(manager, model, 5, 17, 3, 8, 9).toFloatArray(), within(TOLERANCE));
-        assertThat(answers.get(1).toFloatArray())
-                .containsExactly(lastScores(manager, model, 5, 17, 3, 4, 1, 2).toFloatArray(), within(TOLERANCE));
+        requireClose(answers.get(0), doubles(lastScores(manager, model, 5, 17, 3, 8, 9)), TOLERANCE);
+        requireClose(answers.get(1), doubles(lastScores(manager, model, 5, 17, 3, 4, 1, 2)), TOLERANCE);
     }
 }

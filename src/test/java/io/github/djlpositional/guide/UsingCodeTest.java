@@ -1,11 +1,12 @@
 package io.github.djlpositional.guide;
 
+import static io.github.djlpositional.attention.TestNumbers.doubles;
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.guide.Windows.mask;
 import static io.github.djlpositional.guide.Windows.merge;
 import static io.github.djlpositional.guide.Windows.roll;
 import static io.github.djlpositional.guide.Windows.split;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.Device;
 import ai.djl.Model;
@@ -57,6 +58,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -141,7 +143,7 @@ class UsingCodeTest {
     @EngineTest
     void configurationAsAMap(NDManager manager) throws Exception {
         String engine = manager.getEngine().getEngineName();
-        float[] before = null;
+        float[] before;
         try (Model model = Model.newInstance("input", Device.cpu(), engine)) {
             // tag::arguments[]
             InputEmbeddingBlock input = InputEmbeddingBlock.builder()
@@ -216,24 +218,22 @@ class UsingCodeTest {
         NDArray x = input.forward(store, new NDList(ids), false).singletonOrThrow();
         NDArray y = attention.forward(store, new NDList(x, isToken), false).singletonOrThrow();
         // end::padding[]
-        NDArray alone =
-                attention.forward(store, new NDList(x.get("1:2, :1")), false).singletonOrThrow();
-        assertThat(y.get("1:2, :1").toFloatArray()) // sums of 64 products of numbers below 1, in another order
-                .containsExactly(alone.toFloatArray(), within(64 * 64 * 0x1p-24f));
+        NDArray alone = Forward.infer(manager, attention, x.get("1:2, :1"));
+        // sums of 64 products of numbers below 1, in another order
+        requireClose(y.get("1:2, :1"), doubles(alone), 64 * 64 * 0x1p-24f);
     }
 
     @EngineTest
     void positionsOfYourOwn(NDManager manager) {
-        PositionalEncodingBlock block =
+        PositionalEncodingBlock positional =
                 PositionalEncodingBlock.builder().setEmbeddingSize(64).build();
-        Block positional = block;
         NDArray x = manager.zeros(new Shape(1, 4, 64));
         ParameterStore store = new ParameterStore(manager, false);
         // tag::positions[]
         NDArray positions = manager.create(new float[] {0, 0.5f, 10, 4000}); // (T) or (B, T), integer or real
         NDArray encoded =
                 positional.forward(store, new NDList(x, positions), false).singletonOrThrow();
-        NDArray rows = block.encode(positions); // only the encodings, (4, 64)
+        NDArray rows = positional.encode(positions); // only the encodings, (4, 64)
         // end::positions[]
         assertThat(encoded.toFloatArray()).isEqualTo(rows.toFloatArray());
     }
@@ -284,28 +284,20 @@ class UsingCodeTest {
     }
 
     @EngineTest
-    void fineTuning(NDManager manager) throws Exception {
-        String engine = manager.getEngine().getEngineName();
-        try (Model model = Model.newInstance("tuned", Device.cpu(), engine)) {
-            model.setBlock(new LanguageModel());
-            model.getBlock().initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, 8));
-            model.setProperty("Epoch", "0");
-            model.save(folder, "tuned");
-        }
-        try (Model model = Model.newInstance("tuned", Device.cpu(), engine)) {
-            model.setBlock(new LanguageModel());
-            model.load(folder, "tuned");
-            Block block = model.getBlock();
+    void fineTuning(NDManager manager) {
+        try (Model model =
+                Model.newInstance("tuned", Device.cpu(), manager.getEngine().getEngineName())) {
+            Block block = new LanguageModel();
+            block.initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, 8)); // or loaded
+            model.setBlock(block);
             try (Trainer trainer = model.newTrainer(new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss()))) {
                 // tag::freezing[]
                 block.freezeParameters(true); // block: model.getBlock()
                 block.getChildren().get("03head").freezeParameters(false); // train only the head
                 // end::freezing[]
                 trainer.initialize(new Shape(1, 8));
-                assertThat(block.getParameters().stream()
-                                .filter(entry -> entry.getValue().requiresGradient())
-                                .map(entry -> entry.getValue())
-                                .map(Parameter::getName))
+                assertThat(block.getParameters().values().stream().filter(Parameter::requiresGradient))
+                        .extracting(Parameter::getName)
                         .containsExactlyInAnyOrder("weight", "bias");
             }
         }
@@ -397,14 +389,12 @@ class UsingCodeTest {
         // end::timesteps[]
         for (Linear linear : List.of(hidden, output)) {
             NDArray weight = linear.getParameters().get("weight").getArray();
-            int size = (int) weight.size();
-            float[] values = new float[size];
-            for (int i = 0; i < size; i++) {
-                values[i] = (i * 37 % 101 - 50) / 64f;
-            }
-            NDArray given = manager.create(values, weight.getShape());
-            given.copyTo(weight);
-            given.get(":, 0").copyTo(linear.getParameters().get("bias").getArray());
+            double[] values = IntStream.range(0, (int) weight.size())
+                    .mapToDouble(i -> (i * 37 % 101 - 50) / 64.0)
+                    .toArray();
+            NDArray numbers = manager.create(values, weight.getShape()).toType(DataType.FLOAT32, false);
+            numbers.copyTo(weight);
+            numbers.get(":, 0").copyTo(linear.getParameters().get("bias").getArray());
         }
         // tag::timesteps[]
         NDArray times = manager.create(new float[] {0, 1, 37.5f, 999}); // (B)
@@ -417,7 +407,6 @@ class UsingCodeTest {
                 .toArray();
         // weights below 0.8 and sums of up to 8 terms below 6.4 · 0.8 + 0.8 < 6 in each of two layers, which multiply
         // the first error by at most 1.1 · 4.8
-        assertThat(vectors.toType(DataType.FLOAT64, false).toDoubleArray())
-                .containsExactly(expected, within((9 * 6 * 6 + 9 * 29) * 0x1p-24));
+        requireClose(vectors, expected, (9 * 6 * 6 + 9 * 29) * 0x1p-24);
     }
 }

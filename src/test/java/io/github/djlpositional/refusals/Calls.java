@@ -140,10 +140,6 @@ final class Calls {
         return to;
     }
 
-    byte[] noBytes() {
-        return new byte[0];
-    }
-
     byte[] withByte(byte[] file, int index, int value) {
         file[index] = (byte) value;
         return file;
@@ -225,10 +221,6 @@ final class Calls {
                         .build())
                 .limit(2)
                 .toList();
-    }
-
-    List<Object> twice(Object value) {
-        return repeated(2, value);
     }
 
     ByteBuffer buffer(int bytes) {
