@@ -16,6 +16,7 @@ import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Settings;
 import java.util.Arrays;
@@ -78,7 +79,7 @@ final class AttentionForward implements AutoCloseable {
             return result(step, appended(cache));
         }
         NDArray queries = queryHeads(); // (B, N, T, H)
-        KeysAndValues all = keysAndValues(queries, cache);
+        Kernel.KeysAndValues all = keysAndValues(queries, cache);
         Kernel.Operands operands = operands(queries, all);
         kernel = Kernel.choose(operands);
         NDArray results = attended(Kernel.of(kernel, temporaries, operands.with(all.all(temporaries)))); // (B, N, T, H)
@@ -93,7 +94,7 @@ final class AttentionForward implements AutoCloseable {
                 attention.getResultProjection(), temporaries.add(byToken.reshape(shape.get(0), shape.get(1), -1)));
     }
 
-    private NDArray result(Step step, KeysAndValues all) {
+    private NDArray result(Step step, Kernel.KeysAndValues all) {
         kernel = Kernel.Name.STEP;
         AttentionCall call = call(all);
         checkMask(call);
@@ -118,22 +119,22 @@ final class AttentionForward implements AutoCloseable {
         return new Kernel.Plain(temporaries, operands).probabilities(temporaries);
     }
 
-    private KeysAndValues keysAndValues(NDArray queries, KeyValueCache cache) {
+    private Kernel.KeysAndValues keysAndValues(NDArray queries, KeyValueCache cache) {
         if (!inputs.isSelf()) {
             return ofOtherArrays(queries, cache);
         }
         if (cache != null) {
-            KeysAndValues step = appended(cache);
+            Kernel.KeysAndValues step = appended(cache);
             NDArray values = valueHeads();
             step.cached().checkStep(values, cache.mistakes());
             return step.with(encodedKeys(step.queries()), values);
         }
         Positions tokens = tokens(0);
-        return new KeysAndValues(tokens, tokens, encodedKeys(tokens), valueHeads());
+        return new Kernel.KeysAndValues(tokens, tokens, encodedKeys(tokens), valueHeads());
     }
 
     /** The keys and values of a cross-attention: projected now, or cached from a step with the same arrays. */
-    private KeysAndValues ofOtherArrays(NDArray queries, KeyValueCache cache) {
+    private Kernel.KeysAndValues ofOtherArrays(NDArray queries, KeyValueCache cache) {
         Shape shape = inputs.keys().getShape();
         Check.that(
                 shape.get(1) > 0,
@@ -143,7 +144,7 @@ final class AttentionForward implements AutoCloseable {
         Positions tokens = tokens(first);
         Positions ofKeys = Positions.of(0, Math.toIntExact(shape.get(1)));
         if (cache == null) {
-            return new KeysAndValues(tokens, ofKeys, encodedKeys(ofKeys), valueHeads());
+            return new Kernel.KeysAndValues(tokens, ofKeys, encodedKeys(ofKeys), valueHeads());
         }
         KeyValueCache.ProjectedKeysAndValues projected = cache.projectedOf(attention, inputs.keys(), inputs.values());
         if (projected == null) {
@@ -156,7 +157,7 @@ final class AttentionForward implements AutoCloseable {
             requireMaskOfKeys(shape.get(0), shape.get(1));
         }
         NDArray mask = isNewMask ? onDevice(inputs.mask()) : projected == null ? null : projected.mask();
-        return new KeysAndValues(tokens, ofKeys, keys, values, mask, null, () -> {
+        return new Kernel.KeysAndValues(tokens, ofKeys, keys, values, mask, null, () -> {
             if (projected == null || isNewMask) {
                 cache.putProjected(
                         attention,
@@ -167,7 +168,7 @@ final class AttentionForward implements AutoCloseable {
     }
 
     /** Appends the tokens of a step to the cache, which makes room for their keys and values. */
-    private KeysAndValues appended(KeyValueCache cache) {
+    private Kernel.KeysAndValues appended(KeyValueCache cache) {
         NDArray x = inputs.queries();
         long batch = x.getShape().get(0);
         int count = (int) x.getShape().get(1);
@@ -183,7 +184,7 @@ final class AttentionForward implements AutoCloseable {
         Shape ofHeads = new Shape(batch, options.keyValueHeadCount(), count, options.headSize());
         Positions allTokens = cached.append(ofHeads, x, tokens, added);
         NDArray mask = cached.hasMask() ? temporaries.add(cached.mask(x.getManager())) : null;
-        return new KeysAndValues(
+        return new Kernel.KeysAndValues(
                 tokens,
                 allTokens,
                 null,
@@ -193,7 +194,7 @@ final class AttentionForward implements AutoCloseable {
                 () -> cache.commit(attention, allTokens.first() + allTokens.length()));
     }
 
-    private Kernel.Operands operands(NDArray queries, KeysAndValues all) {
+    private Kernel.Operands operands(NDArray queries, Kernel.KeysAndValues all) {
         AttentionCall call = call(all);
         NDArray encoded = encodings.encode(temporaries, call, queries, false);
         // a mask of keys is read from the cache
@@ -309,7 +310,7 @@ final class AttentionForward implements AutoCloseable {
         return tokens;
     }
 
-    private AttentionCall call(KeysAndValues all) {
+    private AttentionCall call(Kernel.KeysAndValues all) {
         AttentionCall call = call(all.queries(), all.tokens());
         boolean isStep = all.cached() != null && all.queries().length() == 1;
         return isStep ? call.asStep(all.cached().shared()) : call;
@@ -325,7 +326,13 @@ final class AttentionForward implements AutoCloseable {
 
     /** A projection, from (B, T, …) to (B, T, …): a new array. */
     private NDArray linear(Linear projection, NDArray input) {
-        value(projection, 0, input);
+        NDArray weight = value(projection, 0, input);
+        NDArray bias = projection.getParameters().size() > 1 ? value(projection, 1, input) : null;
+        TorchFunctions functions = training ? null : TorchFunctions.of(input);
+        boolean hasGradient = input.hasGradient() || weight.hasGradient() || (bias != null && bias.hasGradient());
+        if (functions != null && !hasGradient) {
+            return functions.linear(input, weight, bias);
+        }
         return projection.forward(parameterStore, new NDList(input), training).singletonOrThrow();
     }
 

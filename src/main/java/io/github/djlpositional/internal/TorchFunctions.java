@@ -225,7 +225,15 @@ public final class TorchFunctions {
      */
     public NDArray number(double value) {
         return numbers.computeIfAbsent(
-                value, number -> owned(model.getNDManager().create(number)));
+                value, number -> owned(HostData.number(model.getNDManager(), Device.cpu(), number)));
+    }
+
+    /**
+     * Returns W x + b, without gradients; the bias may be null. The sum is rounded once, where DJL's {@code Linear}
+     * rounds the product and then the sum.
+     */
+    public NDArray linear(NDArray x, NDArray weight, NDArray bias) {
+        return run("linear", x, weight, bias);
     }
 
     /** Converts scores by relative position to scores by key: (B, N, T, W) to (B, N, T, F). */
