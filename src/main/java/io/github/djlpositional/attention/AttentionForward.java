@@ -327,7 +327,7 @@ final class AttentionForward implements AutoCloseable {
     /** A projection, from (B, T, …) to (B, T, …): a new array. */
     private NDArray linear(Linear projection, NDArray input) {
         NDArray weight = value(projection, 0, input);
-        NDArray bias = projection.getParameters().size() > 1 ? value(projection, 1, input) : null;
+        NDArray bias = projection.getDirectParameters().size() > 1 ? value(projection, 1, input) : null;
         TorchFunctions functions = training ? null : TorchFunctions.of(input);
         boolean hasGradient = input.hasGradient() || weight.hasGradient() || (bias != null && bias.hasGradient());
         if (functions != null && !hasGradient) {
@@ -338,7 +338,7 @@ final class AttentionForward implements AutoCloseable {
 
     /** The weight (0) or the bias (1) of a projection, on the device and of the data type of its input. */
     NDArray value(Linear projection, int index, NDArray input) {
-        return value(projection.getParameters().valueAt(index), input, "projections");
+        return value(projection.getDirectParameters().valueAt(index), input, "projections");
     }
 
     /** A parameter on the device and of the data type of an input. */

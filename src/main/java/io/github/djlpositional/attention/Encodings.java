@@ -16,7 +16,6 @@ import io.github.djlpositional.options.Settings;
 import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -59,6 +58,11 @@ final class Encodings {
     private final List<RelativeEncoding> ofValues;
     private final List<RelativeEncoding> withTerms;
 
+    /** The first encoding with a rotation; null for none. */
+    private final RelativeEncoding rotating;
+
+    private final boolean haveStep;
+
     Encodings(List<RelativeEncoding> all) {
         this.all = List.copyOf(all);
         rotations = all.stream().map(RelativeEncoding::rotation).toArray(Rotation[]::new);
@@ -77,6 +81,13 @@ final class Encodings {
                 .flatMap(List::stream)
                 .distinct()
                 .toList();
+        List<RelativeEncoding> allRotating =
+                all.stream().filter(encoding -> encoding.rotation() != null).toList();
+        rotating = allRotating.isEmpty() ? null : allRotating.get(0);
+        haveStep = allRotating.size() <= 1
+                && (!hasTerms() || hasBiasesOnly())
+                && thatImplement("encodeQueries").isEmpty()
+                && thatImplement("encodeKeys").isEmpty();
     }
 
     private List<RelativeEncoding> thatImplement(String method) {
@@ -107,25 +118,17 @@ final class Encodings {
 
     /** Whether a {@link Step} supports them: at most one rotation of queries and keys, and biases of distances. */
     boolean haveStep() {
-        return rotationCount() <= 1
-                && (!hasTerms() || hasBiasesOnly())
-                && thatImplement("encodeQueries").isEmpty()
-                && thatImplement("encodeKeys").isEmpty();
+        return haveStep;
     }
 
-    private long rotationCount() {
-        return Arrays.stream(rotations).filter(Objects::nonNull).count();
-    }
-
-    /** The first rotation; null for none. */
+    /** The rotation of a step; null for none. */
     Rotation rotation() {
-        return Arrays.stream(rotations).filter(Objects::nonNull).findFirst().orElse(null);
+        return rotating == null ? null : rotations[all.indexOf(rotating)];
     }
 
     /** Rows that rotate the queries or keys of a step by {@link #rotation}; see {@link Rotation.Angles}. */
     NDArray rows(AttentionCall call, NDArray like, boolean areKeys, Shape rotated) {
-        int index = Arrays.asList(rotations).indexOf(rotation());
-        return rotations[index].rows(all.get(index), call, like, areKeys, rotated);
+        return rotation().rows(rotating, call, like, areKeys, rotated);
     }
 
     /** Whether no gradient is recorded for the parameters of encodings with terms. */

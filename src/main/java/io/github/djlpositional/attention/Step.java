@@ -16,6 +16,20 @@ import io.github.djlpositional.math.PairLayout;
 /** A step of one token in a self-attention with a cache, in one call of PyTorch. */
 final class Step {
 
+    /** The indices of arrays after the input, the weights and their biases; a norm has a factor and its epsilon. */
+    private static final int ROWS = 9;
+
+    private static final int KEYS = 10;
+    private static final int VALUES = 11;
+    private static final int QUERY_NORM = 12;
+    private static final int KEY_NORM = 14;
+    private static final int KEY_ROWS = 16;
+    private static final int MASK = 17;
+    private static final int BIAS = 18;
+    private static final int SCALE = 19;
+    private static final int FACTOR = 20;
+    private static final int COUNT = 21;
+
     private final MultiHeadAttentionBlock attention;
     private final MultiHeadAttentionBlockOptions options;
     private final Encodings encodings;
@@ -25,8 +39,8 @@ final class Step {
 
     private final TorchFunctions functions;
 
-    /** The arrays of {@link TorchFunctions#step}, in its order. */
-    private final NDArray[] arrays = new NDArray[21];
+    /** The arrays of {@link TorchFunctionsstep}, in its order. */
+    private final NDArray[] arrays = new NDArray[COUNT];
 
     private Step(MultiHeadAttentionBlock attention, NDArray x) {
         this.attention = attention;
@@ -83,8 +97,8 @@ final class Step {
             arrays[1 + 2 * i] = forward.value(projections[i], 0, x);
             arrays[2 + 2 * i] = hasBias ? forward.value(projections[i], 1, x) : null;
         }
-        setNorm(forward, 9, attention.getQueryNorm());
-        setNorm(forward, 11, attention.getKeyNorm());
+        setNorm(forward, QUERY_NORM, attention.getQueryNorm());
+        setNorm(forward, KEY_NORM, attention.getKeyNorm());
         for (NDArray array : arrays) {
             if (array != null && array.hasGradient()) {
                 return false;
@@ -116,18 +130,18 @@ final class Step {
             scope.suppressNotUsedWarning();
             if (rotation != null) {
                 Shape shape = new Shape(x.getShape().get(0), options.headCount(), 1, options.headSize());
-                arrays[13] = encodings.rows(call, x, false, shape);
+                arrays[ROWS] = encodings.rows(call, x, false, shape);
                 NDArray rows = encodings.rows(ofKeys, x, true, Shape.update(shape, 1, options.keyValueHeadCount()));
-                arrays[14] = rows == arrays[13] ? null : rows;
+                arrays[KEY_ROWS] = rows == arrays[ROWS] ? null : rows;
             }
-            arrays[15] = tokens.keys().array();
-            arrays[16] = tokens.values().array();
-            arrays[17] = mask;
-            arrays[18] = encodings.hasTerms()
+            arrays[KEYS] = tokens.keys().array();
+            arrays[VALUES] = tokens.values().array();
+            arrays[MASK] = mask;
+            arrays[BIAS] = encodings.hasTerms()
                     ? encodings.lineOfStep(call, temporaries.toType(x, DataTypes.ofScores(x)))
                     : null;
-            arrays[19] = options.hasUsualScale() ? null : functions.number(options.scale());
-            arrays[20] = attention.queryFactors() == null
+            arrays[SCALE] = options.hasUsualScale() ? null : functions.number(options.scale());
+            arrays[FACTOR] = attention.queryFactors() == null
                     ? null
                     : call.queryPositions().broadcastRows(x, 1, attention.queryFactors());
             NDArray result = functions.step(

@@ -229,17 +229,21 @@ class M(Module):
         return y if first == 0 else torch.cat([x[..., :first], y], -1)
 
     # A step of one token in a self-attention with a cache, in one call and without gradients: x (B, 1, D) to (B, 1, D). The
-    # weights of queries, keys, values and the result are each followed by their bias. gq and gk are the factors of norms, eq
-    # and ek their epsilons. rq rotates queries, and rk keys; without rk, rq rotates both. sizes are N, K, the first rotated
-    # dimension, and 1 if pairs are halves. The key and the value are written to the cached ones, keys and values (B, K, n, H).
-    # Their index is 64 · the first size of blocks + the first size of rest; the second sizes give the first key that the query
-    # sees, in the same way. mask (B, n or fewer) is 0 for hidden keys; bias (1 or N, n or more) is added to the scores; the
-    # token is the last of both. Queries are multiplied by scale, 1 / √H if None, and by a factor.
-    def step(self, x, wq, bq, wk, bk, wv, bv, wo, bo, gq, eq, gk, ek, rq, rk, keys, values, mask, bias, scale, factor, sizes, blocks, rest):
+    # weights of queries, keys, values and the result are each followed by their bias. rq rotates queries and keys. sizes are N,
+    # K, the first rotated dimension, and 1 if pairs are halves. The key and the value are written to the cached ones, keys and
+    # values (B, K, n, H), at the index 64 · blocks[0] + sizes[4]; the first key that the query sees is 64 · blocks[1] + sizes[5].
+    def step(self, x, wq, bq, wk, bk, wv, bv, wo, bo, rq, keys, values, sizes, blocks):
+        none = sizes
+        return self.optionalStep(x, wq, bq, wk, bk, wv, bv, wo, bo, rq, keys, values, none, none, none, none, none, none, none, none, none, sizes, blocks)
+
+    # Like step, with options. gq and gk are the factors of norms, eq and ek their epsilons. rk rotates keys in place of rq.
+    # mask (B, n or fewer) is 0 for hidden keys; bias (1 or N, n or more) is added to the scores; the token is the last of both.
+    # Queries are multiplied by scale, 1 / √H if None, and by a factor.
+    def optionalStep(self, x, wq, bq, wk, bk, wv, bv, wo, bo, rq, keys, values, gq, eq, gk, ek, rk, mask, bias, scale, factor, sizes, blocks):
         b, n, k = x.size(0), sizes.size(0), sizes.size(1)
         group = n // k
-        at = 64 * blocks.size(0) + rest.size(0)
-        first = 64 * blocks.size(1) + rest.size(1)
+        at = 64 * blocks.size(0) + sizes.size(4)
+        first = 64 * blocks.size(1) + sizes.size(5)
         count = at + 1 - first
         q = self.rmsNorm(self.linear(x, wq, bq).reshape([b, n, 1, -1]), gq, eq)
         key = self.rmsNorm(self.linear(x, wk, bk).reshape([b, k, 1, -1]), gk, ek)
