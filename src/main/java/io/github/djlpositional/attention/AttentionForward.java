@@ -79,7 +79,7 @@ final class AttentionForward implements AutoCloseable {
             return result(step, appended(cache));
         }
         NDArray queries = queryHeads(); // (B, N, T, H)
-        Kernel.KeysAndValues all = keysAndValues(queries, cache);
+        Kernel.KeysAndValues all = keysAndValues(cache);
         Kernel.Operands operands = operands(queries, all);
         kernel = Kernel.choose(operands);
         NDArray results = attended(Kernel.of(kernel, temporaries, operands.with(all.all(temporaries)))); // (B, N, T, H)
@@ -115,13 +115,13 @@ final class AttentionForward implements AutoCloseable {
     /** The probabilities, (B, N, T, F), without forward parameters: a new array. */
     NDArray probabilities() {
         NDArray queries = queryHeads();
-        Kernel.Operands operands = operands(queries, keysAndValues(queries, null));
+        Kernel.Operands operands = operands(queries, keysAndValues(null));
         return new Kernel.Plain(temporaries, operands).probabilities(temporaries);
     }
 
-    private Kernel.KeysAndValues keysAndValues(NDArray queries, KeyValueCache cache) {
+    private Kernel.KeysAndValues keysAndValues(KeyValueCache cache) {
         if (!inputs.isSelf()) {
-            return ofOtherArrays(queries, cache);
+            return ofOtherArrays(cache);
         }
         if (cache != null) {
             Kernel.KeysAndValues step = appended(cache);
@@ -134,7 +134,7 @@ final class AttentionForward implements AutoCloseable {
     }
 
     /** The keys and values of a cross-attention: projected now, or cached from a step with the same arrays. */
-    private Kernel.KeysAndValues ofOtherArrays(NDArray queries, KeyValueCache cache) {
+    private Kernel.KeysAndValues ofOtherArrays(KeyValueCache cache) {
         Shape shape = inputs.keys().getShape();
         Check.that(
                 shape.get(1) > 0,

@@ -79,7 +79,7 @@ class KernelTest {
     private static void addPositions(PairList<String, Object> params, Input input, NDArray x, int first) {
         if (input.name().endsWith("POSITIONS")) {
             long end = first + x.getShape().get(1);
-            NDArray positions = x.getManager().arange(first, end, 1, DataType.INT32);
+            NDArray positions = x.getManager().arange(first, (float) end, 1, DataType.INT32);
             params.add(PositionalEncodingBlock.POSITIONS, positions);
         }
     }
