@@ -78,7 +78,7 @@ public final class StoredLayer {
                 List.of(attention.getQueryProjection(), attention.getKeyProjection(), attention.getValueProjection());
         for (int i = 0; i < 3; i++) {
             for (Pair<String, Parameter> entry : projections.get(i).getParameters()) {
-                loader.rows(prefix + "attn.qkv." + entry.getKey(), 8 * i, 8 * (i + 1), entry.getValue());
+                loader.rows(prefix + "attn.qkv." + entry.getKey(), 8L * i, 8L * (i + 1), entry.getValue());
             }
         }
         loader.table(prefix + "attn.relative_position_bias_table", biases.getBiases())
