@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
@@ -22,6 +23,7 @@ import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.ResidentMemory;
 import io.github.djlpositional.attention.FiniteDifferences;
+import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.NaiveAttention;
 import org.junit.jupiter.api.Tag;
@@ -129,6 +131,22 @@ class EncodingTypeTest {
         Forward.infer(own, block, params, x);
         Forward.infer(own, cross, params, keys, x, keys);
         assertThat(own.getManagedArrays()).hasSize(before + 2);
+    }
+
+    /** More steps than a run of rows of a table and the first room of a cache have. */
+    @EngineTest(Selection.EACH)
+    void aDecoderOf300TokensGivesTheWholeForward(NDManager manager, EncodingType type) {
+        MultiHeadAttentionBlock block = attention(manager, type, true, DataType.FLOAT64);
+        NDArray x = numbers(manager, 5, DataType.FLOAT64, 1, 300, SIZE);
+        NDArray whole = Forward.infer(manager, block, x);
+        try (NDManager own = manager.newSubManager();
+                KeyValueCache cache = new KeyValueCache(manager)) {
+            NDList steps = new NDList();
+            for (NDArray token : x.split(300, 1)) {
+                steps.add(Forward.infer(own, block, cache.nextStep(), token));
+            }
+            requireClose(NDArrays.concat(steps, 1), whole.toDoubleArray(), 1e-12);
+        }
     }
 
     @EngineTest
