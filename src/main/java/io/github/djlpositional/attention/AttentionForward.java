@@ -5,6 +5,7 @@ import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
@@ -328,9 +329,9 @@ final class AttentionForward implements AutoCloseable {
     private NDArray linear(Linear projection, NDArray input) {
         NDArray weight = value(projection, 0, input);
         NDArray bias = projection.getDirectParameters().size() > 1 ? value(projection, 1, input) : null;
-        TorchFunctions functions = training ? null : TorchFunctions.of(input);
-        boolean hasGradient = input.hasGradient() || weight.hasGradient() || (bias != null && bias.hasGradient());
-        if (functions != null && !hasGradient) {
+        boolean isHalf = input.getDataType() == DataType.FLOAT16 && !training && !input.hasGradient();
+        TorchFunctions functions = isHalf && !weight.hasGradient() ? TorchFunctions.of(input) : null;
+        if (functions != null) {
             return functions.linear(input, weight, bias);
         }
         return projection.forward(parameterStore, new NDList(input), training).singletonOrThrow();

@@ -237,8 +237,8 @@ public final class TorchFunctions {
     }
 
     /**
-     * Returns W x + b, without gradients; the bias may be null. The sum is rounded once, where DJL's {@code Linear}
-     * rounds the product and then the sum.
+     * Returns W x + b in FLOAT16, rounded once, where DJL's {@code Linear} also rounds the product; the bias may be
+     * null.
      */
     public NDArray linear(NDArray x, NDArray weight, NDArray bias) {
         return run("linear", x, weight, bias);

@@ -187,9 +187,12 @@ class M(Module):
         y[..., half:].addcmul_(x[..., :half], sin)
         return y
 
-    # W x + b.
+    # W x + b, with the bits of DJL's Linear, which a model has before it is loaded: the product is rounded, then the sum. In
+    # FLOAT16, only the sum is rounded.
     def linear(self, x, weight, bias):
-        return torch.linear(x, weight) if bias.numel() == 0 else torch.linear(x, weight, bias)
+        if bias.numel() == 0:
+            return torch.linear(x, weight)
+        return torch.linear(x, weight, bias) if x.dtype == 5 else torch.linear(x, weight).add_(bias)
 
     # x (…, D) divided by the root of its mean square, times a factor (D); x without a factor.
     def rmsNorm(self, x, factor, epsilon):
