@@ -115,27 +115,27 @@ public final class AttentionCall {
             }
         }
 
-        private final UnaryOperator<NDArray> owner;
+        private final UnaryOperator<NDArray> attach;
         private final Map<Object, ArrayByDistance> arrays = new HashMap<>();
 
         /**
          * Creates an empty object.
          *
-         * @param owner attaches an array that was just created to its owner
+         * @param attach attaches an array that was just created to its owner
          */
-        Shared(UnaryOperator<NDArray> owner) {
-            this.owner = owner;
+        Shared(UnaryOperator<NDArray> attach) {
+            this.attach = attach;
         }
 
         private ArrayByDistance get(
-                Object key, int first, int last, Function<ArrayByDistance, ArrayByDistance> computed) {
-            ArrayByDistance before = arrays.get(key);
+                Object id, int first, int last, Function<ArrayByDistance, ArrayByDistance> compute) {
+            ArrayByDistance before = arrays.get(id);
             if (before != null && before.covers(first, last)) {
                 return before;
             }
-            ArrayByDistance wider = computed.apply(before);
-            ArrayByDistance owned = new ArrayByDistance(owner.apply(wider.array), wider.first, wider.last);
-            arrays.put(key, owned);
+            ArrayByDistance wider = compute.apply(before);
+            ArrayByDistance owned = new ArrayByDistance(attach.apply(wider.array), wider.first, wider.last);
+            arrays.put(id, owned);
             if (before != null) {
                 before.array.close();
             }
@@ -240,8 +240,8 @@ public final class AttentionCall {
      */
     public Distances distances(NDArray like) {
         Distances all = allDistances(like);
-        int causal = Math.max(keys.length() + 1, 1 - all.first());
-        return forward.causal && causal < all.size() ? Distances.consecutive(like, all.first(), causal) : all;
+        int causalCount = Math.max(keys.length() + 1, 1 - all.first());
+        return forward.causal && causalCount < all.size() ? Distances.consecutive(like, all.first(), causalCount) : all;
     }
 
     /** All distances between the indices of queries and keys, T + F - 1 of them. */
@@ -254,13 +254,13 @@ public final class AttentionCall {
      * Returns an array that depends on parameters only. It is computed once for all parts of a forward, or for the
      * steps of a cache.
      *
-     * @param key an object that identifies the array, such as a parameter; no other encoding uses it
-     * @param computed creates the array, which the attention closes
+     * @param id an object that identifies the array, such as a parameter; no other encoding uses it
+     * @param compute creates the array, which the attention closes
      */
-    public NDArray once(Object key, Supplier<NDArray> computed) {
+    public NDArray once(Object id, Supplier<NDArray> compute) {
         return shared == null
-                ? computed.get()
-                : shared.get(key, 0, 0, none -> new Shared.ArrayByDistance(computed.get(), 0, 0)).array;
+                ? compute.get()
+                : shared.get(id, 0, 0, none -> new Shared.ArrayByDistance(compute.get(), 0, 0)).array;
     }
 
     /**
@@ -268,51 +268,50 @@ public final class AttentionCall {
      * parts of a forward. For the steps of a cache, it is computed for more distances than needed, and again when they
      * do not suffice.
      *
-     * @param key an object that identifies the array, such as a parameter; no other encoding uses it
+     * @param id an object that identifies the array, such as a parameter; no other encoding uses it
      * @param axis the axis of the distances
      * @param needed consecutive distances
-     * @param computed creates the array for consecutive distances; the attention closes it
+     * @param compute creates the array for consecutive distances; the attention closes it
      */
-    public NDArray byDistance(Object key, int axis, Distances needed, Function<Distances, NDArray> computed) {
+    public NDArray byDistance(Object id, int axis, Distances needed, Function<Distances, NDArray> compute) {
         if (shared == null) {
-            return computed.apply(needed);
+            return compute.apply(needed);
         }
-        Shared.ArrayByDistance whole = sharedByDistance(key, needed, computed);
+        Shared.ArrayByDistance whole = sharedByDistance(id, needed, compute);
         return slice(whole.array, needed.like(), axis, needed.first() - whole.first, needed.size());
     }
 
     /** The whole array of {@link #byDistance} that steps share. */
-    NDArray wholeByDistance(Object key, Distances needed, Function<Distances, NDArray> computed) {
-        return sharedByDistance(key, needed, computed).array;
+    NDArray wholeByDistance(Object id, Distances needed, Function<Distances, NDArray> compute) {
+        return sharedByDistance(id, needed, compute).array;
     }
 
     /** The array that steps share has twice as many distances to earlier keys as needed. */
-    private Shared.ArrayByDistance sharedByDistance(
-            Object key, Distances needed, Function<Distances, NDArray> computed) {
+    private Shared.ArrayByDistance sharedByDistance(Object id, Distances needed, Function<Distances, NDArray> compute) {
         int last = needed.first() + needed.size() - 1;
-        return shared.get(key, needed.first(), last, before -> {
+        return shared.get(id, needed.first(), last, before -> {
             int first = parts != null ? -parts.largestDistance : Math.max(-Positions.UNLIMITED, 2 * needed.first() - 1);
             int end = parts != null ? parts.largestDistance : last;
             int from = Math.min(Math.min(first, needed.first()), before == null ? 0 : before.first);
             int to = Math.max(Math.max(end, last), before == null ? last : before.last);
             return new Shared.ArrayByDistance(
-                    computed.apply(Distances.consecutive(needed.like(), from, to - from + 1)), from, to);
+                    compute.apply(Distances.consecutive(needed.like(), from, to - from + 1)), from, to);
         });
     }
 
     /**
      * Returns a slice of an array by key, which is computed once for all parts of a forward.
      *
-     * @param name an object that identifies the array; no other encoding uses it
+     * @param id an object that identifies the array; no other encoding uses it
      * @param axis the axis of the keys
      * @param keysOfCall the keys of this call, (B, K, F, H)
-     * @param computed creates the array for the keys that are passed to it; the attention closes the array
+     * @param compute creates the array for the keys that are passed to it; the attention closes the array
      */
-    public NDArray byKey(Object name, int axis, NDArray keysOfCall, UnaryOperator<NDArray> computed) {
+    public NDArray byKey(Object id, int axis, NDArray keysOfCall, UnaryOperator<NDArray> compute) {
         if (parts == null) {
-            return computed.apply(keysOfCall);
+            return compute.apply(keysOfCall);
         }
-        NDArray all = once(name, () -> computed.apply(parts.keys));
+        NDArray all = once(id, () -> compute.apply(parts.keys));
         return slice(all, keysOfCall, axis, keys.first() - parts.firstKey, keys.length());
     }
 

@@ -33,11 +33,11 @@ final class AttentionForward implements AutoCloseable {
      * The approximate size of the largest array of a part, in numbers. On a CPU this is 16 MB of floats: the allocator
      * reuses blocks of this size for the next part, but gets new pages for larger ones.
      */
-    private static final long PART_ON_CPU = 1 << 22;
+    private static final long PART_SIZE_ON_CPU = 1 << 22;
 
-    private static final long PART_ON_GPU = 1 << 26;
+    private static final long PART_SIZE_ON_GPU = 1 << 26;
 
-    private static final int FEWEST = 16;
+    private static final int MIN_QUERIES_PER_PART = 16;
 
     private final MultiHeadAttentionBlock attention;
     private final MultiHeadAttentionBlockOptions options;
@@ -71,20 +71,21 @@ final class AttentionForward implements AutoCloseable {
 
     /** The result, (B, T, D): a new array. */
     NDArray result(KeyValueCache cache) {
-        return cache == null ? computed(null) : cache.exclusively(() -> computed(cache));
+        return cache == null ? compute(null) : cache.exclusively(() -> compute(cache));
     }
 
-    private NDArray computed(KeyValueCache cache) {
+    private NDArray compute(KeyValueCache cache) {
         Step step = cache == null ? null : Step.of(this, inputs, params);
         if (step != null) {
-            return result(step, appended(cache));
+            return result(step, appendTo(cache));
         }
         NDArray queries = queryHeads(); // (B, N, T, H)
-        Kernel.KeysAndValues all = keysAndValues(cache);
-        Kernel.Operands operands = operands(queries, all);
+        Kernel.KeysAndValues keysAndValues = keysAndValues(cache);
+        Kernel.Operands operands = operands(queries, keysAndValues);
         kernel = Kernel.choose(operands);
-        NDArray results = attended(Kernel.of(kernel, temporaries, operands.with(all.all(temporaries)))); // (B, N, T, H)
-        all.commit().run();
+        Kernel.Operands complete = operands.with(keysAndValues.writeStep(temporaries));
+        NDArray results = attend(Kernel.of(kernel, temporaries, complete)); // (B, N, T, H)
+        keysAndValues.commit().run();
         // queries, keys and values of a long sequence are large
         temporaries.close();
         temporaries.add(results);
@@ -95,12 +96,13 @@ final class AttentionForward implements AutoCloseable {
                 attention.getResultProjection(), temporaries.add(byToken.reshape(shape.get(0), shape.get(1), -1)));
     }
 
-    private NDArray result(Step step, Kernel.KeysAndValues all) {
+    private NDArray result(Step step, Kernel.KeysAndValues keysAndValues) {
         kernel = Kernel.Name.STEP;
-        AttentionCall call = call(all);
+        AttentionCall call = call(keysAndValues);
         checkMask(call);
-        NDArray result = step.result(temporaries, call, call(all.queries(), all.queries()), all.cached(), all.mask());
-        all.commit().run();
+        AttentionCall keyCall = call(keysAndValues.queries(), keysAndValues.queries());
+        NDArray result = step.result(temporaries, call, keyCall, keysAndValues.cached(), keysAndValues.mask());
+        keysAndValues.commit().run();
         return result;
     }
 
@@ -122,10 +124,10 @@ final class AttentionForward implements AutoCloseable {
 
     private Kernel.KeysAndValues keysAndValues(KeyValueCache cache) {
         if (!inputs.isSelf()) {
-            return ofOtherArrays(cache);
+            return crossKeysAndValues(cache);
         }
         if (cache != null) {
-            Kernel.KeysAndValues step = appended(cache);
+            Kernel.KeysAndValues step = appendTo(cache);
             NDArray values = valueHeads();
             step.cached().checkStep(values, cache.mistakes());
             return step.with(encodedKeys(step.queries()), values);
@@ -135,7 +137,7 @@ final class AttentionForward implements AutoCloseable {
     }
 
     /** The keys and values of a cross-attention: projected now, or cached from a step with the same arrays. */
-    private Kernel.KeysAndValues ofOtherArrays(KeyValueCache cache) {
+    private Kernel.KeysAndValues crossKeysAndValues(KeyValueCache cache) {
         Shape shape = inputs.keys().getShape();
         Check.that(
                 shape.get(1) > 0,
@@ -143,22 +145,22 @@ final class AttentionForward implements AutoCloseable {
                         + " are empty: expected a length of 1 or more; skip the call if there is nothing to attend to");
         int first = Positions.start(params, Positions.UNLIMITED);
         Positions tokens = tokens(first);
-        Positions ofKeys = Positions.of(0, Math.toIntExact(shape.get(1)));
+        Positions keyPositions = Positions.of(0, Math.toIntExact(shape.get(1)));
         if (cache == null) {
-            return new Kernel.KeysAndValues(tokens, ofKeys, encodedKeys(ofKeys), valueHeads());
+            return new Kernel.KeysAndValues(tokens, keyPositions, encodedKeys(keyPositions), valueHeads());
         }
         KeyValueCache.ProjectedKeysAndValues projected = cache.projectedOf(attention, inputs.keys(), inputs.values());
         if (projected == null) {
             cache.requireEarlierKeys(attention, first, tokens.length(), shape.get(1));
         }
-        NDArray keys = projected != null ? projected.keys() : encodedKeys(ofKeys);
+        NDArray keys = projected != null ? projected.keys() : encodedKeys(keyPositions);
         NDArray values = projected != null ? projected.values() : valueHeads();
-        boolean isNewMask = AttentionMask.isOfKeys(inputs.mask());
+        boolean isNewMask = AttentionMask.isKeyMask(inputs.mask());
         if (isNewMask) {
-            requireMaskOfKeys(shape.get(0), shape.get(1));
+            requireKeyMask(shape.get(0), shape.get(1));
         }
         NDArray mask = isNewMask ? onDevice(inputs.mask()) : projected == null ? null : projected.mask();
-        return new Kernel.KeysAndValues(tokens, ofKeys, keys, values, mask, null, () -> {
+        return new Kernel.KeysAndValues(tokens, keyPositions, keys, values, mask, null, () -> {
             if (projected == null || isNewMask) {
                 cache.putProjected(
                         attention,
@@ -169,21 +171,21 @@ final class AttentionForward implements AutoCloseable {
     }
 
     /** Appends the tokens of a step to the cache, which makes room for their keys and values. */
-    private Kernel.KeysAndValues appended(KeyValueCache cache) {
+    private Kernel.KeysAndValues appendTo(KeyValueCache cache) {
         NDArray x = inputs.queries();
         long batch = x.getShape().get(0);
         int count = (int) x.getShape().get(1);
         CachedTokens cached = cache.beginStep(attention, params, count);
         int length = cached.length();
         requireOrder(length, count);
-        boolean isNewMask = AttentionMask.isOfKeys(inputs.mask());
+        boolean isNewMask = AttentionMask.isKeyMask(inputs.mask());
         if (isNewMask) {
-            requireMaskOfKeys(batch, count, (long) length + count);
+            requireKeyMask(batch, count, (long) length + count);
         }
         Positions tokens = tokens(length);
-        NDArray added = isNewMask ? onDevice(inputs.mask()) : null;
-        Shape ofHeads = new Shape(batch, options.keyValueHeadCount(), count, options.headSize());
-        Positions allTokens = cached.append(ofHeads, x, tokens, added);
+        NDArray newMask = isNewMask ? onDevice(inputs.mask()) : null;
+        Shape shape = new Shape(batch, options.keyValueHeadCount(), count, options.headSize());
+        Positions allTokens = cached.append(shape, x, tokens, newMask);
         NDArray mask = cached.hasMask() ? temporaries.add(cached.mask(x.getManager())) : null;
         return new Kernel.KeysAndValues(
                 tokens,
@@ -195,69 +197,77 @@ final class AttentionForward implements AutoCloseable {
                 () -> cache.commit(attention, allTokens.first() + allTokens.length()));
     }
 
-    private Kernel.Operands operands(NDArray queries, Kernel.KeysAndValues all) {
-        AttentionCall call = call(all);
+    private Kernel.Operands operands(NDArray queries, Kernel.KeysAndValues keysAndValues) {
+        AttentionCall call = call(keysAndValues);
         NDArray encoded = encodings.encode(temporaries, call, queries, false);
         // a mask of keys is read from the cache
-        boolean isHeld = all.mask() != null && AttentionMask.isOfKeys(inputs.mask());
+        boolean isCachedMask = keysAndValues.mask() != null && AttentionMask.isKeyMask(inputs.mask());
         AttentionMask mask = AttentionMask.of(
-                temporaries, isHeld ? null : inputs.mask(), all.mask(), call, queries, options, inputs.isSelf());
+                temporaries,
+                isCachedMask ? null : inputs.mask(),
+                keysAndValues.mask(),
+                call,
+                queries,
+                options,
+                inputs.isSelf());
         checkMask(call);
-        return new Kernel.Operands(attention, call, queries, withFactors(call, encoded), all, mask);
+        return new Kernel.Operands(attention, call, queries, withFactors(call, encoded), keysAndValues, mask);
     }
 
     /** The results of all queries, (B, N, T, H), computed in parts that fit in the processor's caches: a new array. */
-    private NDArray attended(Kernel chosen) {
+    private NDArray attend(Kernel chosen) {
         Kernel.Operands operands = chosen.operands;
         AttentionCall call = operands.call();
         int length = call.queryPositions().length();
         int queriesPerPart = queriesPerPart(chosen);
         if (queriesPerPart >= length) {
-            return attended(chosen, call, 0, length);
+            return attend(chosen, call, 0, length);
         }
         AttentionCall.Shared shared = new AttentionCall.Shared(created -> {
             NDScope.unregister(created);
             return temporaries.add(created);
         });
-        AttentionCall whole = call.inParts(shared, operands.all().keys());
+        AttentionCall whole = call.inParts(shared, operands.keysAndValues().keys());
         NDList parts = new NDList();
-        NDArray together = null;
+        NDArray joined = null;
         for (int from = 0; from < length; from += queriesPerPart) {
             int count = Math.min(queriesPerPart, length - from);
-            NDArray part = temporaries.add(attended(chosen, whole, from, count));
+            NDArray part = temporaries.add(attend(chosen, whole, from, count));
             if (training || !Arithmetic.isInPlaceSafe(part)) {
                 parts.add(part);
                 continue;
             }
             // separate parts would be allocated between the large arrays of scores and fragment the memory
-            if (together == null) {
+            if (joined == null) {
                 Shape shape = Shape.update(part.getShape(), 2, length);
-                together = temporaries.add(part.getManager().create(shape, part.getDataType(), part.getDevice()));
+                joined = temporaries.add(part.getManager().create(shape, part.getDataType(), part.getDevice()));
             }
-            together.set(NDIndex.sliceAxis(2, from, (long) from + count), part);
+            joined.set(NDIndex.sliceAxis(2, from, (long) from + count), part);
             part.close();
         }
-        return together == null ? NDArrays.concat(parts, 2) : temporaries.remove(together);
+        return joined == null ? NDArrays.concat(parts, 2) : temporaries.remove(joined);
     }
 
     /** The number of queries whose scores fit in the processor's caches; with a window, at most its size. */
     private int queriesPerPart(Kernel chosen) {
         Kernel.Operands operands = chosen.operands;
-        int keys = operands.call().keyPositions().length();
-        int queries = operands.call().queryPositions().length();
+        int keyCount = operands.call().keyPositions().length();
+        int queryCount = operands.call().queryPositions().length();
         if (options.reach() != null) {
-            int reach = Math.max(options.reach(), FEWEST);
-            if (keys > 2L * reach) {
-                queries = Math.min(queries, reach);
-                keys = 2 * reach;
+            int reach = Math.max(options.reach(), MIN_QUERIES_PER_PART);
+            if (keyCount > 2L * reach) {
+                queryCount = Math.min(queryCount, reach);
+                keyCount = 2 * reach;
             }
         }
-        long numbers = HostData.isHost(operands.queries().getDevice()) ? PART_ON_CPU : PART_ON_GPU;
-        long perQuery = keys * Math.max(chosen.sizePerQueryAndKey(), encodings.sizePerQueryAndKey(operands.call()));
-        return perQuery == 0 ? queries : (int) Math.max(FEWEST, Math.min(queries, numbers / perQuery));
+        long numbers = HostData.isHost(operands.queries().getDevice()) ? PART_SIZE_ON_CPU : PART_SIZE_ON_GPU;
+        long perQuery = keyCount * Math.max(chosen.sizePerQueryAndKey(), encodings.sizePerQueryAndKey(operands.call()));
+        return perQuery == 0
+                ? queryCount
+                : (int) Math.max(MIN_QUERIES_PER_PART, Math.min(queryCount, numbers / perQuery));
     }
 
-    private NDArray attended(Kernel chosen, AttentionCall whole, int from, int count) {
+    private NDArray attend(Kernel chosen, AttentionCall whole, int from, int count) {
         try (Temporaries temporariesOfPart = new Temporaries()) {
             int[] range = options.range(whole, from, count);
             Positions keys = whole.keyPositions()
@@ -272,7 +282,7 @@ final class AttentionForward implements AutoCloseable {
     }
 
     /** Checks the shape of a mask of keys, which must have one of the lengths. */
-    private void requireMaskOfKeys(long batch, long... lengths) {
+    private void requireKeyMask(long batch, long... lengths) {
         Shape shape = inputs.mask().getShape();
         DataTypes.requireSameEngine(inputs.mask(), inputs.queries(), "queries");
         Check.that(
@@ -304,17 +314,18 @@ final class AttentionForward implements AutoCloseable {
     private Positions tokens(int first) {
         NDArray queries = inputs.queries();
         NDArray positions = Positions.explicit(null, params);
-        boolean isRead = attention.queryFactors() != null;
-        Positions tokens = Positions.of(queries, 1, positions, first, Positions.UNLIMITED, isRead, true)
+        boolean readsPositions = attention.queryFactors() != null;
+        Positions tokens = Positions.of(queries, 1, positions, first, Positions.UNLIMITED, readsPositions, true)
                 .like(temporaries, queries);
         attention.mistakes().checkPositions(positions, tokens.length());
         return tokens;
     }
 
-    private AttentionCall call(Kernel.KeysAndValues all) {
-        AttentionCall call = call(all.queries(), all.tokens());
-        boolean isStep = all.cached() != null && all.queries().length() == 1;
-        return isStep ? call.asStep(all.cached().shared()) : call;
+    private AttentionCall call(Kernel.KeysAndValues keysAndValues) {
+        AttentionCall call = call(keysAndValues.queries(), keysAndValues.tokens());
+        boolean isStep =
+                keysAndValues.cached() != null && keysAndValues.queries().length() == 1;
+        return isStep ? call.asStep(keysAndValues.cached().shared()) : call;
     }
 
     private AttentionCall call(Positions queries, Positions keys) {
@@ -369,10 +380,10 @@ final class AttentionForward implements AutoCloseable {
             return temporaries.add(flat.reshape(shape.get(0), count, 1, options.headSize()));
         }
         NDArray split = temporaries.add(flat.reshape(shape.get(0), shape.get(1), count, options.headSize()));
-        return temporaries.add((norm == null ? split : normalized(norm, split)).transpose(0, 2, 1, 3));
+        return temporaries.add((norm == null ? split : normalize(norm, split)).transpose(0, 2, 1, 3));
     }
 
-    private NDArray normalized(Block norm, NDArray heads) {
+    private NDArray normalize(Block norm, NDArray heads) {
         NDArray normalized =
                 norm.forward(parameterStore, new NDList(heads), training).singletonOrThrow();
         Check.that(
@@ -386,7 +397,7 @@ final class AttentionForward implements AutoCloseable {
     private void checkMask(AttentionCall call) {
         NDArray mask = inputs.mask();
         long keys = (long) call.keyPositions().first() + call.keyPositions().length();
-        if (mask == null || (AttentionMask.isOfKeys(mask) && mask.getShape().get(1) != keys)) {
+        if (mask == null || (AttentionMask.isKeyMask(mask) && mask.getShape().get(1) != keys)) {
             return;
         }
         attention
@@ -396,7 +407,7 @@ final class AttentionForward implements AutoCloseable {
                         AttentionMask.isAdded(mask),
                         options.causal(),
                         call.queryPositions().length(),
-                        query -> options.seen(call, query, 1));
+                        query -> options.visibleRange(call, query, 1));
     }
 
     private NDArray withFactors(AttentionCall call, NDArray queries) {

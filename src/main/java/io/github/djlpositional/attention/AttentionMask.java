@@ -54,22 +54,23 @@ record AttentionMask(
      *
      * @param temporaries closes the arrays of the mask
      * @param mask null, or an array of one of the shapes that {@link MultiHeadAttentionBlock} documents
-     * @param ofKeys which of the keys of the call are visible, (B, n), from a cache; null for all
+     * @param visibleKeys which of the keys of the call are visible, (B, n), from a cache; null for all
      * @param call all queries
      * @param queries (B, N, T, H), on the device of the scores
      */
     static AttentionMask of(
             Temporaries temporaries,
             NDArray mask,
-            NDArray ofKeys,
+            NDArray visibleKeys,
             AttentionCall call,
             NDArray queries,
             MultiHeadAttentionBlockOptions options,
             boolean isSelf) {
         int first = call.keyPositions().first();
-        NDArray padding = ofKeys == null
+        NDArray padding = visibleKeys == null
                 ? null
-                : temporaries.addResult(() -> ofKeys.logicalNot()
+                : temporaries.addResult(() -> visibleKeys
+                        .logicalNot()
                         .reshape(-1, 1, 1, call.keyPositions().length()));
         if (mask == null) {
             return new AttentionMask(null, null, padding, first, options, isSelf);
@@ -79,15 +80,17 @@ record AttentionMask(
         long length = call.queryPositions().length();
         // a mask also covers the tokens that the cache of a window has dropped
         long keys = (long) call.keyPositions().first() + call.keyPositions().length();
-        Shape byKey = new Shape(batch, keys);
-        Shape ofQueries = new Shape(batch, length, keys);
-        Shape ofScores = new Shape(batch, queries.getShape().get(1), length, keys);
-        boolean isOfScores = shape.dimension() == 4;
+        Shape keyMaskShape = new Shape(batch, keys);
+        Shape queryMaskShape = new Shape(batch, length, keys);
+        Shape scoreMaskShape = new Shape(batch, queries.getShape().get(1), length, keys);
+        boolean isScoreMask = shape.dimension() == 4;
         Check.that(
-                isOfScores ? Encodings.broadcasts(shape, ofScores) : shape.equals(byKey) || shape.equals(ofQueries),
+                isScoreMask
+                        ? Encodings.broadcasts(shape, scoreMaskShape)
+                        : shape.equals(keyMaskShape) || shape.equals(queryMaskShape),
                 () -> "mask of shape " + shape + " does not fit " + batch + " sequences of " + length + " queries and "
-                        + keys + " keys, including cached ones: expected " + byKey + " or " + ofQueries
-                        + " with 1 for visible keys, or " + ofScores
+                        + keys + " keys, including cached ones: expected " + keyMaskShape + " or " + queryMaskShape
+                        + " with 1 for visible keys, or " + scoreMaskShape
                         + ", any size of which may be 1, to be added to the scores; pass one of these");
         DataTypes.requireSameEngine(mask, queries, "queries");
         boolean isOffset = isAdded(mask);
@@ -103,8 +106,8 @@ record AttentionMask(
             NDArray offset = temporaries.addResult(moved, () -> withInfinity(moved));
             return new AttentionMask(null, offset, padding, first, options, isSelf);
         }
-        Shape byScore = isOfScores ? shape : new Shape(batch, 1, shape.dimension() == 2 ? 1 : length, keys);
-        NDArray hidden = temporaries.addResult(() -> moved.logicalNot().reshape(byScore));
+        Shape hiddenShape = isScoreMask ? shape : new Shape(batch, 1, shape.dimension() == 2 ? 1 : length, keys);
+        NDArray hidden = temporaries.addResult(() -> moved.logicalNot().reshape(hiddenShape));
         return new AttentionMask(hidden, null, padding, first, options, isSelf);
     }
 
@@ -126,7 +129,7 @@ record AttentionMask(
     }
 
     /** Whether a mask is a mask of keys, (B, T) or (B, F), which a cache stores. */
-    static boolean isOfKeys(NDArray mask) {
+    static boolean isKeyMask(NDArray mask) {
         return mask != null && mask.getShape().dimension() == 2;
     }
 
@@ -169,7 +172,7 @@ record AttentionMask(
     }
 
     private NDArray bias(AttentionCall call, int from, NDArray like) {
-        NDArray all = byOrder(call, like);
+        NDArray all = hiddenByOrder(call, like);
         if (hidden != null) {
             all = or(all, part(hidden, call, from));
         }
@@ -205,7 +208,7 @@ record AttentionMask(
 
     /** A value where a condition holds, and another elsewhere. Multiplying infinite numbers by 0 would give NaN. */
     static NDArray where(Shape shape, NDArray condition, NDArray value, NDArray other) {
-        NDArray conditions = broadcast(numbers(condition), shape);
+        NDArray conditions = broadcast(computable(condition), shape);
         return NDArrays.where(conditions, broadcast(value, shape), other);
     }
 
@@ -237,14 +240,14 @@ record AttentionMask(
     }
 
     /** How many numbers a part of the mask has for each query and key. */
-    long numbers() {
+    long sizePerQueryAndKey() {
         if (!hasExplicitMask()) {
-            return options.hidesDistances() || options.chunkSize() != null ? 1 : 0;
+            return options.hidesByDistance() || options.chunkSize() != null ? 1 : 0;
         }
-        long ofPadding = padding == null ? 1 : padding.getShape().get(0);
+        long paddingBatch = padding == null ? 1 : padding.getShape().get(0);
         return explicitMask() == null
-                ? ofPadding
-                : Math.max(ofPadding, explicitMask().getShape().get(0))
+                ? paddingBatch
+                : Math.max(paddingBatch, explicitMask().getShape().get(0))
                         * explicitMask().getShape().get(1);
     }
 
@@ -252,8 +255,8 @@ record AttentionMask(
      * Returns 0 for the distances at which a key is visible, and -infinity for others: (1, T + F - 1), by the key's
      * index minus the query's; null if all are visible.
      */
-    NDArray ofDistances(Temporaries temporaries, AttentionCall call, NDArray like) {
-        return options.hidesDistances()
+    NDArray biasByDistance(Temporaries temporaries, AttentionCall call, NDArray like) {
+        return options.hidesByDistance()
                 ? temporaries.addResult(() -> infinityWhere(hiddenDistances(call, like), like))
                 : null;
     }
@@ -276,25 +279,25 @@ record AttentionMask(
      * @param call a part of the forward
      * @param like an array on the device of the scores
      */
-    private NDArray byOrder(AttentionCall call, NDArray like) {
+    private NDArray hiddenByOrder(AttentionCall call, NDArray like) {
         if (options.seesAll(call)) {
             return null;
         }
         NDArray keys = indices(call.keyPositions(), like, 1);
         NDArray queries = indices(call.queryPositions(), like, 2);
-        NDArray hidden = byDistance(keys, queries);
+        NDArray hidden = hiddenByDistance(keys, queries);
         if (options.chunkSize() != null) {
-            NDArray ofKeys = chunks(call.keyPositions(), keys, 1);
-            NDArray ofQueries = chunks(call.queryPositions(), queries, 2);
-            hidden = or(hidden, ofKeys.neq(ofQueries));
+            NDArray keyChunks = chunks(call.keyPositions(), keys, 1);
+            NDArray queryChunks = chunks(call.queryPositions(), queries, 2);
+            hidden = or(hidden, keyChunks.neq(queryChunks));
         }
         return hidden;
     }
 
     /** Where a key is outside the window of a query, or after the query if causal; null without either option. */
-    private NDArray byDistance(NDArray keys, NDArray queries) {
+    private NDArray hiddenByDistance(NDArray keys, NDArray queries) {
         NDArray hidden = null;
-        if (options.hidesDistances()) {
+        if (options.hidesByDistance()) {
             int after = options.causal() ? 0 : options.window() / 2;
             NDArray last = after == 0 ? queries : Arithmetic.add(queries, after);
             hidden = keys.gt(last);
@@ -309,7 +312,7 @@ record AttentionMask(
     /** Returns the distances at which keys are hidden, (1, T + F - 1), within {@link Temporaries#result}. */
     private NDArray hiddenDistances(AttentionCall call, NDArray like) {
         NDArray row = call.allDistances(like).toArray(DataType.INT32).expandDims(0);
-        return byDistance(row, Arithmetic.number(row, 0));
+        return hiddenByDistance(row, Arithmetic.number(row, 0));
     }
 
     /**
@@ -320,11 +323,11 @@ record AttentionMask(
         if (one == null || other == null) {
             return one == null ? other : one;
         }
-        return numbers(one).maximum(numbers(other));
+        return computable(one).maximum(computable(other));
     }
 
     /** A condition in a data type that the engine can compute with: MXNet cannot compute with booleans. */
-    private static NDArray numbers(NDArray condition) {
+    private static NDArray computable(NDArray condition) {
         return Arithmetic.isPyTorch(condition) ? condition : Arithmetic.toType(condition, DataType.INT32);
     }
 
@@ -351,9 +354,9 @@ record AttentionMask(
                     span.positions().reshape(shape(span.positions().getShape().get(0), span.length(), axisFromEnd));
         }
         // exact: a non-integer quotient differs from any integer by more than the rounding error of a double
-        NDArray real = Arithmetic.toType(positions, DataType.FLOAT64);
-        NDArray whole = real.floor();
-        NDArray size = Arithmetic.number(real, options.chunkSize());
+        NDArray doubles = Arithmetic.toType(positions, DataType.FLOAT64);
+        NDArray whole = doubles.floor();
+        NDArray size = Arithmetic.number(doubles, options.chunkSize());
         return whole.div(size).floor();
     }
 }

@@ -114,7 +114,7 @@ final class CachedTokens implements AutoCloseable {
         }
     }
 
-    void requireHeld(int next) {
+    void requireCached(int next) {
         int before = reach(next) == null ? 0 : reach(next) - 1;
         Check.that(
                 tokens.first() <= Math.max(0, next - before),
@@ -132,15 +132,15 @@ final class CachedTokens implements AutoCloseable {
      * step needs. The keys and values are then written by {@link #write} or a {@link Step}. Returns the cached tokens,
      * whose positions belong to this object.
      *
-     * @param ofHeads the shape of the keys and of the values, (B, K, T, H)
+     * @param shape the shape of the keys and of the values, (B, K, T, H)
      * @param like an array of their data type and device
      * @param added the positions of the new tokens
-     * @param ofKeys which tokens of the step, (B, T), or which of all tokens so far, (B, F), are visible; null if all
-     *     tokens of the step are
+     * @param visibleKeys which tokens of the step, (B, T), or which of all tokens so far, (B, F), are visible; null if
+     *     all tokens of the step are
      */
-    Positions append(Shape ofHeads, NDArray like, Positions added, NDArray ofKeys) {
+    Positions append(Shape shape, NDArray like, Positions added, NDArray visibleKeys) {
         int length = length();
-        keys.requireFits(ofHeads, like);
+        keys.requireFits(shape, like);
         Check.that(
                 tokens.positions() == null || added.positions() != null,
                 () -> "a step of " + added.length() + " tokens without " + Positions.POSITIONS
@@ -148,17 +148,17 @@ final class CachedTokens implements AutoCloseable {
                         + " parameters");
         int first = reach(length) == null ? tokens.first() : Math.max(tokens.first(), length - reach(length));
         try (Temporaries temporaries = new Temporaries()) {
-            Positions held = tokens.part(temporaries, first - tokens.first(), length - first);
-            Positions together = held.followedBy(temporaries, added);
+            Positions cached = tokens.part(temporaries, first - tokens.first(), length - first);
+            Positions allTokens = cached.followedBy(temporaries, added);
             int room = reach(0) == null ? capacity : Math.min(capacity, 2 * reach(0));
-            keys.reserve(ofHeads, like, first, room);
-            values.reserve(ofHeads, like, first, room);
-            appendMask(temporaries, ofHeads, like, ofKeys, first, room);
+            keys.reserve(shape, like, first, room);
+            values.reserve(shape, like, first, room);
+            appendMask(temporaries, shape, like, visibleKeys, first, room);
             closePositions();
             lengthBefore = length;
             endBefore = tokens.end();
             firstExplicit = tokens.positions() == null ? length : firstExplicit;
-            tokens = together;
+            tokens = allTokens;
             if (tokens.positions() != null) {
                 temporaries.remove(TokenColumn.owned(manager, tokens.positions()));
             }
@@ -170,24 +170,25 @@ final class CachedTokens implements AutoCloseable {
      * Appends the mask of a step, or replaces the cached mask with one of all tokens. Tokens without a mask are
      * visible.
      */
-    private void appendMask(Temporaries temporaries, Shape ofHeads, NDArray like, NDArray ofKeys, int first, int room) {
-        if (ofKeys == null && mask.isEmpty()) {
+    private void appendMask(
+            Temporaries temporaries, Shape shape, NDArray like, NDArray visibleKeys, int first, int room) {
+        if (visibleKeys == null && mask.isEmpty()) {
             return;
         }
-        long batch = ofHeads.get(0);
+        long batch = shape.get(0);
         int end = keys.end();
-        int length = end - (int) ofHeads.get(2);
-        boolean isOfAll = ofKeys != null && ofKeys.getShape().get(1) == end;
+        int length = end - (int) shape.get(2);
+        boolean coversAllTokens = visibleKeys != null && visibleKeys.getShape().get(1) == end;
         boolean isFirst = mask.isEmpty();
         NDArray added = temporaries.addResult(() -> {
-            NDArray visible = ofKeys == null ? ones(like, batch, (long) end - length) : numbers(ofKeys);
-            if (isOfAll) {
+            NDArray visible = visibleKeys == null ? ones(like, batch, (long) end - length) : zerosAndOnes(visibleKeys);
+            if (coversAllTokens) {
                 return visible.get(NDIndex.sliceAxis(1, first, end));
             }
             boolean hasEarlier = isFirst && length > first;
             return hasEarlier ? ones(like, batch, (long) length - first).concat(visible, 1) : visible;
         });
-        if (isFirst || isOfAll) {
+        if (isFirst || coversAllTokens) {
             mask.restart(first);
         }
         mask.reserve(added.getShape(), added, first, room);
@@ -195,7 +196,7 @@ final class CachedTokens implements AutoCloseable {
     }
 
     /** 1 for each number of a mask that is not 0, INT32: a new array. */
-    private static NDArray numbers(NDArray mask) {
+    private static NDArray zerosAndOnes(NDArray mask) {
         NDArray hidden = Arithmetic.toType(mask.logicalNot(), DataType.INT32);
         return ones(hidden, hidden.getShape().get(0), hidden.getShape().get(1)).sub(hidden);
     }

@@ -29,10 +29,10 @@ final class Encodings {
     /**
      * Up to this multiple of the number of tokens, computing consecutive distances is faster than computing all pairs.
      */
-    private static final int DENSE = 4;
+    private static final int MAX_SPREAD_PER_TOKEN = 4;
 
     /** Added to the number of tokens, so that short sequences use consecutive distances too. */
-    private static final int FEW = 512;
+    private static final int EXTRA_TOKENS = 512;
 
     /** The names of the methods of a class that are not inherited from {@link RelativeEncoding}. */
     private static final ClassValue<Set<String>> METHODS = new ClassValue<>() {
@@ -51,11 +51,11 @@ final class Encodings {
     private final Rotation[] rotations;
 
     /** The encodings whose biases depend on distances between positions, not between their own coordinates. */
-    private final List<RelativeEncoding> biases;
+    private final List<RelativeEncoding> positionBiases;
 
-    private final List<RelativeEncoding> ofCoordinates;
-    private final List<RelativeEncoding> ofScores;
-    private final List<RelativeEncoding> ofValues;
+    private final List<RelativeEncoding> coordinateBiases;
+    private final List<RelativeEncoding> scoreTerms;
+    private final List<RelativeEncoding> valueTerms;
     private final List<RelativeEncoding> withTerms;
 
     /** The first encoding with a rotation; null for none. */
@@ -66,18 +66,18 @@ final class Encodings {
     Encodings(List<RelativeEncoding> all) {
         this.all = List.copyOf(all);
         rotations = all.stream().map(RelativeEncoding::rotation).toArray(Rotation[]::new);
-        List<RelativeEncoding> ofDistances = thatImplement("distanceBias");
-        ofCoordinates = ofDistances.stream()
+        List<RelativeEncoding> distanceBiases = implementing("distanceBias");
+        coordinateBiases = distanceBiases.stream()
                 .filter(encoding -> hasMethod(encoding, "coordinates"))
                 .toList();
-        biases = ofDistances.stream()
-                .filter(encoding -> !ofCoordinates.contains(encoding))
+        positionBiases = distanceBiases.stream()
+                .filter(encoding -> !coordinateBiases.contains(encoding))
                 .toList();
-        ofScores = thatImplement("scoreTerm");
-        ofValues = thatImplement("valueTerm").stream()
+        scoreTerms = implementing("scoreTerm");
+        valueTerms = implementing("valueTerm").stream()
                 .filter(RelativeEncoding::hasValueTerm)
                 .toList();
-        withTerms = Stream.of(ofDistances, ofScores, ofValues)
+        withTerms = Stream.of(distanceBiases, scoreTerms, valueTerms)
                 .flatMap(List::stream)
                 .distinct()
                 .toList();
@@ -86,11 +86,11 @@ final class Encodings {
         rotating = allRotating.isEmpty() ? null : allRotating.get(0);
         haveStep = allRotating.size() <= 1
                 && (!hasTerms() || hasBiasesOnly())
-                && thatImplement("encodeQueries").isEmpty()
-                && thatImplement("encodeKeys").isEmpty();
+                && implementing("encodeQueries").isEmpty()
+                && implementing("encodeKeys").isEmpty();
     }
 
-    private List<RelativeEncoding> thatImplement(String method) {
+    private List<RelativeEncoding> implementing(String method) {
         return all.stream().filter(encoding -> hasMethod(encoding, method)).toList();
     }
 
@@ -109,11 +109,11 @@ final class Encodings {
 
     /** Whether only biases that depend on distances between positions are added. */
     boolean hasBiasesOnly() {
-        return !biases.isEmpty() && ofCoordinates.isEmpty() && ofScores.isEmpty() && ofValues.isEmpty();
+        return !positionBiases.isEmpty() && coordinateBiases.isEmpty() && scoreTerms.isEmpty() && valueTerms.isEmpty();
     }
 
     boolean hasValueTerms() {
-        return !ofValues.isEmpty();
+        return !valueTerms.isEmpty();
     }
 
     /** Whether a {@link Step} supports them: at most one rotation of queries and keys, and biases of distances. */
@@ -184,13 +184,13 @@ final class Encodings {
      */
     NDArray term(Temporaries temporaries, AttentionCall call, NDArray queries, NDArray keys) {
         NDList terms = new NDList();
-        if (!biases.isEmpty()) {
+        if (!positionBiases.isEmpty()) {
             terms.add(biasTerm(temporaries, call, queries));
         }
-        for (RelativeEncoding encoding : ofCoordinates) {
-            terms.add(termOfCoordinates(temporaries, encoding, call, queries));
+        for (RelativeEncoding encoding : coordinateBiases) {
+            terms.add(coordinateTerm(temporaries, encoding, call, queries));
         }
-        for (RelativeEncoding encoding : ofScores) {
+        for (RelativeEncoding encoding : scoreTerms) {
             NDArray term = encoding.scoreTerm(call, queries, keys);
             if (term != null) {
                 terms.add(temporaries.addUnless(queries, term));
@@ -232,7 +232,7 @@ final class Encodings {
     /** The sum of the terms that are added to the results, (B, N, T, H); null for none. */
     NDArray valueTerm(Temporaries temporaries, AttentionCall call, NDArray probabilities, Shape results) {
         NDList terms = new NDList();
-        for (RelativeEncoding encoding : ofValues) {
+        for (RelativeEncoding encoding : valueTerms) {
             NDArray term = encoding.valueTerm(call, probabilities);
             if (term != null) {
                 terms.add(temporaries.addUnless(probabilities, term));
@@ -243,12 +243,13 @@ final class Encodings {
     }
 
     /** The biases of distances without explicit positions, (1 or N, size). */
-    NDArray line(Temporaries temporaries, AttentionCall call, Distances needed) {
-        return temporaries.add(call.byDistance(this, 1, needed, distances -> ofDistances(biases, call, distances)));
+    NDArray biasesByDistance(Temporaries temporaries, AttentionCall call, Distances needed) {
+        return temporaries.add(
+                call.byDistance(this, 1, needed, distances -> sumOfBiases(positionBiases, call, distances)));
     }
 
     /** The sum of the biases of several encodings, (1 or N, size), in the data type of the distances: a new array. */
-    private static NDArray ofDistances(List<RelativeEncoding> encodings, AttentionCall call, Distances distances) {
+    private static NDArray sumOfBiases(List<RelativeEncoding> encodings, AttentionCall call, Distances distances) {
         try (Temporaries temporaries = new Temporaries()) {
             NDList all = new NDList();
             for (RelativeEncoding encoding : encodings) {
@@ -263,23 +264,28 @@ final class Encodings {
         }
     }
 
-    /** Like {@link #line} for a step of a cache, which owns the array; biases for more distant keys may come first. */
-    NDArray lineOfStep(AttentionCall call, NDArray like) {
-        return biases.isEmpty()
+    /**
+     * Like {@link #biasesByDistance} for a step of a cache, which owns the array; biases for more distant keys may come
+     * first.
+     */
+    NDArray stepBiases(AttentionCall call, NDArray like) {
+        return positionBiases.isEmpty()
                 ? null
-                : call.wholeByDistance(this, call.distances(like), distances -> ofDistances(biases, call, distances));
+                : call.wholeByDistance(
+                        this, call.distances(like), distances -> sumOfBiases(positionBiases, call, distances));
     }
 
     private NDArray biasTerm(Temporaries temporaries, AttentionCall call, NDArray queries) {
         if (call.hasPositions()) {
-            NDArray ofQueries = positions(temporaries, call.queries(), queries);
-            NDArray ofKeys = positions(temporaries, call.keys(), queries);
-            return ofPairs(temporaries, biases, biases, call, queries, ofQueries, ofKeys);
+            NDArray queryPositions = positions(temporaries, call.queries(), queries);
+            NDArray keyPositions = positions(temporaries, call.keys(), queries);
+            return biasesOfPairs(
+                    temporaries, positionBiases, positionBiases, call, queries, queryPositions, keyPositions);
         }
-        NDArray line = line(temporaries, call, call.distances(queries));
+        NDArray biases = biasesByDistance(temporaries, call, call.distances(queries));
         int keys = call.keyPositions().length();
         return temporaries.addResult(() -> {
-            NDArray row = line.reshape(1, line.getShape().get(0), 1, -1);
+            NDArray row = biases.reshape(1, biases.getShape().get(0), 1, -1);
             Shape shape = Shape.update(row.getShape(), 2, call.queryPositions().length());
             return RelativeShift.toKeys(shape.equals(row.getShape()) ? row : row.broadcast(shape), keys);
         });
@@ -290,7 +296,7 @@ final class Encodings {
         return tokens.positions() == null ? temporaries.add(positions) : positions;
     }
 
-    private static NDArray termOfCoordinates(
+    private static NDArray coordinateTerm(
             Temporaries temporaries, RelativeEncoding encoding, AttentionCall call, NDArray queries) {
         NDArray[] coordinates = new NDArray[2];
         for (int side = 0; side < 2; side++) {
@@ -306,7 +312,7 @@ final class Encodings {
                     positions.getShape());
             coordinates[side] = found;
         }
-        return ofPairs(temporaries, encoding, List.of(encoding), call, queries, coordinates[0], coordinates[1]);
+        return biasesOfPairs(temporaries, encoding, List.of(encoding), call, queries, coordinates[0], coordinates[1]);
     }
 
     /**
@@ -314,24 +320,24 @@ final class Encodings {
      * or B, T) and (1 or B, F). On a CPU the numbers are read, and the bias of each difference is computed once unless
      * the differences are far apart.
      */
-    private static NDArray ofPairs(
+    private static NDArray biasesOfPairs(
             Temporaries temporaries,
-            Object key,
+            Object id,
             List<RelativeEncoding> encodings,
             AttentionCall call,
             NDArray like,
-            NDArray ofQueries,
-            NDArray ofKeys) {
-        NDArray pairs = temporaries.addResult(() -> ofKeys.expandDims(1).sub(ofQueries.expandDims(2)));
-        int[] range = range(ofQueries, ofKeys);
+            NDArray queryCoordinates,
+            NDArray keyCoordinates) {
+        NDArray pairs = temporaries.addResult(() -> keyCoordinates.expandDims(1).sub(queryCoordinates.expandDims(2)));
+        int[] range = range(queryCoordinates, keyCoordinates);
         NDArray biases = temporaries.add(
                 range == null
-                        ? ofDistances(encodings, call, Distances.of(like, pairs))
+                        ? sumOfBiases(encodings, call, Distances.of(like, pairs))
                         : call.byDistance(
-                                key,
+                                id,
                                 1,
                                 Distances.consecutive(like, range[0], range[1] - range[0] + 1),
-                                distances -> ofDistances(encodings, call, distances)));
+                                distances -> sumOfBiases(encodings, call, distances)));
         return temporaries.addResult(() -> {
             Shape shape = pairs.getShape();
             if (range == null) {
@@ -348,22 +354,25 @@ final class Encodings {
     }
 
     /** The smallest and the largest difference; null if they are far apart, or on a GPU, where they are not read. */
-    private static int[] range(NDArray ofQueries, NDArray ofKeys) {
-        if (!HostData.isHost(ofQueries.getDevice())) {
+    private static int[] range(NDArray queryCoordinates, NDArray keyCoordinates) {
+        if (!HostData.isHost(queryCoordinates.getDevice())) {
             return null;
         }
-        double[] queries = HostData.doubles(ofQueries);
-        double[] keys = HostData.doubles(ofKeys);
+        double[] queries = HostData.doubles(queryCoordinates);
+        double[] keys = HostData.doubles(keyCoordinates);
         double first = Arrays.stream(keys).min().orElse(0)
                 - Arrays.stream(queries).max().orElse(0);
         double last = Arrays.stream(keys).max().orElse(0)
                 - Arrays.stream(queries).min().orElse(0);
-        long tokens = ofQueries.getShape().get(1) + ofKeys.getShape().get(1);
-        return last - first < DENSE * (tokens + FEW) ? new int[] {(int) first, (int) last} : null;
+        long tokens =
+                queryCoordinates.getShape().get(1) + keyCoordinates.getShape().get(1);
+        return last - first < MAX_SPREAD_PER_TOKEN * (tokens + EXTRA_TOKENS)
+                ? new int[] {(int) first, (int) last}
+                : null;
     }
 
     /** See {@link RelativeEncoding#term}. */
-    static NDArray termAlone(
+    static NDArray standaloneTerm(
             RelativeEncoding encoding,
             ParameterStore parameterStore,
             NDArray queries,
@@ -383,10 +392,10 @@ final class Encodings {
                             true)
                     .like(temporaries, queries);
             long length = keys.getShape().get(keys.getShape().dimension() - 2);
-            Positions ofKeys = keys == queries && positions != null
+            Positions keyPositions = keys == queries && positions != null
                     ? tokens
                     : Positions.of(0, keys == queries ? start + tokens.length() : Math.toIntExact(length));
-            AttentionCall call = new AttentionCall(parameterStore, training, params, tokens, ofKeys, false, 1);
+            AttentionCall call = new AttentionCall(parameterStore, training, params, tokens, keyPositions, false, 1);
             NDArray encoded = temporaries.addUnless(keys, encoding.encodeKeys(call, keys));
             NDArray term = new Encodings(List.of(encoding)).term(temporaries, call, queries, encoded);
             Check.that(

@@ -39,8 +39,8 @@ abstract class Kernel {
      *
      * @param queries the queries and their positions
      * @param tokens the keys and their positions
-     * @param keys encoded, (B, K, F, H); in a step, the keys of its own tokens only, until {@link #all} writes them;
-     *     null for a {@link Step}
+     * @param keys encoded, (B, K, F, H); in a step, the keys of its own tokens only, until {@link #writeStep} writes
+     *     them; null for a {@link Step}
      * @param values (B, K, F, H), like the keys
      * @param mask which of the keys are visible, (B, F), from a cache; null for all
      * @param cached in a step, the cached tokens, with room for the keys and values of the step; otherwise null
@@ -66,7 +66,7 @@ abstract class Kernel {
         }
 
         /** Writes the keys and values of a step to the cache, and returns the keys and values of all tokens. */
-        KeysAndValues all(Temporaries temporaries) {
+        KeysAndValues writeStep(Temporaries temporaries) {
             if (cached == null) {
                 return this;
             }
@@ -90,7 +90,7 @@ abstract class Kernel {
      * @param call the queries and keys
      * @param queries before the relative encodings, (B, N, T, H)
      * @param encoded the encoded queries, multiplied by their factors, (B, N, T, H)
-     * @param all the keys and values
+     * @param keysAndValues the keys and values
      * @param mask hides keys from queries, in the data type of the scores
      */
     record Operands(
@@ -98,7 +98,7 @@ abstract class Kernel {
             AttentionCall call,
             NDArray queries,
             NDArray encoded,
-            KeysAndValues all,
+            KeysAndValues keysAndValues,
             AttentionMask mask) {
 
         Operands with(KeysAndValues other) {
@@ -146,7 +146,7 @@ abstract class Kernel {
             return isByDistance ? Name.BY_DISTANCE : Name.MASKED;
         }
         boolean isOnlyCausal = options.causal() && options.window() == null && options.chunkSize() == null;
-        return isOnlyCausal && !mask.hasExplicitMask() && isOfSameTokens(call) ? Name.CAUSAL : Name.MASKED;
+        return isOnlyCausal && !mask.hasExplicitMask() && areSameTokens(call) ? Name.CAUSAL : Name.MASKED;
     }
 
     /** Creates any kernel except STEP, with operands for all queries. */
@@ -154,7 +154,7 @@ abstract class Kernel {
         return name == Name.PLAIN ? new Plain(temporaries, operands) : new Fused(temporaries, operands, name);
     }
 
-    private static boolean isOfSameTokens(AttentionCall call) {
+    private static boolean areSameTokens(AttentionCall call) {
         return call.queryPositions().first() == call.keyPositions().first()
                 && call.queryPositions().length() == call.keyPositions().length();
     }
@@ -166,13 +166,13 @@ abstract class Kernel {
     abstract NDArray attend(Temporaries temporaries, AttentionCall call, int from);
 
     /** The part of an array of all queries, (B, N, T, …), that belongs to a call. */
-    static NDArray ofQueries(Temporaries temporaries, NDArray array, AttentionCall call, int from) {
+    static NDArray queryPart(Temporaries temporaries, NDArray array, AttentionCall call, int from) {
         return part(temporaries, array, 2, from, call.queryPositions().length());
     }
 
     /** The part of an array of all keys that belongs to a call. */
-    final NDArray ofKeys(Temporaries temporaries, NDArray array, int axis, AttentionCall call) {
-        int from = call.keyPositions().first() - operands.all.tokens().first();
+    final NDArray keyPart(Temporaries temporaries, NDArray array, int axis, AttentionCall call) {
+        int from = call.keyPositions().first() - operands.keysAndValues.tokens().first();
         return part(temporaries, array, axis, from, call.keyPositions().length());
     }
 
@@ -199,7 +199,7 @@ abstract class Kernel {
             this.name = name;
             functions = TorchFunctions.of(operands.queries);
             double factor = options.scale() * Math.sqrt(options.headSize());
-            queries = options.hasUsualScale()
+            queries = options.hasStandardScale()
                     ? operands.encoded
                     : temporaries.add(Arithmetic.multiply(operands.encoded, factor));
             type = options.kernelType() == null ? queries.getDataType() : options.kernelType();
@@ -208,14 +208,14 @@ abstract class Kernel {
         @Override
         long sizePerQueryAndKey() {
             Shape shape = queries.getShape();
-            if (name == Name.CAUSAL || (name == Name.BY_DISTANCE && !copiesLines())) {
+            if (name == Name.CAUSAL || (name == Name.BY_DISTANCE && !copiesMask())) {
                 return 0;
             }
-            return encodings.hasTerms() ? shape.get(0) * shape.get(1) : operands.mask.numbers();
+            return encodings.hasTerms() ? shape.get(0) * shape.get(1) : operands.mask.sizePerQueryAndKey();
         }
 
         /** Whether the kernel copies a mask whose rows overlap, which then takes memory for each query and key. */
-        private boolean copiesLines() {
+        private boolean copiesMask() {
             return !HostData.isHost(queries.getDevice()) && isFullPrecision();
         }
 
@@ -225,18 +225,18 @@ abstract class Kernel {
 
         @Override
         NDArray attend(Temporaries temporaries, AttentionCall call, int from) {
-            NDArray partOfQueries = ofQueries(temporaries, queries, call, from);
-            NDArray keys = ofKeys(temporaries, operands.all.keys(), 2, call);
-            NDArray values = ofKeys(temporaries, operands.all.values(), 2, call);
+            NDArray partOfQueries = queryPart(temporaries, queries, call, from);
+            NDArray keys = keyPart(temporaries, operands.keysAndValues.keys(), 2, call);
+            NDArray values = keyPart(temporaries, operands.keysAndValues.values(), 2, call);
             if (name == Name.CAUSAL) {
                 return functions.attendCausally(partOfQueries, keys, values, type);
             }
             if (name == Name.BY_DISTANCE) {
                 return functions.attendByDistance(
-                        partOfQueries, keys, values, lines(temporaries, call, partOfQueries, keys), type);
+                        partOfQueries, keys, values, biasesByDistance(temporaries, call, partOfQueries, keys), type);
             }
-            NDArray ofTerms = ofQueries(temporaries, operands.queries, call, from);
-            NDArray like = encodings.hasTerms() ? ofScores(temporaries, ofTerms) : partOfQueries;
+            NDArray unencoded = queryPart(temporaries, operands.queries, call, from);
+            NDArray like = encodings.hasTerms() ? inScoreType(temporaries, unencoded) : partOfQueries;
             NDArray term = encodings.term(temporaries, call, like, keys);
             NDArray bias = operands.mask.bias(temporaries, call, from, like);
             if (term != null) {
@@ -246,11 +246,12 @@ abstract class Kernel {
         }
 
         /** The biases and masks that the kernel adds to the scores by distance, (1 or N, T + F - 1). */
-        private NDArray lines(Temporaries temporaries, AttentionCall call, NDArray partOfQueries, NDArray keys) {
-            NDArray like = ofScores(temporaries, partOfQueries);
-            NDArray biases = encodings.line(temporaries, call, call.allDistances(like));
-            NDArray hidden = operands.mask.ofDistances(temporaries, call, like);
-            NDArray lines = temporaries.addResult(biases, () -> {
+        private NDArray biasesByDistance(
+                Temporaries temporaries, AttentionCall call, NDArray partOfQueries, NDArray keys) {
+            NDArray like = inScoreType(temporaries, partOfQueries);
+            NDArray biases = encodings.biasesByDistance(temporaries, call, call.allDistances(like));
+            NDArray hidden = operands.mask.biasByDistance(temporaries, call, like);
+            NDArray adjusted = temporaries.addResult(biases, () -> {
                 NDArray limited =
                         isLimited(call, partOfQueries) ? functions.limited(partOfQueries, keys, biases) : biases;
                 if (isFullPrecision()) {
@@ -261,11 +262,11 @@ abstract class Kernel {
                 int zero = -call.allDistances(like).first();
                 return limited.sub(limited.get(NDIndex.sliceAxis(1, zero, zero + 1L)));
             });
-            return hidden == null ? lines : temporaries.add(lines.add(hidden));
+            return hidden == null ? adjusted : temporaries.add(adjusted.add(hidden));
         }
 
         /** Queries in the data type of the scores and of their terms. */
-        private static NDArray ofScores(Temporaries temporaries, NDArray queries) {
+        private static NDArray inScoreType(Temporaries temporaries, NDArray queries) {
             return temporaries.toType(queries, DataTypes.ofScores(queries));
         }
 
@@ -275,7 +276,7 @@ abstract class Kernel {
                     && partOfQueries.getDataType() == DataType.FLOAT32
                     && type == DataType.FLOAT32
                     && HostData.isHost(partOfQueries.getDevice())
-                    && isOfSameTokens(call);
+                    && areSameTokens(call);
         }
     }
 
@@ -297,7 +298,7 @@ abstract class Kernel {
             queries = temporaries.toType(operands.queries, type);
             scaled = scaled(temporaries, temporaries.toType(operands.encoded, type));
             keys = temporaries.addResult(
-                    () -> Arithmetic.toType(operands.all.keys(), type).transpose(0, 1, 3, 2));
+                    () -> Arithmetic.toType(operands.keysAndValues.keys(), type).transpose(0, 1, 3, 2));
         }
 
         /** The queries times the scale; in place unless the unscaled queries are needed, or gradients are recorded. */
@@ -324,7 +325,7 @@ abstract class Kernel {
         @Override
         NDArray attend(Temporaries temporaries, AttentionCall call, int from) {
             Weights weights = weights(temporaries, call, from);
-            NDArray values = operands.all.values();
+            NDArray values = operands.keysAndValues.values();
             NDArray probabilities = temporaries.addResult(weights.probabilities, () -> {
                 NDArray dropped = weights.probabilities;
                 if (call.training() && options.dropoutRate() > 0) {
@@ -333,12 +334,12 @@ abstract class Kernel {
                 }
                 return Arithmetic.toType(dropped, values.getDataType());
             });
-            NDArray ofCall = ofKeys(temporaries, values, 2, call);
+            NDArray valuesOfCall = keyPart(temporaries, values, 2, call);
             NDArray result =
-                    temporaries.addResult(() -> byHead(byGroup(probabilities).matMul(ofCall)));
+                    temporaries.addResult(() -> byHead(byGroup(probabilities).matMul(valuesOfCall)));
             NDArray term = encodings.valueTerm(temporaries, call, probabilities, result.getShape());
-            NDArray together = term == null ? result : temporaries.add(result.add(term));
-            return weights.mask.maskQueriesWithoutKeys(temporaries, together);
+            NDArray sum = term == null ? result : temporaries.add(result.add(term));
+            return weights.mask.maskQueriesWithoutKeys(temporaries, sum);
         }
 
         /**
@@ -350,20 +351,20 @@ abstract class Kernel {
         private record Weights(NDArray probabilities, AttentionMask.Part mask) {}
 
         private Weights weights(Temporaries temporaries, AttentionCall call, int from) {
-            NDArray partOfQueries = ofQueries(temporaries, scaled, call, from);
-            NDArray transposed = ofKeys(temporaries, keys, 3, call);
+            NDArray partOfQueries = queryPart(temporaries, scaled, call, from);
+            NDArray transposed = keyPart(temporaries, keys, 3, call);
             NDArray products =
                     temporaries.addResult(() -> byHead(byGroup(partOfQueries).matMul(transposed)));
-            NDArray unscaled = ofQueries(temporaries, queries, call, from);
-            NDArray encoded = ofKeys(temporaries, operands.all.keys(), 2, call);
+            NDArray unscaled = queryPart(temporaries, queries, call, from);
+            NDArray encoded = keyPart(temporaries, operands.keysAndValues.keys(), 2, call);
             NDArray term = encodings.term(temporaries, call, unscaled, encoded);
             NDArray scores =
                     temporaries.addResult(products, () -> capped(term == null ? products : products.add(term)));
             AttentionMask.Part mask = operands.mask.part(temporaries, call, from, scores);
             NDArray softmax = temporaries.addResult(() -> {
-                NDArray hiding = mask.bias() == null ? scores : scores.add(mask.bias());
+                NDArray masked = mask.bias() == null ? scores : scores.add(mask.bias());
                 Parameter sinks = operands.attention.getSinks();
-                return sinks == null ? softmax(hiding) : softmaxBeside(call, sinks, hiding);
+                return sinks == null ? softmax(masked) : softmaxWithSinks(call, sinks, masked);
             });
             return new Weights(softmax, mask);
         }
@@ -390,7 +391,7 @@ abstract class Kernel {
         }
 
         /** The softmax over the keys and each head's sink, without the sink's column. */
-        private NDArray softmaxBeside(AttentionCall call, Parameter sinks, NDArray scores) {
+        private NDArray softmaxWithSinks(AttentionCall call, Parameter sinks, NDArray scores) {
             Shape shape = scores.getShape();
             NDArray value = DataTypes.value(operands.attention, sinks, call.parameterStore(), scores, call.training());
             NDArray column = Arithmetic.toType(value, scores.getDataType()).reshape(1, shape.get(1), 1, 1);

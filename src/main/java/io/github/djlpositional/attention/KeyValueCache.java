@@ -102,7 +102,7 @@ public final class KeyValueCache implements AutoCloseable {
     /** The key of the forward parameter that holds the cache. */
     public static final String KEY = Positions.CACHE;
 
-    private static final int FIRST_CAPACITY = 64;
+    private static final int INITIAL_CAPACITY = 64;
 
     private final NDManager parent;
     private final NDManager manager;
@@ -133,7 +133,7 @@ public final class KeyValueCache implements AutoCloseable {
      *     {@link #close}
      */
     public KeyValueCache(NDManager manager) {
-        this(manager, FIRST_CAPACITY);
+        this(manager, INITIAL_CAPACITY);
     }
 
     /**
@@ -193,13 +193,13 @@ public final class KeyValueCache implements AutoCloseable {
     public void rewind(int length) {
         exclusively(() -> {
             Check.between("length", length, 0, getLength());
-            tokens.values().forEach(held -> held.requireHeld(length));
+            tokens.values().forEach(cached -> cached.requireCached(length));
             if (length == 0) {
                 // the next sequence may have another batch size
                 tokens.values().forEach(CachedTokens::close);
                 tokens.clear();
             }
-            tokens.values().forEach(held -> held.rewind(length));
+            tokens.values().forEach(cached -> cached.rewind(length));
             lengths.replaceAll((attention, longer) -> length);
             isPending = false;
             added = 0;
@@ -223,8 +223,8 @@ public final class KeyValueCache implements AutoCloseable {
         exclusively(() -> {
             // a step that failed may leave an attention without keys
             tokens.values().removeIf(CachedTokens::isEmpty);
-            tokens.values().forEach(held -> held.requireRows(rows));
-            tokens.values().forEach(held -> held.select(rows));
+            tokens.values().forEach(cached -> cached.requireRows(rows));
+            tokens.values().forEach(cached -> cached.select(rows));
             projected.values().forEach(ProjectedKeysAndValues::close);
             projected.clear();
             return null;
@@ -239,7 +239,7 @@ public final class KeyValueCache implements AutoCloseable {
         return exclusively(() -> {
             KeyValueCache copy = new KeyValueCache(parent, capacity);
             copy.lengths.putAll(lengths);
-            tokens.forEach((attention, held) -> copy.tokens.put(attention, held.copy(copy.manager)));
+            tokens.forEach((attention, cached) -> copy.tokens.put(attention, cached.copy(copy.manager)));
             projected.forEach(copy::putProjected);
             return copy;
         });
@@ -269,7 +269,7 @@ public final class KeyValueCache implements AutoCloseable {
     }
 
     /** Runs an action on the arrays while no other thread may write to them or free them. */
-    <T> T exclusively(Supplier<T> use) {
+    <T> T exclusively(Supplier<T> action) {
         if (!lock.tryLock()) {
             throw new IllegalStateException("another thread is using this KeyValueCache: expected one thread at a time;"
                     + " create a cache for each thread, or fork() the cache for it");
@@ -279,14 +279,14 @@ public final class KeyValueCache implements AutoCloseable {
                 throw new IllegalStateException("the KeyValueCache, or the manager that it was created with, is closed:"
                         + " expected an open one; create another with new KeyValueCache(manager) and start again");
             }
-            return use.get();
+            return action.get();
         } finally {
             lock.unlock();
         }
     }
 
     /** Returns the cache in the forward parameters, whose step has now reached an attention; null for none. */
-    static KeyValueCache take(PairList<String, Object> params, boolean training) {
+    static KeyValueCache from(PairList<String, Object> params, boolean training) {
         Object found = params == null ? null : params.get(KEY);
         Check.that(
                 found == null || found instanceof KeyValueCache,
@@ -314,10 +314,10 @@ public final class KeyValueCache implements AutoCloseable {
                 () -> Positions.START + " is " + start + ", but the cache holds " + length
                         + " tokens: expected the same number; call nextStep() once for the whole model, or start again"
                         + " with clear(); attention: " + attention);
-        CachedTokens held =
+        CachedTokens cached =
                 tokens.containsKey(attention) ? tokens.get(attention) : new CachedTokens(manager, attention, capacity);
         Check.that(
-                held.length() >= length,
+                cached.length() >= length,
                 () -> "a step [x] at position " + start
                         + " follows steps of cross-attention: expected the same kind of input in"
                         + " all steps; pass the keys of all tokens, or start again with clear(); attention: "
@@ -329,9 +329,9 @@ public final class KeyValueCache implements AutoCloseable {
                 () -> "a step adds " + count + " tokens to an attention but added " + added + " to an earlier one, "
                         + "with the same " + KEY + ": expected the same number; pass nextStep() only to the decoder");
         added = count;
-        tokens.put(attention, held);
-        held.rewind(length);
-        return held;
+        tokens.put(attention, cached);
+        cached.rewind(length);
+        return cached;
     }
 
     InputMistakes mistakes() {

@@ -249,7 +249,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
     protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         AttentionInputs checked = AttentionInputs.of(inputs, options.embeddingSize());
-        KeyValueCache cache = KeyValueCache.take(params, training);
+        KeyValueCache cache = KeyValueCache.from(params, training);
         if (checked.queries().getShape().size() == 0) {
             return new NDList(checked.queries().duplicate());
         }

@@ -91,7 +91,7 @@ record MultiHeadAttentionBlockOptions(
     }
 
     /** Whether the scale is 1 / √H, which fused kernels use. */
-    boolean hasUsualScale() {
+    boolean hasStandardScale() {
         return scale == 1 / Math.sqrt(headSize);
     }
 
@@ -104,13 +104,13 @@ record MultiHeadAttentionBlockOptions(
     }
 
     /** Whether keys may be hidden because of their distance. */
-    boolean hidesDistances() {
+    boolean hidesByDistance() {
         return causal || window != null;
     }
 
-    /** Like {@link #seen}, with at least one key. */
+    /** Like {@link #visibleRange}, with at least one key. */
     int[] range(AttentionCall call, int from, int count) {
-        int[] range = seen(call, from, count);
+        int[] range = visibleRange(call, from, count);
         int firstKey = call.keyPositions().first();
         // a query that sees nothing still needs a key
         return range[0] < range[1] ? range : new int[] {firstKey, firstKey + 1};
@@ -120,7 +120,7 @@ record MultiHeadAttentionBlockOptions(
      * The range of keys that any of these queries may see: the index of the first key, and one more than that of the
      * last. Empty if the first number is not less than the second.
      */
-    int[] seen(AttentionCall call, int from, int count) {
+    int[] visibleRange(AttentionCall call, int from, int count) {
         int first = call.queryPositions().first() + from;
         int last = first + count - 1;
         int firstKey = call.keyPositions().first();
@@ -137,8 +137,8 @@ record MultiHeadAttentionBlockOptions(
 
     /** Whether every query is known to see all keys of a call. */
     boolean seesAll(AttentionCall call) {
-        int[] first = seen(call, 0, 1);
-        int[] last = seen(call, call.queryPositions().length() - 1, 1);
+        int[] first = visibleRange(call, 0, 1);
+        int[] last = visibleRange(call, call.queryPositions().length() - 1, 1);
         int firstKey = call.keyPositions().first();
         int end = firstKey + call.keyPositions().length();
         boolean isChunkOfIndices = chunkSize == null || !call.hasPositions();

@@ -39,7 +39,7 @@ final class Step {
 
     private final TorchFunctions functions;
 
-    /** The arrays of {@link TorchFunctionsstep}, in its order. */
+    /** The arrays of {@link TorchFunctions#step}, in its order. */
     private final NDArray[] arrays = new NDArray[COUNT];
 
     private Step(MultiHeadAttentionBlock attention, NDArray x) {
@@ -51,9 +51,9 @@ final class Step {
     }
 
     /**
-     * Returns a step; null for a forward that is none, or whose options are not supported. No gradient may be recorded:
-     * the arrays of a cache are written to, and PyTorch compiles a method that records gradients, which may then round
-     * otherwise.
+     * Returns a step; null for a forward that is not a step, or whose options are not supported. No gradient may be
+     * recorded: the arrays of a cache are written to, and PyTorch compiles a method that records gradients, which may
+     * then round differently.
      */
     static Step of(AttentionForward forward, AttentionInputs inputs, PairList<String, Object> params) {
         MultiHeadAttentionBlock attention = forward.attention();
@@ -61,7 +61,7 @@ final class Step {
         boolean isStep = step.x.getShape().get(1) == 1
                 && step.x == inputs.keys()
                 && step.x == inputs.values()
-                && (inputs.mask() == null || AttentionMask.isOfKeys(inputs.mask()))
+                && (inputs.mask() == null || AttentionMask.isKeyMask(inputs.mask()))
                 && step.functions != null
                 && step.isSupported(params.contains(Positions.POSITIONS));
         return isStep && step.setWeights(forward) ? step : null;
@@ -117,13 +117,13 @@ final class Step {
     /**
      * Returns the result, (B, 1, D), a new array, and writes the key and the value to the cache.
      *
-     * @param call the query, and the keys of earlier steps and of this one
-     * @param ofKeys the key of this one
+     * @param call the query, and the keys of earlier steps and of this step
+     * @param keyCall the key of this step
      * @param tokens the cached tokens
      * @param mask which of them are visible, (B, n); null for all
      */
     NDArray result(
-            Temporaries temporaries, AttentionCall call, AttentionCall ofKeys, CachedTokens tokens, NDArray mask) {
+            Temporaries temporaries, AttentionCall call, AttentionCall keyCall, CachedTokens tokens, NDArray mask) {
         Rotation rotation = encodings.rotation();
         int origin = tokens.keys().origin();
         try (NDScope scope = new NDScope()) {
@@ -131,16 +131,16 @@ final class Step {
             if (rotation != null) {
                 Shape shape = new Shape(x.getShape().get(0), options.headCount(), 1, options.headSize());
                 arrays[ROWS] = encodings.rows(call, x, false, shape);
-                NDArray rows = encodings.rows(ofKeys, x, true, Shape.update(shape, 1, options.keyValueHeadCount()));
+                NDArray rows = encodings.rows(keyCall, x, true, Shape.update(shape, 1, options.keyValueHeadCount()));
                 arrays[KEY_ROWS] = rows == arrays[ROWS] ? null : rows;
             }
             arrays[KEYS] = tokens.keys().array();
             arrays[VALUES] = tokens.values().array();
             arrays[MASK] = mask;
             arrays[BIAS] = encodings.hasTerms()
-                    ? encodings.lineOfStep(call, temporaries.toType(x, DataTypes.ofScores(x)))
+                    ? encodings.stepBiases(call, temporaries.toType(x, DataTypes.ofScores(x)))
                     : null;
-            arrays[SCALE] = options.hasUsualScale() ? null : functions.number(options.scale());
+            arrays[SCALE] = options.hasStandardScale() ? null : functions.number(options.scale());
             arrays[FACTOR] = attention.queryFactors() == null
                     ? null
                     : call.queryPositions().broadcastRows(x, 1, attention.queryFactors());

@@ -35,7 +35,7 @@ public final class Arithmetic {
 
     /**
      * Converts an array to a data type; returns the array itself if it has that type. Gradients pass a conversion from
-     * one real type to another, which {@code toType} of DJL cuts off on PyTorch.
+     * one floating-point type to another, which {@code toType} of DJL cuts off on PyTorch.
      */
     public static NDArray toType(NDArray array, DataType type) {
         DataType from = array.getDataType();

@@ -32,7 +32,7 @@ public final class DataTypes {
 
     /**
      * Checks the data type of an embedding. It is called before an array is created: creating a BFLOAT16 array on
-     * PyTorch aborts the JVM. {@code what} describes the array.
+     * PyTorch crashes the JVM. {@code what} describes the array.
      */
     public static void requireEmbedding(DataType type, String what) {
         Check.that(

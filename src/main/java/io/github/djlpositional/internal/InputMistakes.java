@@ -22,11 +22,11 @@ import org.slf4j.LoggerFactory;
  */
 public final class InputMistakes {
     enum Mistake {
-        ADDED("holds only 0 and 1, to add to scores: expected 0 and -infinity; give mask.neq(0) if 1 means visible"),
-        NEGATIVE("has numbers below 0, which mean visible: expected 0 to hide; give numbers to add four axes"),
+        ADDED("holds only 0 and 1, to add to scores: expected 0 and -infinity; pass mask.neq(0) if 1 means visible"),
+        NEGATIVE("has numbers below 0, which mean visible: expected 0 to hide; pass numbers to add with four axes"),
         TRIANGLE("is a triangle: expected a row for each sequence, 0 for padding; use optCausal(true) or (1, 1, T, T)"),
-        ALL_HIDDEN("leaves no query a key: expected 1 for visible keys; give mask.logicalNot() if 1 hides keys"),
-        MASK("hold only 0 and 1: expected the position of each token; give a mask to the attention, [x, mask]"),
+        ALL_HIDDEN("leaves no query a key: expected 1 for visible keys; pass mask.logicalNot() if 1 hides keys"),
+        MASK("hold only 0 and 1: expected the position of each token; pass a mask to the attention, [x, mask]"),
         ROUNDED("exceed 2047 in FLOAT16, which lacks odd numbers there: expected another type; convert them earlier"),
         REPEATED("repeats the tokens of the cache: expected the following tokens; pass only these"),
         NAME("is not read: expected startPosition, positions, keyValueCache, or a mask as an input; use one of these");

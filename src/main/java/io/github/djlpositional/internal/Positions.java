@@ -23,7 +23,7 @@ import java.util.List;
  * @param positions the explicit positions; null if each token's position is its index. In an attention they are (1 or
  *     B, n), or (axes, 1 or B, n), INT32 or FLOAT64, on the device of the tokens, and the attention closes them
  * @param end one more than the largest position, or a greater number; negative positions count as positive ones
- * @param reals real positions that were read, row-major; otherwise null
+ * @param reals floating-point positions that were read, row-major; otherwise null
  */
 public record Positions(int first, int length, NDArray positions, int end, DoubleBuffer reals) {
 
@@ -42,7 +42,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
     private static final List<String> PARAMETERS = List.of(START, CACHE, POSITIONS, GRID_SIZES);
 
     private static final String MASK_REMEDY =
-            "a second input is an array of positions: give the mask to the attention, [x, mask]; see docs/using.md#padding";
+            "a second input is an array of positions: pass the mask to the attention, [x, mask]; see docs/using.md#padding";
 
     /** The limit where no table limits the positions: small enough that the lengths of two sequences can be added. */
     public static final int UNLIMITED = 1 << 29;
@@ -59,8 +59,8 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
 
     /**
      * Returns the tokens of a forward. Positions are (T), or (1 or B, T) for an input (B, …, T, …) and (T, B) for (T,
-     * B, D); positions of a rotary embedding may have a leading axis for several coordinates, and may be negative real
-     * numbers. Throws {@link IllegalArgumentException} for positions that are not valid.
+     * B, D); positions of a rotary embedding may have a leading axis for several coordinates, and may be negative
+     * floating-point numbers. Throws {@link IllegalArgumentException} for positions that are not valid.
      *
      * @param x the tokens, whose axis {@code axis} is T
      * @param positions the {@linkplain #explicit explicit positions} of the forward; null for the indices
@@ -114,7 +114,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
                         + (isRotary ? ", " + input.get(0) + " sequences of " + length + " tokens" : "") + ": expected "
                         + all + (perSequence.equals(all) ? "" : " or " + perSequence)
                         + (isRotary ? ", also for each axis" : "")
-                        + "; give one position for each token");
+                        + "; pass one position for each token");
     }
 
     private Positions withoutNegative() {
@@ -147,7 +147,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
         Check.that(
                 positions == null || start(params, UNLIMITED) == 0 || params.contains(CACHE),
                 () -> "both positions and " + START + "=" + params.get(START)
-                        + " were given: expected one of them; give the positions of all steps, or the start");
+                        + " were given: expected one of them; pass the positions of all steps, or the start");
         return positions;
     }
 
@@ -179,7 +179,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
         Check.that(
                 start == null || start instanceof Integer || start instanceof Long,
                 () -> START + " is the " + Settings.classOf(start) + " " + Settings.shown(start)
-                        + ": expected an Integer or a Long; give the number of the first position");
+                        + ": expected an Integer or a Long; pass the number of the first position");
     }
 
     /** Checks that a sequence ends below the limit. */
@@ -201,14 +201,15 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
     }
 
     /**
-     * Checks that these positions are below a limit. Real positions have none, since they are not looked up in a table.
+     * Checks that these positions are below a limit. Floating-point positions have none, since they are not looked up
+     * in a table.
      */
     public Positions below(int limit, boolean isRead) {
         if (positions == null) {
             requireLength(length, first, limit);
         }
-        boolean isReal = positions != null && positions.getDataType().isFloating();
-        return positions == null || isReal || end < limit ? this : checked(limit, isRead);
+        boolean isFloating = positions != null && positions.getDataType().isFloating();
+        return positions == null || isFloating || end < limit ? this : checked(limit, isRead);
     }
 
     /** Checks positions, and determines their end: the limit if they are not read. */
@@ -221,7 +222,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
         Check.that(
                 positions.getDataType() != DataType.BOOLEAN,
                 () -> POSITIONS + " of shape " + positions.getShape()
-                        + " have data type boolean: expected integer or real numbers; " + MASK_REMEDY);
+                        + " have data type boolean: expected integers or floating-point numbers; " + MASK_REMEDY);
         DataTypes.requireEmbedding(positions, "the array of positions");
         double[] numbers = values();
         double largest = -1;
@@ -316,7 +317,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
         Check.that(
                 positions == null || positions.getShape().dimension() < 3,
                 () -> POSITIONS + " of shape " + positions.getShape()
-                        + ": expected (T) or (B, T); give one position for each token");
+                        + ": expected (T) or (B, T); pass one position for each token");
         return broadcast(rows(table, x, x.getDataType()), x, axis);
     }
 
