@@ -371,14 +371,14 @@ final class Encodings {
                 : null;
     }
 
-    /** See {@link RelativeEncoding#term}. */
-    static NDArray standaloneTerm(
-            RelativeEncoding encoding,
+    /** The term of a single encoding outside an attention; see {@link RelativeEncoding#term}. */
+    NDArray standaloneTerm(
             ParameterStore parameterStore,
             NDArray queries,
             NDArray keys,
             boolean training,
             PairList<String, Object> params) {
+        RelativeEncoding encoding = all.get(0);
         try (Temporaries temporaries = new Temporaries()) {
             NDArray positions = Positions.explicit(null, params);
             int start = positions == null ? Positions.start(params, Positions.UNLIMITED) : 0;
@@ -397,7 +397,7 @@ final class Encodings {
                     : Positions.of(0, keys == queries ? start + tokens.length() : Math.toIntExact(length));
             AttentionCall call = new AttentionCall(parameterStore, training, params, tokens, keyPositions, false, 1);
             NDArray encoded = temporaries.addUnless(keys, encoding.encodeKeys(call, keys));
-            NDArray term = new Encodings(List.of(encoding)).term(temporaries, call, queries, encoded);
+            NDArray term = term(temporaries, call, queries, encoded);
             Check.that(
                     term != null,
                     () -> Settings.classOf(encoding)

@@ -178,7 +178,7 @@ public interface RelativeEncoding extends Block {
             NDArray keys,
             boolean training,
             PairList<String, Object> params) {
-        return Encodings.standaloneTerm(encoding, parameterStore, queries, keys, training, params);
+        return new Encodings(List.of(encoding)).standaloneTerm(parameterStore, queries, keys, training, params);
     }
 
     /**
