@@ -30,10 +30,10 @@ import java.util.stream.Collectors;
 final class AttentionForward implements AutoCloseable {
 
     /**
-     * The approximate size of the largest array of a part, in numbers. On a CPU this is 16 MB of floats: the allocator
+     * The approximate size of the largest array of a part, in numbers. On a CPU this is 8 MB of floats: the allocator
      * reuses blocks of this size for the next part, but gets new pages for larger ones.
      */
-    private static final long PART_SIZE_ON_CPU = 1 << 22;
+    private static final long PART_SIZE_ON_CPU = 1 << 21;
 
     private static final long PART_SIZE_ON_GPU = 1 << 26;
 

@@ -192,7 +192,7 @@ class EncodingTypeTest {
         // as in a loaded model: parameters that require gradients keep the softmax of every part
         block.freezeParameters(true);
         NDArray x = numbers(manager, 7, DataType.FLOAT32, 2, length, SIZE);
-        // a few parts of 16 MB at a time, at most 107 MB measured; one part would need three times the limit
+        // a few parts of 8 MB at a time, at most 107 MB measured; one part would need three times the limit
         long before = ResidentMemory.resetPeak();
         Forward.infer(manager, block, x).close();
         long scores = 2 * 4L * HEADS * length * length;
