@@ -38,6 +38,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Attentions on a simulated GPU. */
@@ -195,10 +196,31 @@ class AttentionDevicesTest {
     @ParameterizedTest
     @EnumSource(names = {"NONE", "ROTARY", "ALIBI", "T5", "KERPLE", "SANDWICH"})
     void aStepTakesOneCall(EncodingType encoding) {
+        assertThat(callsOfAStep(encoding.attention(HEADS).optCausal(true).build()))
+                .isEqualTo(1);
+    }
+
+    /** A norm, the attention, a sum, and the feed-forward part, or the norm after the sum. */
+    @ParameterizedTest
+    @CsvSource({"LAYER, true", "LAYER, false", "RMS, true", "RMS, false"})
+    void aStepOfALayerTakesFourCalls(TransformerLayerBlock.Norm norm, boolean isPreNorm) {
+        for (TransformerLayerBlock.Nonlinearity nonlinearity : TransformerLayerBlock.Nonlinearity.values()) {
+            TransformerLayerBlock layer = TransformerLayerBlock.builder()
+                    .setAttention(
+                            EncodingType.ROTARY.attention(HEADS).optCausal(true).build())
+                    .setHiddenSize(6)
+                    .optNonlinearity(nonlinearity)
+                    .optNorm(norm)
+                    .optPreNorm(isPreNorm)
+                    .build();
+            assertThat(callsOfAStep(layer)).as("%s", nonlinearity).isEqualTo(4);
+        }
+    }
+
+    private int callsOfAStep(Block built) {
         try (NDManager manager = engine.newBaseManager(Device.gpu(0));
                 KeyValueCache cache = new KeyValueCache(manager)) {
-            MultiHeadAttentionBlock block =
-                    filled(manager, encoding.attention(HEADS).optCausal(true).build(), DataType.FLOAT32);
+            Block block = filled(manager, built, DataType.FLOAT32);
             block.freezeParameters(true); // as if it was loaded
             NDArray prompt = numbers(manager, 3, DataType.FLOAT32, BATCH, 4, SIZE);
             NDArray token = numbers(manager, 4, DataType.FLOAT32, BATCH, 1, SIZE);
@@ -209,7 +231,7 @@ class AttentionDevicesTest {
             cache.rewind(4);
             engine.takeCalls();
             block.forward(store, new NDList(token), false, cache.nextStep());
-            assertThat(engine.takeCalls()).isEqualTo(1);
+            return engine.takeCalls();
         }
     }
 
