@@ -40,7 +40,8 @@ class M(Module):
             w = weight2.masked_fill(isLinear.logical_not(), 0)
             slope = w.matmul(weight1)
             b2 = b2 + w.matmul(b1)
-            others = (ends > 0).any(1).logical_and(isLinear.logical_not()).nonzero().squeeze(1)
+            # also units with NaN, which no comparison holds for
+            others = isLinear.logical_or((ends <= 0).all(1)).logical_not().nonzero().squeeze(1)
             weight1, b1, weight2 = weight1[others], b1[others], weight2[:, others]
         y = x.new_empty([weight2.size(0), x.size(1)])
         step = 262144 // (weight1.size(0) + 1) + 1
