@@ -3,7 +3,9 @@ package io.github.djlpositional.examples;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
@@ -32,6 +34,11 @@ public record Figure(int columns, List<? extends Chart> charts) {
             </style>
             <rect width="100%" height="100%" fill="var(--page)"/>
             """;
+
+    /** An element with a color that is a variable. */
+    private static final Pattern TAG = Pattern.compile("<[^<>]*\"var\\([^<>]*>");
+
+    private static final Pattern VARIABLE = Pattern.compile("(fill|stroke)=\"var\\((--[a-z0-9-]+)\\)\"");
 
     /** Returns false if a phone shows each chart in its whole width, and a screen at most two beside each other. */
     private boolean isSmall() {
@@ -85,7 +92,21 @@ public record Figure(int columns, List<? extends Chart> charts) {
         return Svg.format(
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"charts-file\" viewBox=\"0 0 %1$s %2$s\""
                         + " width=\"%1$s\" height=\"%2$s\" font-size=\"%3$d\">\n%4$s</svg>\n",
-                width, top, isSmall() ? 13 : 14, content);
+                width, top, isSmall() ? 13 : 14, withLiterals(content));
+    }
+
+    /** Adds the light color before each variable, for viewers without variables, which would draw black. */
+    private static String withLiterals(CharSequence content) {
+        return TAG.matcher(content).replaceAll(tag -> {
+            List<String> style = new ArrayList<>();
+            String literal = VARIABLE.matcher(tag.group()).replaceAll(match -> {
+                style.add(match.group(1) + ": var(" + match.group(2) + ")");
+                int value =
+                        STYLE.indexOf(match.group(2) + ": ") + match.group(2).length() + 2;
+                return match.group(1) + "=\"" + STYLE.substring(value, value + "#000000".length()) + "\"";
+            });
+            return literal.replaceFirst("(?=/?>$)", " style=\"" + String.join("; ", style) + "\"");
+        });
     }
 
     /** Returns the inside of the first chart, for a page of contents. */

@@ -149,4 +149,18 @@ class FigureTest {
                 .contains("prefers-color-scheme: dark")
                 .containsSubsequence("x=\"16\" y=\"16\" width=\"240\"", "x=\"272\" y=\"16\" width=\"240\"");
     }
+
+    /** A viewer without variables, such as librsvg, draws in black what has no other color. */
+    @Test
+    void aFileHasALiteralColorBesideEachVariable() {
+        LineChart chart = LineChart.of("a", "x", "y");
+        chart.line("one", 5, x -> x);
+        String svg = new Figure(1, List.of(chart)).svg();
+        assertThat(svg)
+                .contains(
+                        "stroke=\"#0072b2\"",
+                        "style=\"stroke: var(--line-0)\"",
+                        "fill=\"#ffffff\" style=\"fill: var(--page)\"")
+                .doesNotContain("=\"var(");
+    }
 }

@@ -136,8 +136,8 @@ final class LearnedTables {
                         similarity("Sinusoids", sinusoids(own.length, own[0].length), own.length)));
 
         notebook.text("""
-                No stripes. All vectors began as small random numbers, of about the length 0.16. The first four have become different
-                from each other and from all others, and from the fifth on all have become alike. A likely reason: definitions begin
+                No stripes. All vectors began as small random numbers, of about the length 0.16. The first five have become different
+                from each other and from all others, and from the sixth on all have become alike. A likely reason: definitions begin
                 in a few ways, *a person who*, *the act of*, *of or relating to*, so that the first words tell most about the order.
                 For the rest of a sentence, *not at the beginning* is enough.
 
