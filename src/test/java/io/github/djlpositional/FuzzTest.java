@@ -93,7 +93,7 @@ class FuzzTest {
 
     @Test
     void everyMapCreatesABlockOrIsRejected() {
-        RandomCases.check(4000, random -> {
+        RandomCases.check(1500, random -> {
             HasArguments block = (HasArguments) anyKind(random).block();
             Map<?, ?> arguments = block.getArguments();
             for (int count = random.nextInt(1, 4); count > 0; count--) {
@@ -122,7 +122,7 @@ class FuzzTest {
 
     @EngineTest(onCpu = true)
     void everyInputIsAnsweredOrRejected(NDManager manager) {
-        RandomCases.check(400, random -> {
+        RandomCases.check(200, random -> {
             TestBlocks kind = anyKind(random);
             try (NDManager own = manager.newSubManager()) {
                 Block block = kind.initialized(own);
@@ -237,7 +237,7 @@ class FuzzTest {
      * a long run, nearer ones.
      */
     static int stepIn(byte... file) {
-        return 1 + 2 * (file.length / Integer.getInteger("fuzz.cases", 50));
+        return 1 + 2 * (file.length / Integer.getInteger("fuzz.cases", 20));
     }
 
     /** A flipped bit of a parameter only changes its value. EveryBlockTest has files that end too soon. */
@@ -258,7 +258,7 @@ class FuzzTest {
 
     @EngineTest
     void aDamagedFileIsRejectedOrHarmless(NDManager manager) throws IOException {
-        RandomCases.check(400, random -> {
+        RandomCases.check(200, random -> {
             try (NDManager own = manager.newSubManager()) {
                 TestBlocks kind = anyKind(random);
                 byte[] file = BlockBytes.saved(kind.initialized(own));

@@ -40,7 +40,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class SoakTest {
 
-    private static final String DEFAULT_DURATION = EngineTestExtension.IS_NIGHTLY ? "10s" : "3s";
+    private static final String DEFAULT_DURATION = EngineTestExtension.IS_NIGHTLY ? "10s" : "2s";
 
     private static final int SAMPLES = 400;
 

@@ -110,7 +110,9 @@ class AttentionMaskTest {
             MultiHeadAttentionBlock block = attention(manager, type, causal, dataType, fused);
             double[] bias = doubles(
                     block.getResultProjection().getParameters().get("bias").getArray());
-            for (NDArray mask : masksThatLeaveAQueryWithoutKeys(manager, causal, dataType)) {
+            NDList masks = masksThatLeaveAQueryWithoutKeys(manager, causal, dataType);
+            for (int i = 0; i < masks.size(); i++) {
+                NDArray mask = masks.get(i);
                 NDArray x = numbers(manager, 1, dataType, 2, 3, SIZE);
                 NDArray queries = numbers(manager, 2, dataType, 2, 3, SIZE);
                 NDArray y = Forward.infer(manager, block, x, queries, x, mask);
@@ -121,7 +123,8 @@ class AttentionMaskTest {
                 NDArray sum =
                         probabilities.get("0").toType(DataType.FLOAT64, true).sum();
                 assertThat(sum.getDouble()).isCloseTo(HEADS * 3, within(tolerance));
-                if (dataType == DataType.FLOAT64) {
+                // finite differences take long: one form of mask for each encoding
+                if (dataType == DataType.FLOAT64 && i == type.name().length() % masks.size()) {
                     // a new block, since gradients of parameters add up
                     MultiHeadAttentionBlock same = attention(manager, type, causal, dataType, fused);
                     FiniteDifferences.requireGradients(manager, same, null, x, queries, x.duplicate(), mask);

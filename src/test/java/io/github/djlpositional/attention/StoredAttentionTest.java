@@ -38,7 +38,7 @@ class StoredAttentionTest {
     private static final int LENGTH = 9;
 
     /** The lengths of decoding steps. */
-    private static final int[][] STEPS = {{1, 1, 1, 1, 1, 1, 1, 1, 1}, {3, 1, 3, 1, 1}, {5, 1, 1, 1, 1}};
+    private static final int[][] STEPS = {{1, 1, 1, 1, 1, 1, 1, 1, 1}, {3, 1, 3, 1, 1}};
 
     /**
      * By data type. An output, at most 8, is a sum of at most 16 products of results, which depend on their scores

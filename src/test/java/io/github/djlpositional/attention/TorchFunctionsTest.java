@@ -91,14 +91,16 @@ class TorchFunctionsTest {
         assertThat(doubles(functions.toKeys(part, 6))).isEqualTo(expected);
     }
 
-    /** A large array is rotated in parts, where no gradient is recorded. */
+    /** A large array is rotated in another way, where no gradient is recorded. */
     @EngineTest(engine = "PyTorch")
-    void rotatesInPartsWithTheBitsOfOneAndWithTheGradientOfItsAngles(Engine engine, NDManager manager) {
+    void rotatesALargeArrayWithTheBitsOfASmallOneAndWithTheGradientOfItsAngles(Engine engine, NDManager manager) {
         TorchFunctions functions = TorchFunctions.of(manager.ones(new Shape(1)));
         for (NDArray x : List.of(
                 numbers(manager, 3, DataType.FLOAT32, 2, 8, 1100, 70),
-                numbers(manager, 3, DataType.FLOAT32, 2, 1100, 8, 70).transpose(0, 2, 1, 3))) {
-            NDArray rows = numbers(manager, 4, DataType.FLOAT32, 1, 1100, 64);
+                numbers(manager, 3, DataType.FLOAT32, 2, 8, 1100, 64),
+                numbers(manager, 3, DataType.FLOAT16, 2, 8, 1100, 64),
+                numbers(manager, 3, DataType.FLOAT32, 2, 1100, 8, 64).transpose(0, 2, 1, 3))) {
+            NDArray rows = numbers(manager, 4, x.getDataType(), 1, 1100, 64);
             NDArray whole = functions.rotate(x, rows, PairLayout.CONCATENATED);
             NDArray end = functions.rotate(x.get(":, :, 1000:"), rows.get(":, 1000:"), PairLayout.CONCATENATED);
             assertThat(end).isEqualTo(whole.get(":, :, 1000:"));

@@ -281,28 +281,38 @@ class ModelTypesTest {
         int size = block.getEmbeddingSize();
         block.getParameters().forEach(entry -> {
             String name = entry.getKey();
+            NDArray array = entry.getValue().getArray();
             int seed = name.endsWith("bias") ? 10 : 0;
             if (name.contains("queryProjection")) {
-                set(entry.getValue(), i -> (hasNorm ? 0.01 : 1.5) * number(seed + 2, i));
+                set(array, seed + 2, hasNorm ? 0.01 : 1.5, 0);
             } else if (name.contains("keyProjection")) {
-                set(entry.getValue(), i -> (hasNorm ? 0.01 : 1.5) * number(seed + 3, i));
+                set(array, seed + 3, hasNorm ? 0.01 : 1.5, 0);
             } else if (name.contains("valueProjection")) {
-                set(entry.getValue(), i -> number(seed + 4, i));
+                set(array, seed + 4, 1, 0);
             } else if (name.contains("resultProjection") && hasResult) {
-                set(entry.getValue(), i -> number(seed + 5, i));
+                set(array, seed + 5, 1, 0);
             } else if (name.contains("resultProjection")) {
-                set(entry.getValue(), i -> seed == 0 && i / size == i % size ? 1 : 0);
+                array.set(DoubleBuffer.wrap(
+                        values((int) array.size(), i -> seed == 0 && i / size == i % size ? 1 : 0)));
             } else if (name.contains("Norm")) {
-                set(entry.getValue(), i -> hasNorm ? 1 + number(name.contains("query") ? 6 : 7, i) : 1);
+                set(array, name.contains("query") ? 6 : 7, hasNorm ? 1 : 0, 1);
             } else {
-                set(entry.getValue(), i -> 4 * number(8, i));
+                set(array, 8, 4, 0);
             }
         });
     }
 
-    private static void set(Parameter parameter, IntToDoubleFunction function) {
-        NDArray array = parameter.getArray();
-        array.set(DoubleBuffer.wrap(values((int) array.size(), function)));
+    /** Numbers by seed, of which smaller arrays have the first. */
+    private static final Map<Integer, double[]> NUMBERS = new ConcurrentHashMap<>();
+
+    private static void set(NDArray array, int seed, double factor, double added) {
+        int count = (int) array.size();
+        double[] numbers = NUMBERS.compute(
+                seed,
+                (key, before) ->
+                        before != null && before.length >= count ? before : values(count, i -> number(seed, i)));
+        array.set(DoubleBuffer.wrap(numbers, 0, count));
+        array.muli(factor).addi(added);
     }
 
     private static double[] values(int count, IntToDoubleFunction function) {

@@ -114,7 +114,7 @@ class UntrustedConfigurationsTest {
     void severalHostileValues() throws Exception {
         published();
         List<Map<?, ?>> all = List.copyOf(PUBLISHED.values());
-        RandomCases.check(2000, random -> {
+        RandomCases.check(1000, random -> {
             Map<?, ?> config = RandomCases.one(random, all);
             for (int count = random.nextInt(1, 5); count > 0; count--) {
                 config = changed(random, config, RandomCases.one(random, all));
