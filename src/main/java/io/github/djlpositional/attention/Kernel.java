@@ -359,14 +359,19 @@ abstract class Kernel {
             NDArray encoded = keyPart(temporaries, operands.keysAndValues.keys(), 2, call);
             NDArray term = encodings.term(temporaries, call, unscaled, encoded);
             NDArray scores =
-                    temporaries.addResult(products, () -> capped(term == null ? products : products.add(term)));
+                    temporaries.addResult(products, () -> capped(term == null ? products : plus(products, term)));
             AttentionMask.Part mask = operands.mask.part(temporaries, call, from, scores);
             NDArray softmax = temporaries.addResult(() -> {
-                NDArray masked = mask.bias() == null ? scores : scores.add(mask.bias());
+                NDArray masked = mask.bias() == null ? scores : plus(scores, mask.bias());
                 Parameter sinks = operands.attention.getSinks();
                 return sinks == null ? softmax(masked) : softmaxWithSinks(call, sinks, masked);
             });
             return new Weights(softmax, mask);
+        }
+
+        /** Scores and what is added to them, in place if possible: the backward pass needs neither. */
+        private static NDArray plus(NDArray scores, NDArray added) {
+            return Arithmetic.isInPlaceSafe(scores) ? scores.addi(added) : scores.add(added);
         }
 
         private NDArray capped(NDArray scores) {

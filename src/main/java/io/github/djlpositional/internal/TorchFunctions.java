@@ -261,8 +261,8 @@ public final class TorchFunctions {
         if (layout == PairLayout.INTERLEAVED) {
             return run("rotateNeighbors", x, rows);
         }
-        boolean isLarge = x.size() >= 1 << 20 && HostData.isHost(x.getDevice());
-        return run(isLarge ? "rotateHalvesInParts" : "rotateHalves", x, rows);
+        boolean isLarge = x.size() >= 1 << 17 && HostData.isHost(x.getDevice());
+        return run(isLarge ? "rotateManyHalves" : "rotateHalves", x, rows);
     }
 
     /** Returns W₂ · relu(W₁ · x + b₁) + b₂, (O, n), of columns x (I, n), without gradients; b₂ may be null. */

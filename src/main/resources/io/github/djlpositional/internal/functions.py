@@ -164,29 +164,22 @@ class M(Module):
     def rotateHalves(self, x, rows):
         cos, sin = rows.chunk(2, -1)
         part = x[..., :rows.size(-1)]
-        return self.withRest(self.addSines(part, sin, part * torch.cat([cos, cos], -1)), x)
+        first, second = part.chunk(2, -1)
+        across = torch.cat([second * sin.neg(), first * sin], -1)
+        return self.withRest(across.addcmul_(part, torch.cat([cos, cos], -1)), x)
 
-    # Like rotateHalves, for a large array, in parts of 2 MB, which stay in a processor's caches.
-    def rotateHalvesInParts(self, x, rows):
+    # Like rotateHalves, for a large array without gradients, whose halves are written where they belong.
+    def rotateManyHalves(self, x, rows):
         if x.requires_grad or rows.requires_grad:
             return self.rotateHalves(x, rows)
         cos, sin = rows.chunk(2, -1)
-        cos = torch.cat([cos, cos], -1)
         part = x[..., :rows.size(-1)]
-        rotated = torch.empty_like(part)
-        axis = -2 if rows.size(-2) == x.size(-2) else -3
-        step = x.size(axis) // (x.numel() // 524288) + 1
-        for a in range(0, x.size(axis), step):
-            p, c, s, y = [z.slice(axis, a, a + step) for z in [part, cos, sin, rotated]]
-            self.addSines(p, s, torch.mul(p, c, out=y))
-        return self.withRest(rotated, x)
-
-    # Adds (-sin · second half, sin · first half) of x to y.
-    def addSines(self, x, sin, y):
-        half = sin.size(-1)
-        y[..., :half].addcmul_(x[..., half:], sin, value=-1)
-        y[..., half:].addcmul_(x[..., :half], sin)
-        return y
+        first, second = part.chunk(2, -1)
+        across = torch.empty_like(part)
+        ofSecond, ofFirst = across.chunk(2, -1)
+        torch.mul(second, sin.neg(), out=ofSecond)
+        torch.mul(first, sin, out=ofFirst)
+        return self.withRest(across.addcmul_(part, torch.cat([cos, cos], -1)), x)
 
     # W x + b, with the bits of DJL's Linear, which a model has before it is loaded: the product is rounded, then the sum. In
     # FLOAT16, only the sum is rounded.

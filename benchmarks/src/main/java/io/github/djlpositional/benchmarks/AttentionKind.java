@@ -40,8 +40,9 @@ record AttentionKind(String text, String encoding) {
             .flatMap(kinds -> kinds)
             .toList();
 
-    static final AttentionKind ROTARY =
-            ALL.stream().filter(kind -> kind.text.equals("rotary")).findFirst().orElseThrow();
+    static final AttentionKind ROTARY = named("rotary");
+    static final AttentionKind SHAW = named("shaw");
+    static final AttentionKind DEBERTA = named("disentangled");
 
     /** Those that DJL's own block can have, as a mask that is added to the scores. */
     private static final Set<String> MASKS = Set.of("alibi", "t5", "kerple", "padding", "mask", "causal", "window");
@@ -51,6 +52,10 @@ record AttentionKind(String text, String encoding) {
 
     /** Those whose tokens are the cells of one window. */
     private static final Set<String> OF_CELLS = Set.of("swin", "swin-v2", "mvitv2");
+
+    private static AttentionKind named(String text) {
+        return ALL.stream().filter(kind -> kind.text.equals(text)).findFirst().orElseThrow();
+    }
 
     private static AttentionKind ofEncoding(String name) {
         return new AttentionKind(name.toLowerCase(Locale.ROOT).replace(' ', '-'), name);

@@ -2,8 +2,11 @@ package io.github.djlpositional.benchmarks;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDResource;
 import ai.djl.nn.Block;
 import ai.djl.nn.transformer.ScaledDotProductAttentionBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import java.util.concurrent.Callable;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
@@ -16,6 +19,8 @@ final class Attentions {
     static final Operation ATTEND_DJL = inference("ATTEND_DJL", "DJL", setting -> djl(setting, () -> null));
     static final Operation ATTEND_DJL_MASK =
             inference("ATTEND_DJL_MASK", "DJL with mask", setting -> djl(setting, Masks.ofDjl(setting, false)));
+
+    static final Operation ATTEND_IN_ONE_CALL = new Operation("ATTEND_IN_ONE_CALL", "one call", Attentions::inOneCall);
 
     static final Operation TRAIN_ATTENTION = training("TRAIN_ATTENTION", "", setting -> own(setting, true));
     static final Operation TRAIN_ATTENTION_NOT_FUSED =
@@ -43,6 +48,15 @@ final class Attentions {
                 .optFusedKernel(isFused)
                 .build();
         return new Attention(block, () -> mask);
+    }
+
+    private static Callable<NDResource> inOneCall(Setting setting) throws Exception {
+        MultiHeadAttentionBlock block = setting.of()
+                .kind()
+                .attention(setting.size(2), setting.size(1), false)
+                .build();
+        setting.initialized(block, setting.shape()).freezeParameters(true);
+        return OneCall.attention(setting, block);
     }
 
     private static Attention djl(Setting setting, Supplier<NDArray> mask) {

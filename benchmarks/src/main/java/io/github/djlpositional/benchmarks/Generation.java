@@ -70,7 +70,7 @@ final class Generation {
         MultiHeadAttentionBlock attention = of(setting, true);
         initialize(setting, attention);
         NDArray tokens = setting.numbers(Shape.update(setting.shape(), 1, Math.min(FILLED_AT_ONCE, setting.size(1))));
-        return StepInOneCall.of(setting, attention, tokens, setting.numbers(Shape.update(setting.shape(), 1, 1)));
+        return OneCall.step(setting, attention, tokens, setting.numbers(Shape.update(setting.shape(), 1, 1)));
     }
 
     private static Callable<NDResource> step(Setting setting, MultiHeadAttentionBlock attention) {

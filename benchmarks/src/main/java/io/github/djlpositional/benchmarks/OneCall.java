@@ -8,12 +8,15 @@ import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDResource;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
 import ai.djl.util.PairList;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.relative.ShawRelativePositionBlock;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -28,15 +31,44 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 
 /**
- * The bound for a decoder's step on PyTorch: the same numbers from one method of TorchScript, {@code step.py}, with
- * everything prepared.
+ * A bound on PyTorch: the same numbers from one method of TorchScript in {@code limits.py}, with everything prepared.
  */
-final class StepInOneCall {
+final class OneCall {
 
-    private StepInOneCall() {}
+    private static final int BUCKETS = 256;
+    private static final int MAX_DISTANCE = 512;
+
+    private OneCall() {}
+
+    /** A self-attention with Shaw's encoding or DeBERTa's. */
+    static Callable<NDResource> attention(Setting setting, MultiHeadAttentionBlock attention) throws Exception {
+        NDList inputs = withProjections(setting.x(), attention);
+        RelativeEncoding encoding = attention.getRelativeEncodings().get(0);
+        ((Block) encoding)
+                .getDirectParameters().values().stream()
+                        .map(Parameter::getArray)
+                        .forEach(inputs::add);
+        if (encoding instanceof ShawRelativePositionBlock) {
+            return call(setting, "shaw", inputs);
+        }
+        int last = setting.size(1) - 1;
+        long[] rows = IntStream.rangeClosed(-last, last).mapToLong(OneCall::row).toArray();
+        inputs.add(setting.manager().create(rows));
+        inputs.add(setting.manager().zeros(new Shape(attention.getHeadCount())));
+        return call(setting, "deberta", inputs);
+    }
+
+    /** The index of DeBERTa's vector for a distance: {@code make_log_bucket_position} of transformers. */
+    private static long row(int distance) {
+        int middle = BUCKETS / 2;
+        int size = Math.abs(distance);
+        double fraction = Math.log((double) size / middle) / Math.log((MAX_DISTANCE - 1.0) / middle);
+        int bucket = size <= middle ? size : middle + (int) Math.ceil(fraction * (middle - 1));
+        return Math.min(2 * BUCKETS - 1, BUCKETS + (distance < 0 ? -bucket : bucket));
+    }
 
     /** A step of an attention with a cache that holds copies of the same tokens. */
-    static Callable<NDResource> of(Setting setting, MultiHeadAttentionBlock attention, NDArray tokens, NDArray token)
+    static Callable<NDResource> step(Setting setting, MultiHeadAttentionBlock attention, NDArray tokens, NDArray token)
             throws Exception {
         int length = setting.size(1);
         long copies = length / tokens.getShape().get(1);
@@ -44,16 +76,7 @@ final class StepInOneCall {
                 new NDList(
                         IntStream.range(0, (int) copies).mapToObj(i -> tokens).toArray(NDArray[]::new)),
                 1);
-        NDList inputs = new NDList(token);
-        for (Linear projection : List.of(
-                attention.getQueryProjection(),
-                attention.getKeyProjection(),
-                attention.getValueProjection(),
-                attention.getResultProjection())) {
-            projection.getParameters().values().stream()
-                    .map(Parameter::getArray)
-                    .forEach(inputs::add);
-        }
+        NDList inputs = withProjections(token, attention);
         RotaryEmbeddingBlock rotary = attention.getRelativeEncodings().stream()
                 .map(RotaryEmbeddingBlock.class::cast)
                 .findFirst()
@@ -63,8 +86,31 @@ final class StepInOneCall {
                 withRoom(rotary == null ? keys : setting.forward(rotary, keys).head()));
         inputs.add(withRoom(heads(setting, attention, attention.getValueProjection(), prompt)));
         inputs.add(rotary == null ? setting.manager().create(new Shape(0)) : rows(setting, rotary));
-        Model model = setting.own(Engine.getEngine(Case.PYTORCH).newModel("step", Device.cpu()));
+        return call(setting, "step", inputs);
+    }
+
+    /** x with the weights and biases of queries, keys, values and the result. */
+    private static NDList withProjections(NDArray x, MultiHeadAttentionBlock attention) {
+        NDList inputs = new NDList(x);
+        for (Linear projection : List.of(
+                attention.getQueryProjection(),
+                attention.getKeyProjection(),
+                attention.getValueProjection(),
+                attention.getResultProjection())) {
+            projection.getParameters().values().stream()
+                    .map(Parameter::getArray)
+                    .forEach(inputs::add);
+        }
+        return inputs;
+    }
+
+    private static Callable<NDResource> call(Setting setting, String method, NDList inputs) throws Exception {
+        Model model = setting.own(Engine.getEngine(Case.PYTORCH).newModel(method, Device.cpu()));
         model.load(new ByteArrayInputStream(archive()));
+        // DJL calls the method that the last input names
+        NDArray name = setting.manager().create(new Shape(0));
+        name.setName("module_method:" + method);
+        inputs.add(name);
         return () -> model.getBlock().forward(setting.store(), inputs, true);
     }
 
@@ -94,7 +140,7 @@ final class StepInOneCall {
     /** An archive of TorchScript with the code and without numbers. */
     private static byte[] archive() throws IOException {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try (InputStream file = StepInOneCall.class.getResourceAsStream("/step.py");
+        try (InputStream file = OneCall.class.getResourceAsStream("/limits.py");
                 ZipOutputStream zip = new ZipOutputStream(bytes)) {
             String code = new String(file.readAllBytes(), StandardCharsets.UTF_8)
                     .lines()
@@ -111,7 +157,7 @@ final class StepInOneCall {
                             "code/__torch__.py",
                             code)
                     .entrySet()) {
-                zip.putNextEntry(new ZipEntry("step/" + entry.getKey()));
+                zip.putNextEntry(new ZipEntry("limits/" + entry.getKey()));
                 zip.write(entry.getValue().getBytes(StandardCharsets.ISO_8859_1));
                 zip.closeEntry();
             }

@@ -111,6 +111,13 @@ enum Table {
             "Attention, forward and backward: peak memory of a process, in MB",
             kinds(TRAIN_ATTENTION, new Shape(1, 1024, 512)),
             Common.TRAINED_ATTENTIONS),
+    ATTENTION_LIMIT(
+            "Attention beside one call of PyTorch, inference",
+            cases(ATTEND, new Shape(8, 256, 512), new Shape(32, 32, 256))
+                    .flatMap(each ->
+                            Stream.of(AttentionKind.SHAW, AttentionKind.DEBERTA).map(each::with)),
+            ATTEND_DJL,
+            ATTEND_IN_ONE_CALL),
 
     GENERATION(
             "A decoder's step with a cache of the length",

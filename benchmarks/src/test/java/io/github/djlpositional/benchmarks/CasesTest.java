@@ -15,6 +15,9 @@ class CasesTest {
     private static final Shape SHAPE = new Shape(2, 16, 64);
 
     /** The length of a cache. */
+    /** Longer than the distances that have vectors of their own. */
+    private static final Shape LONG = new Shape(1, 140, 64);
+
     private static final Shape STEP = new Shape(1, 16, 64);
 
     /** The masks that DJL's block gets from learned numbers, which are different. */
@@ -33,6 +36,8 @@ class CasesTest {
                 Row.of(Case.of(Encodings.FIRST_FORWARD, SHAPE), Encodings.FIRST_FORWARD_LIKE_BOOK),
                 Row.of(Case.of(Rotations.ROTATE, new Shape(2, 4, 16, 8)), Rotations.ROTATE_AS_USUAL),
                 Row.of(Case.of(Attentions.ATTEND, SHAPE).with(AttentionKind.NONE), Attentions.ATTEND_DJL),
+                Row.of(Case.of(Attentions.ATTEND, LONG).with(AttentionKind.SHAW), Attentions.ATTEND_IN_ONE_CALL),
+                Row.of(Case.of(Attentions.ATTEND, LONG).with(AttentionKind.DEBERTA), Attentions.ATTEND_IN_ONE_CALL),
                 Row.of(Case.of(Generation.GENERATE, STEP).with(AttentionKind.NONE), Generation.GENERATE_IN_ONE_CALL),
                 Row.of(Case.of(Generation.GENERATE, STEP).with(AttentionKind.ROTARY), Generation.GENERATE_IN_ONE_CALL),
                 Row.of(
