@@ -51,12 +51,14 @@ final class Attentions {
     }
 
     private static Callable<NDResource> inOneCall(Setting setting) throws Exception {
+        // before the parameters, which are then those of the other operations
+        NDArray x = setting.x();
         MultiHeadAttentionBlock block = setting.of()
                 .kind()
                 .attention(setting.size(2), setting.size(1), false)
                 .build();
         setting.initialized(block, setting.shape()).freezeParameters(true);
-        return OneCall.attention(setting, block);
+        return OneCall.attention(setting, x, block);
     }
 
     private static Attention djl(Setting setting, Supplier<NDArray> mask) {

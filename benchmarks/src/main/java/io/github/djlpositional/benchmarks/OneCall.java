@@ -41,8 +41,9 @@ final class OneCall {
     private OneCall() {}
 
     /** A self-attention with Shaw's encoding or DeBERTa's. */
-    static Callable<NDResource> attention(Setting setting, MultiHeadAttentionBlock attention) throws Exception {
-        NDList inputs = withProjections(setting.x(), attention);
+    static Callable<NDResource> attention(Setting setting, NDArray x, MultiHeadAttentionBlock attention)
+            throws Exception {
+        NDList inputs = withProjections(x, attention);
         RelativeEncoding encoding = attention.getRelativeEncodings().get(0);
         ((Block) encoding)
                 .getDirectParameters().values().stream()
