@@ -20,7 +20,6 @@ import io.github.djlpositional.options.Check;
  */
 public record Rotation(int start, int size, PairLayout layout, Angles angles) {
 
-    /** Checks that the dimensions can be divided into the halves of a layout. */
     public Rotation {
         Check.that(
                 layout != PairLayout.CONCATENATED_HALVES || size % 4 == 0,

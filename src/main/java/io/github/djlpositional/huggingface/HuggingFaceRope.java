@@ -133,11 +133,9 @@ public final class HuggingFaceRope {
     }
 
     /**
-     * Reads the configuration of the vision tower of a model of text and images.
+     * {@return the configuration of the vision tower of a model; see {@link #ofVision}}
      *
      * @param configJson the {@code config.json} of the model, which may be untrusted
-     * @return the configuration of the vision tower; see {@link #ofVision}
-     * @throws IllegalArgumentException as {@link #read} does, or if the vision tower of the model type is not known
      * @throws MalformedModelException as {@link #read} does
      * @throws IOException as {@link #read} does
      */
@@ -146,21 +144,19 @@ public final class HuggingFaceRope {
     }
 
     /**
-     * Returns the configuration of the vision tower of a model of text and images, whether or not its
-     * {@code text_config} is known. {@link #rotary()} is {@link RotaryPresets#axial} or
-     * {@link RotaryPresets#gemma4Vision}.
+     * {@return the configuration of the vision tower of a model of text and images, from its {@code vision_config}}
+     * {@link #rotary()} is {@link RotaryPresets#axial} or {@link RotaryPresets#gemma4Vision}.
      *
-     * @param config the values of the model's {@code config.json}
-     * @return the configuration of the vision tower
-     * @throws IllegalArgumentException as {@link #readVision} does
+     * @param config the values of the {@code config.json}, of which the {@code text_config} need not be known
+     * @throws IllegalArgumentException as {@link #read} does, or if the model's vision tower is not known
      */
     public static HuggingFaceRope ofVision(Map<String, ?> config) {
         Object type = ModelType.WITH_VISION_CONFIG.get(config.get("model_type"));
         Check.that(
                 type != null && config.get("vision_config") instanceof Map,
-                () -> "model_type " + quoted(String.valueOf(config.get("model_type"))) + ": expected one of "
-                        + ModelType.WITH_VISION_CONFIG.keySet() + " with a vision_config; build other vision towers"
-                        + " with RotaryPresets; see docs/models.md#vision-towers");
+                () -> "model_type " + quoted(config.get("model_type")) + ": expected one of "
+                        + ModelType.WITH_VISION_CONFIG.keySet()
+                        + " with a vision_config; build other vision towers with RotaryPresets");
         return new HuggingFaceRope(part(config.get("vision_config"), type));
     }
 

@@ -34,11 +34,8 @@ public enum PairLayout {
      * @return the index in the vector, counted from 0
      */
     public int firstIndex(int pair, int pairs) {
-        return switch (this) {
-            case INTERLEAVED -> 2 * pair;
-            case CONCATENATED -> pair;
-            case CONCATENATED_HALVES -> pair < pairs / 2 ? pair : pairs / 2 + pair;
-        };
+        boolean isInSecondHalf = this == CONCATENATED_HALVES && pair >= pairs / 2;
+        return this == INTERLEAVED ? 2 * pair : isInSecondHalf ? pairs / 2 + pair : pair;
     }
 
     /**
@@ -49,11 +46,7 @@ public enum PairLayout {
      * @return the index in the vector, counted from 0
      */
     public int secondIndex(int pair, int pairs) {
-        return firstIndex(pair, pairs)
-                + switch (this) {
-                    case INTERLEAVED -> 1;
-                    case CONCATENATED -> pairs;
-                    case CONCATENATED_HALVES -> pairs / 2;
-                };
+        int distance = this == INTERLEAVED ? 1 : this == CONCATENATED ? pairs : pairs / 2;
+        return firstIndex(pair, pairs) + distance;
     }
 }

@@ -66,9 +66,7 @@ public final class RotaryPresets {
      *
      * @param headSize H, 128 in ERNIE 4.5 VL
      * @param base 500,000 in ERNIE 4.5 VL
-     * @param rowPairs the pairs of rows, and those of columns; 22 in ERNIE 4.5 VL, whose {@code mrope_section} is (22,
-     *     22, 20)
-     * @throws IllegalArgumentException if no pair is left for time
+     * @param rowPairs the pairs of rows, as many as those of columns; 22 in ERNIE 4.5 VL
      */
     public static RotaryEmbeddingBlock.Builder ernie45Vl(int headSize, double base, int rowPairs) {
         Check.between("rowPairs", rowPairs, 1, (headSize / 2 - 1) / 2);
@@ -137,10 +135,10 @@ public final class RotaryPresets {
 
     /**
      * {@return the rope type {@code axial} of Hugging Face transformers: for each axis in turn, H / (2 · axes) pairs,
-     * rounded down, with the frequencies base<sup>-i/pairs</sup>; the rest of a head is not rotated} With the axes row
-     * and column, it is the rotary embedding of the vision towers of Qwen3-VL, Qwen3.5, GLM-4.1V, GLM-OCR, PaddleOCR-VL
-     * and ERNIE 4.5 VL; with time, row and column, of MiniMax M3. The coordinates are {@link #positions}, in the order
-     * of the model's patches, which are grouped by the cells that are merged later.
+     * rounded down, with base<sup>-i/pairs</sup>; the rest of a head is not rotated} It is in the vision towers of
+     * Qwen, GLM and others with the axes row and column, and of MiniMax M3 with time, row and column. The coordinates
+     * are {@link #positions}, in the order of the model's patches, which are grouped by the cells that are merged
+     * later.
      *
      * @param headSize H, for two axes a multiple of 4, for three at least 6
      * @param base 10,000 in these models

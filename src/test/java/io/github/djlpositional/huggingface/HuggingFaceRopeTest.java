@@ -94,6 +94,8 @@ class HuggingFaceRopeTest {
                 "glm_ocr         | {'hidden_size': 1536, 'num_heads': 12}                      | 128 | 10000 | 01",
                 "minimax_m3_vl   | {'model_type': 'clip_vision_model', 'rope_theta': 5000}     | 80  | 5000  | 012",
                 "paddleocr_vl    | {'num_attention_heads': 8}                                  | 144 | 10000 | 01",
+                "qwen2_5_vl      | {'hidden_size': 1280}                                       | 80  | 10000 | 01",
+                "qwen2_vl        | {'hidden_size': 3584, 'embed_dim': 640}                     | 40  | 10000 | 01",
                 "qwen3_5         | {'rope_parameters': null}                                   | 72  | 10000 | 01",
                 "qwen3_vl        | {'hidden_size': 1024, 'depth': 24}                          | 64  | 10000 | 01"
             })
