@@ -70,7 +70,7 @@ class UntrustedConfigurationsTest {
         HuggingFaceRope[] read = new HuggingFaceRope[1];
         guard(config, () -> read[0] = HuggingFaceRope.of(keyed));
         Map<String, Object> ofVision = Map.of("model_type", "minimax_m3_vl", "vision_config", keyed);
-        guard(config, () -> HuggingFaceRope.ofVision(ofVision).rotary().build());
+        guard(config, () -> HuggingFaceRope.ofVision(ofVision));
         if (read[0] != null) {
             guard(config, () -> read[0].rotary(ModelType.SLIDING, 5000).build());
             guard(config, () -> read[0].rotary(5000).build());
