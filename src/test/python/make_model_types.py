@@ -40,6 +40,9 @@ BASE = {"hidden_size": 64, "num_hidden_layers": 6, "num_attention_heads": 8, "nu
         "max_position_embeddings": 64, "rms_norm_eps": 1e-5}
 FULL, SLIDING, CHUNKED, LINEAR = "full_attention", "sliding_attention", "chunked_attention", "linear_attention"
 LIST = [1.0, 1.5, 2.0, 4.0]
+# Tencent's own section
+ALPHA = {"rope_scaling": {"alpha": 1000.0, "factor": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "beta_fast": 32, "beta_slow": 1,
+                          "type": "dynamic"}}
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16}
 
 
@@ -179,7 +182,7 @@ ATTENTIONS = ("llama mistral mixtral ministral ministral3 qwen2 qwen2_moe qwen2_
               " stablelm gpt_neox gptj codegen falcon falcon_h1 roformer cohere cohere2 glm glm4 glm4_moe"
               " glm4v_text glm4v_moe_text gpt_oss olmo smollm3 modernbert nomic_bert eurobert"
               " jina_embeddings_v3 gte llama4_text granite granitemoe granitemoeshared granitemoehybrid exaone4"
-              " exaone_moe ernie4_5 ernie4_5_moe minimax nemotron starcoder2 arcee apertus seed_oss dots1 helium lfm2"
+              " exaone_moe ernie4_5 ernie4_5_moe hy_v3 minimax nemotron starcoder2 arcee apertus seed_oss dots1 helium lfm2"
               " lfm2_moe bamba").split()
 ROTARIES = ("gemma3n_text gemma4_text olmo2 olmo3 olmoe flex_olmo minimax_m2 hunyuan_v1_dense hunyuan_v1_moe qwen3_next"
             " qwen3_5_text qwen3_5_moe_text deepseek_v2 deepseek_v3 deepseek_v32 kimi_k2 glm4_moe_lite glm_moe_dsa"
@@ -391,6 +394,9 @@ def section_of(model_type):
         changes[MANY_HEADS] = {"num_key_value_heads": MISSING, "num_attention_heads": default[3],
                                "hidden_size": default[3] * base["hidden_size"] // 2, "num_hidden_layers": 1}
     lines.append(f"change {MANY_HEADS} {json.dumps(changes[MANY_HEADS])}")
+    if model_type.startswith("hunyuan"):
+        changes["alpha"] = ALPHA
+        lines.append(f"change alpha {json.dumps(ALPHA)}")
     groups = {}
     for name, change in changes.items():
         try:

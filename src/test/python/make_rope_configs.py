@@ -112,6 +112,9 @@ def main():
     row("gpt-oss-20b", yarn(64, 1.5e5, 32, 4096, truncate=False), factor=yarn_factor(32))
     row("OLMo-2-1124-7B", rope(128, 5e5))
     row("SmolLM3-3B", rope(128, 5e6))
+    # a larger base, 10,000 * 1000^(128/126), at any length
+    row("HunyuanImage-2.1-reprompt", rope(128, 1e4 * 1000 ** (128 / 126)))
+    row("Hy3", rope(128, 11158840.0))
     row("ModernBERT-base", rope(64, 1.6e5), layer_type="full_attention")
     row("ModernBERT-base", rope(64, 1e4), layer_type="sliding_attention")
     header = "model,layer_type,length,layout,head_size,start,axes,factor,frequencies"

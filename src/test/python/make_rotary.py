@@ -223,8 +223,42 @@ def xpos():
     arrays["xpos.scores"] = (turned(queries, power) @ turned(keys, 1 / power).transpose(2, 3)).numpy()
 
 
+def ernie45_vl():
+    """Ernie4_5_VLMoeTextRotaryEmbedding: even and odd frequencies apart for rows and columns, then in turn; last time."""
+    x = torch.randn(2, 2, 6, 128)
+    positions = torch.randint(0, 200, (3, 2, 6)).double()
+    frequencies = inverse(128, 5e5)
+    fast, slow = frequencies[:44], frequencies[44:]
+    time, row, column = (positions[axis][..., None] for axis in range(3))
+    both = torch.stack([row * fast[0::2], column * fast[1::2]], dim=-1).flatten(-2)
+    angles = torch.cat([both, time * slow], dim=-1).repeat_interleave(2, dim=-1)[:, None]
+    turned = torch.stack([-x[..., 1::2], x[..., 0::2]], dim=-1).flatten(-2)
+    save("ernie45Vl", x, positions, x * angles.cos() + turned * angles.sin())
+
+
+def axial(name, size, axes, *sizes):
+    """compute_axial_rope_parameters and recomposition_frequencies: as many dimensions for each axis; the rest stays."""
+    part = 2 * (size // axes // 2)
+    cells = torch.from_numpy(np.indices(sizes).reshape(len(sizes), -1)).double()
+    angles = torch.cat([coordinate[:, None] * inverse(part, 1e4) for coordinate in cells], dim=-1)
+    x = torch.randn(1, 2, cells.shape[1], size)
+    rotated, rest = x[..., : axes * part], x[..., axes * part :]
+    save(name, x, cells[:, None], torch.cat([halves(rotated, angles), rest], dim=-1))
+
+
+def gemma4_vision():
+    """apply_multidimensional_rope: columns rotate the first half of a head, rows the second, each with rotate_half."""
+    row, column = grid(3, 5)
+    x = torch.randn(1, 2, 15, 72)
+    parts = [halves(part, coordinate[:, None] * inverse(36, 100.0))
+             for part, coordinate in zip(x.split(36, dim=-1), (column, row))]
+    save("gemma4Vision", x, torch.stack([row, column])[:, None], torch.cat(parts, dim=-1))
+
+
 for case in (qwen2_vl, qwen3_vl, flux, cog_video_x, pixtral, qwen_vision, eva, dinov3, llama4_vision, deepseek,
-             proportional, xpos):
+             proportional, xpos, ernie45_vl, gemma4_vision):
     case()
+axial("axial", 72, 2, 3, 5)
+axial("axialOfThree", 80, 3, 2, 3, 4)
 FOLDER.mkdir(exist_ok=True)
 np.savez(FOLDER / "presets.npz", **{key: np.ascontiguousarray(value) for key, value in sorted(arrays.items())})

@@ -11,6 +11,7 @@ import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.RelativeShift;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Settings;
 import java.lang.reflect.Method;
@@ -85,6 +86,7 @@ final class Encodings {
                 all.stream().filter(encoding -> encoding.rotation() != null).toList();
         rotating = allRotating.isEmpty() ? null : allRotating.get(0);
         haveStep = allRotating.size() <= 1
+                && (rotating == null || rotating.rotation().layout() != PairLayout.CONCATENATED_HALVES)
                 && (!hasTerms() || hasBiasesOnly())
                 && implementing("encodeQueries").isEmpty()
                 && implementing("encodeKeys").isEmpty();

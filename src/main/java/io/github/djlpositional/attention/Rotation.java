@@ -8,6 +8,7 @@ import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.options.Check;
 
 /**
  * A rotation of pairs of dimensions of queries and keys, by angles that depend on their positions.
@@ -18,6 +19,13 @@ import io.github.djlpositional.math.PairLayout;
  * @param angles the cosines and sines of the angles
  */
 public record Rotation(int start, int size, PairLayout layout, Angles angles) {
+
+    public Rotation {
+        Check.that(
+                layout != PairLayout.CONCATENATED_HALVES || size % 4 == 0,
+                () -> "rotary size " + size + " with layout CONCATENATED_HALVES: expected a multiple of 4; set another"
+                        + " size or layout");
+    }
 
     /** The cosines and sines of the angles of queries or keys. */
     @FunctionalInterface
@@ -75,7 +83,8 @@ public record Rotation(int start, int size, PairLayout layout, Angles angles) {
      */
     public NDArray apply(NDArray x, NDArray rows, boolean training) {
         long headSize = x.getShape().getLastDimension();
-        TorchFunctions functions = training && layout == PairLayout.CONCATENATED ? null : TorchFunctions.of(x);
+        boolean isSlower = (training && layout == PairLayout.CONCATENATED) || layout == PairLayout.CONCATENATED_HALVES;
+        TorchFunctions functions = isSlower ? null : TorchFunctions.of(x);
         if (functions != null && start == 0) {
             return functions.rotate(x, rows, layout);
         }
@@ -105,7 +114,11 @@ public record Rotation(int start, int size, PairLayout layout, Angles angles) {
     /** The first and the second dimensions of all pairs, (…, 1, r / 2) or (…, r / 2, 1). */
     private NDList halves(NDArray array) {
         Shape shape = array.getShape();
-        Shape pairs = layout == PairLayout.CONCATENATED ? new Shape(2, size / 2) : new Shape(size / 2, 2);
+        Shape pairs = switch (layout) {
+            case INTERLEAVED -> new Shape(size / 2, 2);
+            case CONCATENATED -> new Shape(2, size / 2);
+            case CONCATENATED_HALVES -> new Shape(2, 2, size / 4);
+        };
         Shape split = shape.slice(0, shape.dimension() - 1).addAll(pairs);
         // a split records one array of gradients, whereas slices would record one each
         return array.reshape(split).split(2, axisOfHalves(array));

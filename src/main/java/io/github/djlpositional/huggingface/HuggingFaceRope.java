@@ -14,6 +14,7 @@ import io.github.djlpositional.math.RotaryAxes;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Settings;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.relative.RotaryPresets;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -42,7 +43,7 @@ import java.util.stream.IntStream;
  * {@code modeling_rope_utils.py} (transformers 4 and 5) reads it. LongRoPE and dynamic NTK need the maximum length of
  * the sequences, as in vLLM; transformers uses the length of each forward.
  *
- * <p>For a model of text and images, {@code text_config} is read.
+ * <p>For a model of text and images, {@code text_config} is read, and {@code vision_config} by {@link #ofVision}.
  *
  * <p>Immutable and thread-safe. Every method throws {@link IllegalArgumentException} for a key that is missing, of
  * another type, or outside its range.
@@ -67,6 +68,10 @@ public final class HuggingFaceRope {
     private HuggingFaceRope(Map<String, ?> config) {
         this.config = Collections.unmodifiableMap(new LinkedHashMap<>(config));
         type = ModelType.of(config.get("model_type"));
+        Check.that(
+                !ModelType.WITHOUT_ROTARY.contains(config.get("model_type")),
+                () -> "model_type " + quoted(config.get("model_type")) + " has no rotary encoding: expected a type with"
+                        + " one; build its attention without optRelativeEncoding");
         Check.that(
                 type != null,
                 () -> "model_type "
@@ -121,12 +126,45 @@ public final class HuggingFaceRope {
     public static HuggingFaceRope of(Map<String, ?> config) {
         Object textType = ModelType.WITH_TEXT_CONFIG.get(config.get("model_type"));
         if (textType != null && config.get("text_config") instanceof Map<?, ?> textConfig) {
-            Map<String, Object> text = new LinkedHashMap<>();
-            textConfig.forEach((key, value) -> text.put(String.valueOf(key), value));
-            text.putIfAbsent("model_type", textType);
-            return new HuggingFaceRope(text);
+            Object named = textConfig.get("model_type");
+            return new HuggingFaceRope(part(textConfig, named == null ? textType : named));
         }
         return new HuggingFaceRope(config);
+    }
+
+    /**
+     * {@return the configuration of the vision tower of a model; see {@link #ofVision}}
+     *
+     * @param configJson the {@code config.json} of the model, which may be untrusted
+     * @throws MalformedModelException as {@link #read} does
+     * @throws IOException as {@link #read} does
+     */
+    public static HuggingFaceRope readVision(Path configJson) throws IOException, MalformedModelException {
+        return ofVision(values(configJson));
+    }
+
+    /**
+     * {@return the configuration of the vision tower of a model of text and images, from its {@code vision_config}}
+     * {@link #rotary()} is {@link RotaryPresets#axial} or {@link RotaryPresets#gemma4Vision}.
+     *
+     * @param config the values of the {@code config.json}, of which the {@code text_config} need not be known
+     * @throws IllegalArgumentException as {@link #read} does, or if the model's vision tower is not known
+     */
+    public static HuggingFaceRope ofVision(Map<String, ?> config) {
+        Object type = ModelType.WITH_VISION_CONFIG.get(config.get("model_type"));
+        Check.that(
+                type != null && config.get("vision_config") instanceof Map,
+                () -> "model_type " + quoted(config.get("model_type")) + ": expected one of "
+                        + ModelType.WITH_VISION_CONFIG.keySet()
+                        + " with a vision_config; build other vision towers with RotaryPresets");
+        return new HuggingFaceRope(part(config.get("vision_config"), type));
+    }
+
+    private static Map<String, Object> part(Object config, Object type) {
+        Map<String, Object> part = new LinkedHashMap<>();
+        ((Map<?, ?>) config).forEach((key, value) -> part.put(String.valueOf(key), value));
+        part.put("model_type", type);
+        return part;
     }
 
     /**
@@ -134,7 +172,7 @@ public final class HuggingFaceRope {
      *
      * @return a new builder of this encoding; see {@link #rotary(String, int)}
      * @throws IllegalArgumentException if layers of different types are rotated differently, or the rope type is
-     *     {@code longrope} or {@code dynamic}
+     *     {@code longrope}, or {@code dynamic} without {@code alpha}
      */
     public RotaryEmbeddingBlock.Builder rotary() {
         return builder(onlyLayerType(), null);
@@ -156,8 +194,8 @@ public final class HuggingFaceRope {
      *
      * @param layerType {@code full_attention}, {@code sliding_attention} or {@code chunked_attention}
      * @return a new builder of this encoding; see {@link #rotary(String, int)}
-     * @throws IllegalArgumentException if the model has no rotary encoding for such layers, or the rope type is
-     *     {@code longrope} or {@code dynamic}
+     * @throws IllegalArgumentException if the model has no rotary encoding for such layers, as Cohere 2 for
+     *     {@code full_attention}, or the rope type is {@code longrope}, or {@code dynamic} without {@code alpha}
      */
     public RotaryEmbeddingBlock.Builder rotary(String layerType) {
         return builder(layerType, null);
@@ -189,11 +227,22 @@ public final class HuggingFaceRope {
 
     private RotaryEmbeddingBlock.Builder builder(String layerType, Integer length) {
         RopeSection section = section(layerType);
+        String rotated = rotaryLayerType();
+        Check.that(
+                rotated == null || layerType.equals(rotated),
+                () -> "layer type \"" + layerType + "\" of " + this + ": expected " + rotated
+                        + ", since its other layers have no rotary encoding; build their attention without"
+                        + " optRelativeEncoding");
         int headSize = headSize(layerType);
-        RotaryEmbeddingBlock.Builder builder =
-                RotaryEmbeddingBlock.builder().setHeadSize(headSize).optLayout(layout());
         double base = base(section, layerType);
         double share = share(section);
+        if (whole("vision_axes") != null) {
+            return isOn("vision_halves")
+                    ? RotaryPresets.gemma4Vision(headSize, base)
+                    : RotaryPresets.axial(headSize, base, whole("vision_axes"));
+        }
+        RotaryEmbeddingBlock.Builder builder =
+                RotaryEmbeddingBlock.builder().setHeadSize(headSize).optLayout(layout());
         int rotarySize = headSize;
         if (section.isProportional()) {
             builder.optFrequencies(Frequencies.proportional(headSize, share, base, section.number("factor", 1)));
@@ -274,7 +323,14 @@ public final class HuggingFaceRope {
                             + ": expected one section, since all its layers have one type; correct the configuration");
             return List.copyOf(parts.keySet());
         }
-        return isLocal(ModelType.SLIDING) ? List.of(ModelType.FULL, ModelType.SLIDING) : List.of(ModelType.FULL);
+        return isLocal(ModelType.SLIDING)
+                ? List.of(ModelType.FULL, ModelType.SLIDING)
+                : List.of(Objects.requireNonNullElse(rotaryLayerType(), ModelType.FULL));
+    }
+
+    /** The only type of layers with a rotary encoding; null if all types have one. */
+    private String rotaryLayerType() {
+        return value("sliding_window") == null ? null : (String) value("rotary_layer_type");
     }
 
     /** The parts of a rope section by layer type, empty for one section of all layers. */

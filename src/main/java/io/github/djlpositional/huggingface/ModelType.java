@@ -28,6 +28,12 @@ record ModelType(ModelType like, Map<?, ?> line) {
     /** Types whose {@code text_config} configures the text model, and the type of that configuration by default. */
     static final Map<?, ?> WITH_TEXT_CONFIG;
 
+    /** Types of which it is known that they have no rotary encoding. */
+    static final List<?> WITHOUT_ROTARY;
+
+    /** Types with a {@code vision_config}, and its type. */
+    static final Map<?, ?> WITH_VISION_CONFIG;
+
     private static final String FILE = "model-types.jsonc";
     private static final Set<String> COLUMNS = Set.of("like", "defaults", "fixed", "nullable", "names", "required");
 
@@ -45,6 +51,8 @@ record ModelType(ModelType like, Map<?, ?> line) {
     static {
         Map<String, Object> file = read(FILE);
         WITH_TEXT_CONFIG = (Map<?, ?>) file.get("text_config");
+        WITHOUT_ROTARY = (List<?>) file.get("without_rotary");
+        WITH_VISION_CONFIG = (Map<?, ?>) file.get("vision_config");
         ALL = types(file);
     }
 

@@ -33,7 +33,14 @@ final class RopeSection {
             "longrope",
                     "factor original_max_position_embeddings short_factor long_factor attention_factor short_mscale"
                             + " long_mscale",
-            "proportional", "factor");
+            "proportional", "factor",
+            "axial", "");
+
+    /** The rope types of text models, of which the code of a model type may know fewer. */
+    private static final List<String> OF_TEXT = KEYS.keySet().stream()
+            .filter(type -> !type.equals("axial"))
+            .sorted()
+            .toList();
 
     /** Other names of rope types. Qwen2-VL's {@code mrope} is the default with sections. */
     private static final Map<String, String> OTHER_NAMES = Map.of("su", "longrope", "mrope", "default");
@@ -46,7 +53,7 @@ final class RopeSection {
     /**
      * Reads a section.
      *
-     * @param types the rope types that the model may have; null for all
+     * @param types the rope types that the model may have; null for all of text models
      * @param otherKeys keys of the model in addition to the keys of the rope type
      * @param maxLength {@code max_position_embeddings}
      * @param originalLength {@code original_max_position_embeddings} outside the section; null for none
@@ -58,9 +65,10 @@ final class RopeSection {
             }
         });
         type = readType();
+        List<?> known = types == null ? OF_TEXT : types;
         Check.that(
-                types == null || types.contains(type),
-                () -> "rope_type \"" + type + "\": expected one of " + types + ", which the model type is known with;"
+                known.contains(type),
+                () -> "rope_type \"" + type + "\": expected one of " + known + ", which the model type is known with;"
                         + " correct the configuration, or build the block with RotaryEmbeddingBlock;"
                         + " see docs/models.md#the-rope-section");
         List<Object> keys = new ArrayList<>(List.of((COMMON_KEYS + KEYS.get(type)).split(" ")));
@@ -138,7 +146,8 @@ final class RopeSection {
     /** Returns the maximum length of a sequence: the maximum of the model, or more if the positions are scaled. */
     double lengthLimit() {
         return switch (type) {
-            case "linear", "dynamic" -> maxLength * number("factor");
+            case "linear" -> maxLength * number("factor");
+            case "dynamic" -> value("alpha", Double.class) == null ? maxLength * number("factor") : maxLength;
             case "yarn" -> Math.max(maxLength, originalLength * yarnFactor());
             default -> maxLength;
         };
@@ -152,7 +161,7 @@ final class RopeSection {
     RotaryScaling scaling(Integer length) {
         return switch (type) {
             case "linear" -> RotaryScaling.linear(number("factor"));
-            case "dynamic" -> dynamicNtk(requireLength(length));
+            case "dynamic" -> dynamic(length);
             case "yarn" -> yarn();
             case "llama3" ->
                 RotaryScaling.llama3(
@@ -169,6 +178,12 @@ final class RopeSection {
                         + "\": expected the maximum length of the sequences, on which its frequencies"
                         + " depend; use rotary(int) or rotary(String, int)");
         return length;
+    }
+
+    /** With alpha, a key of HunYuan, the base does not depend on the length, and the other keys have no effect. */
+    private RotaryScaling dynamic(Integer length) {
+        Double alpha = value("alpha", Double.class);
+        return alpha == null ? dynamicNtk(requireLength(length)) : RotaryScaling.ntkAware(alpha);
     }
 
     private RotaryScaling dynamicNtk(int length) {

@@ -18,7 +18,13 @@ public enum PairLayout {
      * All first halves, then all second halves: {@code a0 a1 … b0 b1 …}, as in tensor2tensor and fairseq. In rotary
      * embeddings: GPT-NeoX, and Hugging Face's Llama, Mistral and Qwen.
      */
-    CONCATENATED;
+    CONCATENATED,
+
+    /**
+     * {@code CONCATENATED} in each half of the vector, {@code a0 a1 … b0 b1 … c0 c1 … d0 d1 …}, for an even number of
+     * pairs: the vision tower of Gemma 4, with an axis in each half. Only for rotary embeddings.
+     */
+    CONCATENATED_HALVES;
 
     /**
      * Returns the index of the first half of a pair.
@@ -28,7 +34,8 @@ public enum PairLayout {
      * @return the index in the vector, counted from 0
      */
     public int firstIndex(int pair, int pairs) {
-        return this == INTERLEAVED ? 2 * pair : pair;
+        boolean isInSecondHalf = this == CONCATENATED_HALVES && pair >= pairs / 2;
+        return this == INTERLEAVED ? 2 * pair : isInSecondHalf ? pairs / 2 + pair : pair;
     }
 
     /**
@@ -39,6 +46,7 @@ public enum PairLayout {
      * @return the index in the vector, counted from 0
      */
     public int secondIndex(int pair, int pairs) {
-        return this == INTERLEAVED ? 2 * pair + 1 : pairs + pair;
+        int distance = this == INTERLEAVED ? 1 : this == CONCATENATED ? pairs : pairs / 2;
+        return firstIndex(pair, pairs) + distance;
     }
 }

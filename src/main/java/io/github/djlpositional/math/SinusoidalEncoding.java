@@ -53,6 +53,10 @@ public final class SinusoidalEncoding extends AngleRows implements HasArguments 
         Options {
             checkSize(embeddingSize);
             layout = layout == null ? PairLayout.INTERLEAVED : layout;
+            Check.that(
+                    layout != PairLayout.CONCATENATED_HALVES,
+                    "layout CONCATENATED_HALVES of a sinusoidal encoding: expected INTERLEAVED or CONCATENATED; set one"
+                            + " of them");
             cosineFirst = cosineFirst != null && cosineFirst;
             oddSize = oddSize == null ? OddSize.KEPT_IN_EXPONENT : oddSize;
             Check.that(

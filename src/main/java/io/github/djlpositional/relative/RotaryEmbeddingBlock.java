@@ -125,7 +125,12 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
 
         /** 1 if the column belongs to a pair of the axis, and 0 otherwise. */
         double axisIndicator(double axis, int column) {
-            int pair = layout == PairLayout.INTERLEAVED ? column / 2 : column % (rotarySize / 2);
+            int pairs = rotarySize / 2;
+            int pair = switch (layout) {
+                case INTERLEAVED -> column / 2;
+                case CONCATENATED -> column % pairs;
+                case CONCATENATED_HALVES -> column / pairs * (pairs / 2) + column % (pairs / 2);
+            };
             return axes.axisOfPair().get(pair) == axis ? 1 : 0;
         }
     }

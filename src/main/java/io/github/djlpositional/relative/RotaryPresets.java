@@ -4,6 +4,7 @@ import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryAxes;
 import io.github.djlpositional.options.Check;
+import java.util.Collections;
 import java.util.stream.IntStream;
 
 /**
@@ -56,6 +57,25 @@ public final class RotaryPresets {
      */
     public static RotaryEmbeddingBlock.Builder qwen3Vl(int headSize, double base, int... sections) {
         return halves(headSize).optBase(base).optAxes(RotaryAxes.interleaved(headSize / 2, sections));
+    }
+
+    /**
+     * {@return the M-RoPE of ERNIE 4.5 VL (Baidu, 2025; {@code Ernie4_5_VLMoeTextRotaryEmbedding} of Hugging Face
+     * transformers): of the frequencies base<sup>-2i/H</sup>, the fast ones are for rows and columns in turn, and the
+     * slowest ones for time} The axes are time, row and column; text has the same position on all three.
+     *
+     * @param headSize H, 128 in ERNIE 4.5 VL
+     * @param base 500,000 in ERNIE 4.5 VL
+     * @param rowPairs the pairs of rows, as many as those of columns; 22 in ERNIE 4.5 VL
+     */
+    public static RotaryEmbeddingBlock.Builder ernie45Vl(int headSize, double base, int rowPairs) {
+        Check.between("rowPairs", rowPairs, 1, (headSize / 2 - 1) / 2);
+        return RotaryEmbeddingBlock.builder()
+                .setHeadSize(headSize)
+                .optBase(base)
+                .optAxes(RotaryAxes.of(IntStream.range(0, headSize / 2)
+                        .map(pair -> pair < 2 * rowPairs ? 1 + pair % 2 : 0)
+                        .toArray()));
     }
 
     /**
@@ -114,6 +134,43 @@ public final class RotaryPresets {
     }
 
     /**
+     * {@return the rope type {@code axial} of Hugging Face transformers: for each axis in turn, H / (2 · axes) pairs,
+     * rounded down, with base<sup>-i/pairs</sup>; the rest of a head is not rotated} It is in the vision towers of
+     * Qwen, GLM and others with the axes row and column, and of MiniMax M3 with time, row and column. The coordinates
+     * are {@link #positions}, in the order of the model's patches, which are grouped by the cells that are merged
+     * later.
+     *
+     * @param headSize H, for two axes a multiple of 4, for three at least 6
+     * @param base 10,000 in these models
+     * @param axes 2 or 3
+     */
+    public static RotaryEmbeddingBlock.Builder axial(int headSize, double base, int axes) {
+        Check.between("axes", axes, 2, 3);
+        requireMultiple(headSize, axes == 2 ? 4 : 1);
+        Check.between("headSize", headSize, 2L * axes, MAX_CELLS);
+        int pairs = headSize / (2 * axes);
+        return halves(headSize)
+                .optFrequencies(Frequencies.joined(Collections.nCopies(axes, Frequencies.geometric(pairs, base, pairs))
+                        .toArray(Frequencies[]::new)))
+                .optAxes(RotaryAxes.sections(
+                        IntStream.range(0, axes).map(axis -> pairs).toArray()));
+    }
+
+    /**
+     * {@return the rotary embedding of Gemma 4's vision tower (Google, 2026; {@code apply_multidimensional_rope} of
+     * Hugging Face transformers): half of a head for columns, then half for rows, each with base<sup>-2i/(H/2)</sup>
+     * and a layout of its own} The coordinates are {@link #positions}(rows, columns).
+     *
+     * @param headSize H, a multiple of 4; 64 or 72 in Gemma 4
+     * @param base 100 in Gemma 4
+     */
+    public static RotaryEmbeddingBlock.Builder gemma4Vision(int headSize, double base) {
+        return axial(headSize, base, 2)
+                .optLayout(PairLayout.CONCATENATED_HALVES)
+                .optAxes(columnsThenRows(headSize));
+    }
+
+    /**
      * {@return the rotary embedding of EVA-02: Fang et al., <em>EVA-02</em> (2023), and
      * {@code VisionRotaryEmbeddingFast} of the published code: half of the pairs for rows, then half for columns, each
      * with 10,000<sup>-2i/(H/2)</sup>} The coordinates are scaled to the pretraining grid: {@link #evaPositions}.
@@ -149,10 +206,7 @@ public final class RotaryPresets {
      * @param headSize H, a multiple of 4; 88 in Llama 4
      */
     public static RotaryEmbeddingBlock.Builder llama4Vision(int headSize) {
-        return eva(headSize)
-                .optAxes(RotaryAxes.of(IntStream.range(0, headSize / 2)
-                        .map(pair -> pair < headSize / 4 ? 1 : 0)
-                        .toArray()));
+        return eva(headSize).optAxes(columnsThenRows(headSize));
     }
 
     /**
@@ -255,6 +309,12 @@ public final class RotaryPresets {
                 .setHeadSize(headSize)
                 .optFrequencies(Frequencies.joined(ofRows, ofColumns))
                 .optAxes(RotaryAxes.sections(headSize / 4, headSize / 4));
+    }
+
+    private static RotaryAxes columnsThenRows(int headSize) {
+        return RotaryAxes.of(IntStream.range(0, headSize / 2)
+                .map(pair -> pair < headSize / 4 ? 1 : 0)
+                .toArray());
     }
 
     private static void requireMultiple(int headSize, int divisor) {

@@ -37,7 +37,7 @@ public final class ModelTable {
     public static List<Map<String, String>> types() throws IOException {
         Set<String> compared = compared();
         List<Map<String, String>> rows = new ArrayList<>();
-        for (String name : ModelType.names()) {
+        for (String name : ofText()) {
             ModelType type = ModelAttention.TYPES.get(name);
             Map<String, String> row = new LinkedHashMap<>();
             row.put("`model_type`", "`" + name + "`");
@@ -58,6 +58,13 @@ public final class ModelTable {
         return rows;
     }
 
+    /** Returns the model types without those of vision towers. */
+    static List<String> ofText() {
+        return ModelType.names().stream()
+                .filter(name -> ModelType.of(name).value("vision_axes", Map.of()) == null)
+                .toList();
+    }
+
     /** Returns the types that are compared with the classes of transformers. */
     static Set<String> compared() throws IOException {
         return Files.readAllLines(CONFIGURATIONS.resolve("model_types.txt")).stream()
@@ -69,7 +76,7 @@ public final class ModelTable {
     /** Returns how many there are of something. */
     public static long count(String what) throws IOException {
         return switch (what) {
-            case "model types" -> ModelType.names().size();
+            case "model types" -> ofText().size();
             case "types compared with transformers" -> compared().size();
             case "published configurations" -> published().size();
             case "rotations from papers" ->

@@ -69,6 +69,8 @@ class UntrustedConfigurationsTest {
         config.forEach((key, value) -> keyed.put((String) key, value));
         HuggingFaceRope[] read = new HuggingFaceRope[1];
         guard(config, () -> read[0] = HuggingFaceRope.of(keyed));
+        Map<String, Object> ofVision = Map.of("model_type", "minimax_m3_vl", "vision_config", keyed);
+        guard(config, () -> HuggingFaceRope.ofVision(ofVision));
         if (read[0] != null) {
             guard(config, () -> read[0].rotary(ModelType.SLIDING, 5000).build());
             guard(config, () -> read[0].rotary(5000).build());

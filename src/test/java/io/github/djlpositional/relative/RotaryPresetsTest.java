@@ -9,8 +9,11 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
+import io.github.djlpositional.attention.KeyValueCache;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -24,10 +27,14 @@ class RotaryPresetsTest {
     enum Preset {
         QWEN2_VL("qwen2Vl", () -> RotaryPresets.qwen2Vl(128, 1e6, 16, 24, 24), null),
         QWEN3_VL("qwen3Vl", () -> RotaryPresets.qwen3Vl(128, 5e6, 24, 20, 20), null),
+        ERNIE45_VL("ernie45Vl", () -> RotaryPresets.ernie45Vl(128, 5e5, 22), null),
         FLUX("flux", RotaryPresets::flux, null),
         COG_VIDEO_X("cogVideoX", () -> RotaryPresets.cogVideoX(64), () -> RotaryPresets.positions(2, 3, 2)),
         PIXTRAL("pixtral", () -> RotaryPresets.pixtral(64), () -> RotaryPresets.positions(3, 5)),
         QWEN_VISION("qwenVision", () -> RotaryPresets.qwenVision(80), () -> RotaryPresets.positions(4, 3)),
+        AXIAL("axial", () -> RotaryPresets.axial(72, 1e4, 2), () -> RotaryPresets.positions(3, 5)),
+        AXIAL_OF_THREE("axialOfThree", () -> RotaryPresets.axial(80, 1e4, 3), () -> RotaryPresets.positions(2, 3, 4)),
+        GEMMA4_VISION("gemma4Vision", () -> RotaryPresets.gemma4Vision(72, 100), () -> RotaryPresets.positions(3, 5)),
         EVA("eva", () -> RotaryPresets.eva(64), () -> RotaryPresets.evaPositions(1, 16, 3, 5)),
         DINOV3("dinov3", () -> RotaryPresets.dinov3(64), () -> RotaryPresets.dinov3Positions(5, 3, 5)),
         LLAMA4_VISION(
@@ -106,6 +113,27 @@ class RotaryPresetsTest {
             NDArray same = one.reshape(1, 1, length).repeat(0, axes).toType(type, false);
             requireSame(Forward.infer(manager, block, x, same), expected);
             requireSame(Forward.infer(manager, block, x, same.repeat(1, batch)), expected);
+        }
+    }
+
+    /** A decoder's step of one token has another computation for the other layouts. */
+    @EngineTest
+    void halvesInSteps(NDManager manager) {
+        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(16)
+                .setHeadCount(2)
+                .optCausal(true)
+                .optRelativeEncoding(RotaryPresets.gemma4Vision(8, 100).build())
+                .build();
+        NDArray x = manager.randomNormal(0, 1, new Shape(1, 5, 16), DataType.FLOAT64);
+        attention.initialize(manager, DataType.FLOAT64, x.getShape());
+        NDArray expected = Forward.infer(manager, attention, x);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            for (int token = 0; token < 5; token++) {
+                NDArray each = x.get(":, {}:{}", token, token + 1);
+                NDArray y = Forward.infer(manager, attention, cache.nextStep(), each);
+                requireClose(y, expected.get(":, {}", token).toDoubleArray(), 1e-12);
+            }
         }
     }
 }

@@ -28,8 +28,8 @@ class RotationTest {
     private static final int BATCH = 2;
     private static final int HEADS = 3;
     private static final int LENGTH = 5;
-    private static final int SIZE = 9;
-    private static final int ROTARY_SIZE = 6;
+    private static final int SIZE = 11;
+    private static final int ROTARY_SIZE = 8;
 
     /** Where an input lies in memory, and what its axes are. */
     enum Input {
