@@ -166,7 +166,7 @@ public final class AttentionCall {
         return new AttentionCall(forward, queries, keys, numbers, whole, sharedByParts);
     }
 
-    /** This call with numbers of its queries and its keys; null for those that it has. */
+    /** This call with numbers of its queries and its keys; null for the numbers of queries that it has. */
     AttentionCall with(Map<RelativeEncoding, NDArray> ofQueries, Map<RelativeEncoding, NDArray> ofKeys) {
         Numbers other = new Numbers(ofQueries == null ? numbers.queries : ofQueries, ofKeys);
         return new AttentionCall(forward, queries, keys, other, parts, shared);
