@@ -74,6 +74,13 @@ class Plain:
     def __init__(self, arguments, weights):
         self.arguments, self.weights = arguments, weights
 
+    def tokens(self, x):
+        """Called with the inputs of a sequence, (T, D), before the terms of its tokens."""
+
+    def token_term(self, head, i, j, position_i, position_j):
+        """Added after the scale, for the tokens i and j."""
+        return 0
+
     def query(self, q, head, i):
         return q
 
@@ -273,12 +280,36 @@ class TransformerXl(Plain):
         return (q + self.weights["positionBias"][head]) @ projected
 
 
+class Forgetting(Plain):
+    """Lin et al. (2025), equations 2 and 10: the sum of the logarithms of the gates of the tokens j + 1 to i."""
+
+    def tokens(self, x):
+        logits = x @ self.weights["weight"].T + self.weights["bias"]
+        self.logarithms = -np.log1p(np.exp(-logits))
+
+    def token_term(self, head, i, j, position_i, position_j):
+        return self.logarithms[min(i, j) + 1:max(i, j) + 1, head].sum()
+
+
+class ProjectedDistance(Plain):
+    """x-transformers, RelativeProjPositionalBias: 0 outside of the distances 0 to maxDistance - 1."""
+
+    def tokens(self, x):
+        self.mixed = (x @ self.weights["weight"].T + self.weights["bias"]).reshape(
+            len(x), -1, self.arguments["curves"]) @ self.weights["curves"]
+
+    def token_term(self, head, i, j, position_i, position_j):
+        distance = position_i - position_j
+        return self.mixed[i, head, distance] if 0 <= distance < self.arguments["maxDistance"] else 0
+
+
 ENCODINGS = {
     None: Plain, "RotaryEmbeddingBlock": Rotary, "AlibiBiasBlock": Alibi, "RelativePositionBiasBlock": T5,
     "KerpleBiasBlock": Kerple, "SandwichBiasBlock": Sandwich, "FireBiasBlock": Fire,
     "DisentangledPositionBlock": Disentangled, "DistanceNetworkBiasBlock": DistanceNetwork,
     "WindowBiasBlock": Window, "WindowNetworkBiasBlock": Window, "WindowVectorsBlock": WindowVectors,
     "ShawRelativePositionBlock": Shaw, "TransformerXlPositionBlock": TransformerXl,
+    "ForgettingBiasBlock": Forgetting, "ProjectedDistanceBiasBlock": ProjectedDistance,
 }
 
 
@@ -322,6 +353,11 @@ def encoding_shapes(a, size, heads, head_size):
     if kind == "TransformerXlPositionBlock":
         wide = heads * head_size
         return {"contentBias": (heads, head_size), "positionBias": (heads, head_size), "projection": (wide, wide)}
+    if kind == "ForgettingBiasBlock":
+        return {"weight": (heads, size), "bias": (heads,)}
+    if kind == "ProjectedDistanceBiasBlock":
+        wide = heads * a["curves"]
+        return {"weight": (wide, size), "bias": (wide,), "curves": (a["curves"], a["maxDistance"])}
     return {}
 
 
@@ -376,6 +412,7 @@ def attention(a, w, x, positions, mask):
     weights = np.zeros((batch, heads, length, length))
     for b in range(batch):
         p = np.broadcast_to(positions, (batch, length))[b]
+        encoding.tokens(x[b])
         for h in range(heads):
             shared = h * key_heads // heads
             for i in range(length):
@@ -391,6 +428,7 @@ def attention(a, w, x, positions, mask):
                     score += scale * encoding.scaled_term(q[b, i, h], h, p[i], p[j]) + encoding.term(h, p[i], p[j])
                     score += scale * encoding.scaled_content_term(q[b, i, h], k[b, j, shared], h, p[i], p[j])
                     score += encoding.content_term(q[b, i, h], k[b, j, shared], h, p[i], p[j])
+                    score += encoding.token_term(h, i, j, p[i], p[j])
                     cap = a.get("scoreCap")
                     logits.append(score if cap is None else cap * math.tanh(score / cap))
                 powers = np.exp(logits)
@@ -534,6 +572,12 @@ def research():
     })
     of_positions({"disentangled": {
         "type": "DisentangledPositionBlock", "embeddingSize": 16, **heads, "buckets": 8, "maxDistance": 20}})
+    # these see the attention's input, whose size D is not N · H
+    of_positions({
+        "forgetting": {"type": "ForgettingBiasBlock", "embeddingSize": 6, **heads},
+        "projected_distance": {
+            "type": "ProjectedDistanceBiasBlock", "embeddingSize": 6, **heads, "curves": 3, "maxDistance": 5},
+    })
 
 
 def of_positions(encodings):

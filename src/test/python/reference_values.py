@@ -6,7 +6,7 @@ Run with Python 3 and mpmath (Debian: python3-mpmath), from the repository root:
 
 It writes frequencies.csv, zero_crossings.csv, conventions.csv, grids.csv, grid_coordinates.csv, rotary_scalings.csv, rotary_rows.csv,
 xpos_rows.csv, query_scales.csv, kerple_biases.csv, kerple_powers.csv, sandwich_biases.csv, gaussian_biases.csv, disentangled_buckets.csv,
-gaussians.csv and fourier_features.csv in src/test/resources/goldens. The other files beside them come from the published formulas too,
+gaussians.csv, fourier_features.csv and cope.csv in src/test/resources/goldens. The other files beside them come from the published formulas too,
 with 50-digit arithmetic.
 """
 
@@ -469,3 +469,26 @@ with open(FOLDER + "disentangled_buckets.csv", "w") as out:
         for difference in range(-max_distance - 5, max_distance + 6):
             row = min(max(disentangled_bucket(difference, buckets, max_distance) + buckets, 0), 2 * buckets - 1)
             out.write(f"{buckets},{max_distance},{difference},{row}\n")
+
+
+def cope(queries, keys, vectors):
+    """Golovneva et al. (2024), equations 3 to 6, for a scale of 1: the positions of keys are sums of the gates up to the query."""
+    dot = lambda a, b: sum(x * y for x, y in zip(a, b))
+    for i, q in enumerate(queries):
+        gates = [1 / (1 + exp(-dot(q, keys[j]))) for j in range(i + 1)]
+        for j in range(i + 1):
+            position = min(sum(gates[j:]), mpf(len(vectors) - 1))
+            below, above = vectors[int(floor(position))], vectors[int(ceil(position))]
+            share = position - floor(position)
+            yield i, j, share * dot(q, above) + (1 - share) * dot(q, below)
+
+
+with open(FOLDER + "cope.csv", "w") as out:
+    out.write("head,query,key,value\n")
+    # 2 heads, 6 tokens, heads of size 4, 4 positions
+    numbers = [mpf(i * 37 % 101 - 50) / 64 for i in range(2 * 2 * 6 * 4 + 4 * 4)]
+    rows = [numbers[i:i + 4] for i in range(0, len(numbers), 4)]
+    for head in range(2):
+        first = 6 * head
+        for i, j, value in cope(rows[first:first + 6], rows[12 + first:18 + first], rows[24:]):
+            out.write(f"{head},{i},{j},{nstr(value, 20)}\n")

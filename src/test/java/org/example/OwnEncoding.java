@@ -113,6 +113,33 @@ public abstract class OwnEncoding extends AbstractBlock implements RelativeEncod
         }
     }
 
+    /** (x · w) (y · w) for the inputs x of the query and y of the key, with a w of each head. */
+    public static final class TokenTerm extends OwnEncoding {
+
+        TokenTerm(int headCount) {
+            super(headCount, new Shape((long) headCount * LearnedRotation.HEAD_SIZE, headCount));
+        }
+
+        public static TokenTerm fromArguments(Map<?, ?> arguments) {
+            return new TokenTerm((int) arguments.get("headCount"));
+        }
+
+        @Override
+        public NDArray tokenNumbers(AttentionCall call, NDArray input, boolean areKeys) {
+            return input.matMul(learned(call, input));
+        }
+
+        @Override
+        public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
+            try (NDArray ofQueries = call.queryNumbers(this).transpose(0, 2, 1);
+                    NDArray ofKeys = call.keyNumbers(this).transpose(0, 2, 1);
+                    NDArray column = ofQueries.expandDims(3);
+                    NDArray row = ofKeys.expandDims(2)) {
+                return column.mul(row);
+            }
+        }
+    }
+
     /** q · w where query and key are in the same segment, with a vector w of each head. */
     public static final class SegmentTerm extends OwnEncoding {
 

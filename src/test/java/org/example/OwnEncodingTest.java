@@ -59,7 +59,8 @@ public class OwnEncodingTest {
     enum Kind {
         BIAS("slope bias", OwnEncoding.SlopeBias::new),
         ROTATION("learned rotation", OwnEncoding.LearnedRotation::new),
-        TERM("segment term", OwnEncoding.SegmentTerm::new);
+        TERM("segment term", OwnEncoding.SegmentTerm::new),
+        TOKENS("token term", OwnEncoding.TokenTerm::new);
 
         private final String name;
         private final IntFunction<OwnEncoding> constructor;
@@ -81,7 +82,8 @@ public class OwnEncodingTest {
             return Map.of(
                     Kind.BIAS.name, OwnEncoding.SlopeBias.class,
                     Kind.ROTATION.name, OwnEncoding.LearnedRotation.class,
-                    Kind.TERM.name, OwnEncoding.SegmentTerm.class);
+                    Kind.TERM.name, OwnEncoding.SegmentTerm.class,
+                    Kind.TOKENS.name, OwnEncoding.TokenTerm.class);
         }
     }
 
@@ -117,6 +119,11 @@ public class OwnEncodingTest {
         double[] w = learned(encoding);
         if (encoding instanceof OwnEncoding.SlopeBias) {
             return (head, i, j) -> w[head] * Math.abs(i - j);
+        }
+        if (encoding instanceof OwnEncoding.TokenTerm) {
+            double[] numbers =
+                    doubles(x.matMul(encoding.getParameters().valueAt(0).getArray()));
+            return (head, i, j) -> numbers[i * HEADS + head] * numbers[j * HEADS + head];
         }
         double[] q = doubles(block.getQueryProjection()
                 .forward(new ParameterStore(manager, false), new NDList(x), false)
@@ -202,7 +209,7 @@ public class OwnEncodingTest {
         double[] other = positioned(manager, block, x, spread);
         int half = first.length / 2;
         assertThat(other).startsWith(Arrays.copyOf(first, half));
-        if (kind == Kind.TERM) {
+        if (kind == Kind.TERM || kind == Kind.TOKENS) {
             assertThat(other).isEqualTo(first);
         } else {
             assertThat(other).isNotEqualTo(first);
@@ -337,6 +344,13 @@ public class OwnEncodingTest {
                 new Wrong() {
                     @Override
                     public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
+                        return wrong.duplicate();
+                    }
+                },
+                "tokenNumbers",
+                new Wrong() {
+                    @Override
+                    public NDArray tokenNumbers(AttentionCall call, NDArray input, boolean areKeys) {
                         return wrong.duplicate();
                     }
                 },

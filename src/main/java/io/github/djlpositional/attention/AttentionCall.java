@@ -8,6 +8,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.Settings;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Function;
@@ -65,9 +66,13 @@ public final class AttentionCall {
             boolean causal,
             double scale) {}
 
+    /** The numbers of the queries and the keys that encodings computed, (B, n, W). */
+    private record Numbers(Map<RelativeEncoding, NDArray> queries, Map<RelativeEncoding, NDArray> keys) {}
+
     private final Forward forward;
     private final Positions queries;
     private final Positions keys;
+    private final Numbers numbers;
 
     /** Null for a forward in one part. */
     private final Parts parts;
@@ -75,10 +80,12 @@ public final class AttentionCall {
     /** Arrays that the parts of the forward, or the steps of a cache, share; null for none. */
     private final Shared shared;
 
-    private AttentionCall(Forward forward, Positions queries, Positions keys, Parts parts, Shared shared) {
+    private AttentionCall(
+            Forward forward, Positions queries, Positions keys, Numbers numbers, Parts parts, Shared shared) {
         this.forward = forward;
         this.queries = queries;
         this.keys = keys;
+        this.numbers = numbers;
         this.parts = parts;
         this.shared = shared;
     }
@@ -96,6 +103,7 @@ public final class AttentionCall {
                         parameterStore, training, parameters == null ? new PairList<>() : parameters, causal, scale),
                 queries,
                 keys,
+                new Numbers(Map.of(), Map.of()),
                 null,
                 null);
     }
@@ -154,17 +162,36 @@ public final class AttentionCall {
     /** This call, to be processed in parts that share arrays; all keys are (B, K, F, H). */
     AttentionCall inParts(Shared sharedByParts, NDArray allKeys) {
         int last = Math.max(queries.first() + queries.length(), keys.first() + keys.length()) - 1;
-        return new AttentionCall(forward, queries, keys, new Parts(allKeys, keys.first(), last), sharedByParts);
+        Parts whole = new Parts(allKeys, keys.first(), last);
+        return new AttentionCall(forward, queries, keys, numbers, whole, sharedByParts);
+    }
+
+    /** This call with numbers of its queries and its keys; null for the numbers of queries that it has. */
+    AttentionCall with(Map<RelativeEncoding, NDArray> ofQueries, Map<RelativeEncoding, NDArray> ofKeys) {
+        Numbers other = new Numbers(ofQueries == null ? numbers.queries : ofQueries, ofKeys);
+        return new AttentionCall(forward, queries, keys, other, parts, shared);
     }
 
     /** This call as a step of one token, which shares arrays with other steps. */
     AttentionCall asStep(Shared sharedBySteps) {
-        return new AttentionCall(forward, queries, keys, null, sharedBySteps);
+        return new AttentionCall(forward, queries, keys, numbers, null, sharedBySteps);
     }
 
     /** A part of this call. */
-    AttentionCall part(Positions partOfQueries, Positions partOfKeys) {
-        return new AttentionCall(forward, partOfQueries, partOfKeys, parts, shared);
+    AttentionCall part(Temporaries temporaries, Positions partOfQueries, Positions partOfKeys) {
+        Numbers part = new Numbers(
+                part(temporaries, numbers.queries, queries, partOfQueries),
+                part(temporaries, numbers.keys, keys, partOfKeys));
+        return new AttentionCall(forward, partOfQueries, partOfKeys, part, parts, shared);
+    }
+
+    private static Map<RelativeEncoding, NDArray> part(
+            Temporaries temporaries, Map<RelativeEncoding, NDArray> numbers, Positions whole, Positions part) {
+        Map<RelativeEncoding, NDArray> parts = new HashMap<>();
+        int from = part.first() - whole.first();
+        numbers.forEach(
+                (encoding, array) -> parts.put(encoding, Kernel.part(temporaries, array, 1, from, part.length())));
+        return parts;
     }
 
     /** The queries with their positions. */
@@ -213,6 +240,34 @@ public final class AttentionCall {
     /** {@return the keys of the call} */
     public Tokens keys() {
         return Tokens.of(keys);
+    }
+
+    /**
+     * {@return the numbers that an encoding computed for the queries, (B, T, W); they belong to the attention}
+     *
+     * @param encoding the encoding whose term is computed
+     * @throws IllegalArgumentException if its {@link RelativeEncoding#tokenNumbers} returned none
+     */
+    public NDArray queryNumbers(RelativeEncoding encoding) {
+        return numbers(numbers.queries, encoding, "queries");
+    }
+
+    /**
+     * {@return the numbers that an encoding computed for the keys, (B, F, W); they belong to the attention}
+     *
+     * @param encoding the encoding whose term is computed
+     * @throws IllegalArgumentException if its {@link RelativeEncoding#tokenNumbers} returned none
+     */
+    public NDArray keyNumbers(RelativeEncoding encoding) {
+        return numbers(numbers.keys, encoding, "keys");
+    }
+
+    private static NDArray numbers(Map<RelativeEncoding, NDArray> numbers, RelativeEncoding encoding, String what) {
+        Check.that(
+                numbers.containsKey(encoding),
+                () -> Settings.classOf(encoding) + " has no numbers of " + what + " here: expected the computation of"
+                        + " a term, and numbers from tokenNumbers; return them for the " + what);
+        return numbers.get(encoding);
     }
 
     /** {@return whether queries or keys have explicit positions, rather than their indices} */

@@ -21,6 +21,7 @@ import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Settings;
 import java.util.Arrays;
+import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
@@ -130,10 +131,10 @@ final class AttentionForward implements AutoCloseable {
             Kernel.KeysAndValues step = appendTo(cache);
             NDArray values = valueHeads();
             step.cached().checkStep(values, cache.mistakes());
-            return step.with(encodedKeys(step.queries()), values);
+            return step.with(encodedKeys(step.queries()), values, numbers(step.queries(), true));
         }
         Positions tokens = tokens(0);
-        return new Kernel.KeysAndValues(tokens, tokens, encodedKeys(tokens), valueHeads());
+        return new Kernel.KeysAndValues(tokens, tokens, encodedKeys(tokens), valueHeads(), numbers(tokens, true));
     }
 
     /** The keys and values of a cross-attention: projected now, or cached from a step with the same arrays. */
@@ -147,7 +148,8 @@ final class AttentionForward implements AutoCloseable {
         Positions tokens = tokens(first);
         Positions keyPositions = Positions.of(0, Math.toIntExact(shape.get(1)));
         if (cache == null) {
-            return new Kernel.KeysAndValues(tokens, keyPositions, encodedKeys(keyPositions), valueHeads());
+            return new Kernel.KeysAndValues(
+                    tokens, keyPositions, encodedKeys(keyPositions), valueHeads(), numbers(keyPositions, true));
         }
         KeyValueCache.ProjectedKeysAndValues projected = cache.projectedOf(attention, inputs.keys(), inputs.values());
         if (projected == null) {
@@ -155,16 +157,18 @@ final class AttentionForward implements AutoCloseable {
         }
         NDArray keys = projected != null ? projected.keys() : encodedKeys(keyPositions);
         NDArray values = projected != null ? projected.values() : valueHeads();
+        Map<RelativeEncoding, NDArray> numbers = projected != null ? projected.numbers() : numbers(keyPositions, true);
         boolean isNewMask = AttentionMask.isKeyMask(inputs.mask());
         if (isNewMask) {
             requireKeyMask(shape.get(0), shape.get(1));
         }
         NDArray mask = isNewMask ? onDevice(inputs.mask()) : projected == null ? null : projected.mask();
-        return new Kernel.KeysAndValues(tokens, keyPositions, keys, values, mask, null, () -> {
+        return new Kernel.KeysAndValues(tokens, keyPositions, keys, values, numbers, mask, null, () -> {
             if (projected == null || isNewMask) {
                 cache.putProjected(
                         attention,
-                        new KeyValueCache.ProjectedKeysAndValues(inputs.keys(), inputs.values(), keys, values, mask));
+                        new KeyValueCache.ProjectedKeysAndValues(
+                                inputs.keys(), inputs.values(), keys, values, numbers, mask));
             }
             cache.commit(attention, first + tokens.length());
         });
@@ -192,13 +196,14 @@ final class AttentionForward implements AutoCloseable {
                 allTokens,
                 null,
                 null,
+                Map.of(),
                 mask,
                 cached,
                 () -> cache.commit(attention, allTokens.first() + allTokens.length()));
     }
 
     private Kernel.Operands operands(NDArray queries, Kernel.KeysAndValues keysAndValues) {
-        AttentionCall call = call(keysAndValues);
+        AttentionCall call = call(keysAndValues).with(numbers(keysAndValues.queries(), false), keysAndValues.numbers());
         NDArray encoded = encodings.encode(temporaries, call, queries, false);
         // a mask of keys is read from the cache
         boolean isCachedMask = keysAndValues.mask() != null && AttentionMask.isKeyMask(inputs.mask());
@@ -272,7 +277,8 @@ final class AttentionForward implements AutoCloseable {
             int[] range = options.range(whole, from, count);
             Positions keys = whole.keyPositions()
                     .part(temporariesOfPart, range[0] - whole.keyPositions().first(), range[1] - range[0]);
-            AttentionCall part = whole.part(whole.queryPositions().part(temporariesOfPart, from, count), keys);
+            Positions queries = whole.queryPositions().part(temporariesOfPart, from, count);
+            AttentionCall part = whole.part(temporariesOfPart, queries, keys);
             return temporariesOfPart.remove(chosen.attend(temporariesOfPart, part, from));
         }
     }
@@ -330,6 +336,12 @@ final class AttentionForward implements AutoCloseable {
 
     private AttentionCall call(Positions queries, Positions keys) {
         return new AttentionCall(parameterStore, training, params, queries, keys, options.causal(), options.scale());
+    }
+
+    /** The numbers of queries or keys by encoding, (B, n, W). */
+    private Map<RelativeEncoding, NDArray> numbers(Positions tokens, boolean areKeys) {
+        NDArray input = areKeys ? inputs.keys() : inputs.queries();
+        return encodings.numbers(temporaries, call(tokens, tokens), input, areKeys);
     }
 
     private NDArray encodedKeys(Positions tokens) {

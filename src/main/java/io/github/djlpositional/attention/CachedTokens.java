@@ -12,10 +12,12 @@ import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TokenColumn;
 import io.github.djlpositional.options.Check;
+import java.util.HashMap;
+import java.util.Map;
 
 /**
- * The tokens of one self-attention in a {@link KeyValueCache}: columns of keys, values and masks, and positions. Tokens
- * that were written count once the cache commits them; until then, a rewind drops them.
+ * The tokens of one self-attention in a {@link KeyValueCache}: columns of keys, values, masks and numbers of encodings,
+ * and positions. Tokens that were written count once the cache commits them; until then, a rewind drops them.
  */
 final class CachedTokens implements AutoCloseable {
 
@@ -32,6 +34,9 @@ final class CachedTokens implements AutoCloseable {
 
     /** 1 for each visible token and 0 for others, (B, n), INT32; empty until a step has a mask. */
     private final TokenColumn mask;
+
+    /** The numbers that encodings have for the tokens, (B, n, W). */
+    private final Map<RelativeEncoding, TokenColumn> numbers = new HashMap<>();
 
     /** The cached tokens. Their positions are (…, n), and belong to this object. */
     private Positions tokens = Positions.of(0, 0);
@@ -100,6 +105,7 @@ final class CachedTokens implements AutoCloseable {
         keys.truncate(next);
         values.truncate(next);
         mask.truncate(next);
+        numbers.values().forEach(column -> column.truncate(next));
         if (next == length()) {
             return;
         }
@@ -150,10 +156,9 @@ final class CachedTokens implements AutoCloseable {
         try (Temporaries temporaries = new Temporaries()) {
             Positions cached = tokens.part(temporaries, first - tokens.first(), length - first);
             Positions allTokens = cached.followedBy(temporaries, added);
-            int room = reach(0) == null ? capacity : Math.min(capacity, 2 * reach(0));
-            keys.reserve(shape, like, first, room);
-            values.reserve(shape, like, first, room);
-            appendMask(temporaries, shape, like, visibleKeys, first, room);
+            keys.reserve(shape, like, first, room());
+            values.reserve(shape, like, first, room());
+            appendMask(temporaries, shape, like, visibleKeys, first, room());
             closePositions();
             lengthBefore = length;
             endBefore = tokens.end();
@@ -164,6 +169,11 @@ final class CachedTokens implements AutoCloseable {
             }
         }
         return tokens;
+    }
+
+    /** The initial room of a column, in tokens. */
+    private int room() {
+        return reach(0) == null ? capacity : Math.min(capacity, 2 * reach(0));
     }
 
     /**
@@ -205,10 +215,15 @@ final class CachedTokens implements AutoCloseable {
         return like.getManager().ones(new Shape(batch, count), DataType.INT32, like.getDevice());
     }
 
-    /** Writes the keys and values of the last tokens, for which there is room. */
-    void write(NDArray newKeys, NDArray newValues) {
+    /** Writes the keys and values of the last tokens, for which there is room, and the numbers of encodings. */
+    void write(NDArray newKeys, NDArray newValues, Map<RelativeEncoding, NDArray> newNumbers) {
         keys.write(newKeys);
         values.write(newValues);
+        newNumbers.forEach((encoding, added) -> {
+            TokenColumn column = numbers.computeIfAbsent(encoding, key -> new TokenColumn(manager, 1));
+            column.reserve(added.getShape(), added, tokens.first(), room());
+            column.write(added);
+        });
     }
 
     /** Warns of a step that begins with the cached tokens. */
@@ -243,6 +258,14 @@ final class CachedTokens implements AutoCloseable {
         return values.view(receiver, tokens.first());
     }
 
+    /** The numbers that encodings have for the cached tokens, (B, n, W): new arrays. */
+    Map<RelativeEncoding, NDArray> numbers(Temporaries temporaries, NDManager receiver) {
+        Map<RelativeEncoding, NDArray> views = new HashMap<>();
+        numbers.forEach(
+                (encoding, column) -> views.put(encoding, temporaries.add(column.view(receiver, tokens.first()))));
+        return views;
+    }
+
     /** 1 for each visible token and 0 for others, (B, n), INT32: a new array; null if all are visible. */
     NDArray mask(NDManager receiver) {
         return mask.isEmpty() ? null : mask.view(receiver, tokens.first());
@@ -257,6 +280,7 @@ final class CachedTokens implements AutoCloseable {
         keys.select(rows);
         values.select(rows);
         mask.select(rows);
+        numbers.values().forEach(column -> column.select(rows));
         NDArray positions = tokens.positions();
         int rank = positions == null ? 0 : positions.getShape().dimension();
         if (rank > 0 && positions.getShape().get(rank - 2) > 1) {
@@ -280,6 +304,7 @@ final class CachedTokens implements AutoCloseable {
     CachedTokens copy(NDManager receiver) {
         CachedTokens copy = new CachedTokens(
                 receiver, attention, capacity, keys.copy(receiver), values.copy(receiver), mask.copy(receiver));
+        numbers.forEach((encoding, column) -> copy.numbers.put(encoding, column.copy(receiver)));
         NDArray positions = copied(tokens.positions(), receiver);
         copy.tokens = new Positions(tokens.first(), tokens.length(), positions, tokens.end());
         copy.firstExplicit = firstExplicit;
@@ -303,6 +328,7 @@ final class CachedTokens implements AutoCloseable {
         keys.close();
         values.close();
         mask.close();
+        numbers.values().forEach(TokenColumn::close);
         closePositions();
         shared.close();
     }

@@ -6,6 +6,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
@@ -16,7 +17,9 @@ import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Settings;
 import java.lang.reflect.Method;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -59,6 +62,9 @@ final class Encodings {
     private final List<RelativeEncoding> valueTerms;
     private final List<RelativeEncoding> withTerms;
 
+    /** The encodings that compute numbers of each token. */
+    private final List<RelativeEncoding> withNumbers;
+
     /** The first encoding with a rotation; null for none. */
     private final RelativeEncoding rotating;
 
@@ -82,12 +88,14 @@ final class Encodings {
                 .flatMap(List::stream)
                 .distinct()
                 .toList();
+        withNumbers = implementing("tokenNumbers");
         List<RelativeEncoding> allRotating =
                 all.stream().filter(encoding -> encoding.rotation() != null).toList();
         rotating = allRotating.isEmpty() ? null : allRotating.get(0);
         haveStep = allRotating.size() <= 1
                 && (rotating == null || rotating.rotation().layout() != PairLayout.CONCATENATED_HALVES)
                 && (!hasTerms() || hasBiasesOnly())
+                && withNumbers.isEmpty()
                 && implementing("encodeQueries").isEmpty()
                 && implementing("encodeKeys").isEmpty();
     }
@@ -170,6 +178,26 @@ final class Encodings {
             x = temporaries.addUnless(rotated, encoded);
         }
         return x;
+    }
+
+    /**
+     * The numbers of each token of queries or keys, (B, n, W), by encoding; see {@link RelativeEncoding#tokenNumbers}.
+     */
+    Map<RelativeEncoding, NDArray> numbers(
+            Temporaries temporaries, AttentionCall call, NDArray input, boolean areKeys) {
+        Map<RelativeEncoding, NDArray> numbers = new HashMap<>();
+        for (RelativeEncoding encoding : withNumbers) {
+            NDArray typed = temporaries.toType(input, DataTypes.ofScores(input));
+            NDArray found = encoding.tokenNumbers(call, typed, areKeys);
+            if (found != null) {
+                numbers.put(encoding, temporaries.addUnless(typed, found));
+                Shape shape = found.getShape();
+                Shape tokens = new Shape(input.getShape().get(0), (areKeys ? call.keys() : call.queries()).count());
+                boolean fits = shape.dimension() == 3 && shape.slice(0, 2).equals(tokens);
+                require(encoding, "tokenNumbers", found, fits, tokens.add(-1) + ", with any last size");
+            }
+        }
+        return numbers;
     }
 
     static void require(RelativeEncoding encoding, String method, NDArray result, boolean fits, Object expected) {
@@ -397,7 +425,9 @@ final class Encodings {
             Positions keyPositions = keys == queries && positions != null
                     ? tokens
                     : Positions.of(0, keys == queries ? start + tokens.length() : Math.toIntExact(length));
-            AttentionCall call = new AttentionCall(parameterStore, training, params, tokens, keyPositions, false, 1);
+            AttentionCall bare = new AttentionCall(parameterStore, training, params, tokens, keyPositions, false, 1);
+            AttentionCall call =
+                    bare.with(numbers(temporaries, bare, queries, false), numbers(temporaries, bare, keys, true));
             NDArray encoded = temporaries.addUnless(keys, encoding.encodeKeys(call, keys));
             NDArray term = term(temporaries, call, queries, encoded);
             Check.that(

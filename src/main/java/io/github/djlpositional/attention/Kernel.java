@@ -15,6 +15,7 @@ import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
+import java.util.Map;
 
 /** Computes softmax(cap(scale · q kᵀ + terms) + masks) v, for a part of the queries at a time. */
 abstract class Kernel {
@@ -42,6 +43,7 @@ abstract class Kernel {
      * @param keys encoded, (B, K, F, H); in a step, the keys of its own tokens only, until {@link #writeStep} writes
      *     them; null for a {@link Step}
      * @param values (B, K, F, H), like the keys
+     * @param numbers the numbers that encodings have for the keys, (B, F, W), like the keys
      * @param mask which of the keys are visible, (B, F), from a cache; null for all
      * @param cached in a step, the cached tokens, with room for the keys and values of the step; otherwise null
      * @param commit changes the cache once the attention has succeeded
@@ -51,18 +53,24 @@ abstract class Kernel {
             Positions tokens,
             NDArray keys,
             NDArray values,
+            Map<RelativeEncoding, NDArray> numbers,
             NDArray mask,
             CachedTokens cached,
             Runnable commit) {
 
         /** Creates keys and values without a cache. */
-        KeysAndValues(Positions queries, Positions tokens, NDArray keys, NDArray values) {
-            this(queries, tokens, keys, values, null, null, () -> {});
+        KeysAndValues(
+                Positions queries,
+                Positions tokens,
+                NDArray keys,
+                NDArray values,
+                Map<RelativeEncoding, NDArray> numbers) {
+            this(queries, tokens, keys, values, numbers, null, null, () -> {});
         }
 
         /** The same with the keys and values of a step. */
-        KeysAndValues with(NDArray newKeys, NDArray newValues) {
-            return new KeysAndValues(queries, tokens, newKeys, newValues, mask, cached, commit);
+        KeysAndValues with(NDArray newKeys, NDArray newValues, Map<RelativeEncoding, NDArray> newNumbers) {
+            return new KeysAndValues(queries, tokens, newKeys, newValues, newNumbers, mask, cached, commit);
         }
 
         /** Writes the keys and values of a step to the cache, and returns the keys and values of all tokens. */
@@ -70,13 +78,14 @@ abstract class Kernel {
             if (cached == null) {
                 return this;
             }
-            cached.write(keys, values);
+            cached.write(keys, values, numbers);
             NDManager manager = keys.getManager();
             return new KeysAndValues(
                     queries,
                     tokens,
                     temporaries.add(cached.keys(manager)),
                     temporaries.add(cached.values(manager)),
+                    cached.numbers(temporaries, manager),
                     mask,
                     null,
                     commit);
@@ -102,7 +111,7 @@ abstract class Kernel {
             AttentionMask mask) {
 
         Operands with(KeysAndValues other) {
-            return new Operands(attention, call, queries, encoded, other, mask);
+            return new Operands(attention, call.with(null, other.numbers), queries, encoded, other, mask);
         }
     }
 
@@ -176,7 +185,7 @@ abstract class Kernel {
         return part(temporaries, array, axis, from, call.keyPositions().length());
     }
 
-    private static NDArray part(Temporaries temporaries, NDArray array, int axis, int from, int count) {
+    static NDArray part(Temporaries temporaries, NDArray array, int axis, int from, int count) {
         return array.getShape().get(axis) == count
                 ? array
                 : temporaries.add(array.get(NDIndex.sliceAxis(axis, from, (long) from + count)));

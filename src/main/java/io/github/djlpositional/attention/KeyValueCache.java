@@ -9,7 +9,9 @@ import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.TokenColumn;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Settings;
+import java.util.HashMap;
 import java.util.IdentityHashMap;
+import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
@@ -45,6 +47,8 @@ import java.util.function.Supplier;
  *   <li>A distance bias, such as that of ALiBi, T5 or a network, is cached for up to twice as many distances as there
  *       are keys, (1, N, 2F), from the first step of one token on. Like the keys, cached biases do not change when the
  *       parameters do.
+ *   <li>The {@linkplain RelativeEncoding#tokenNumbers numbers} that an encoding computes for the keys, (B, capacity,
+ *       W).
  *   <li>Masks of keys. A mask of the tokens of a step, (B, T), is appended to the previous ones, so that padding stays
  *       hidden in later steps. A mask of all tokens so far, (B, F), replaces them. The tokens of a step without a mask
  *       are visible. A mask with an axis of queries, (B, T, F) or (B, N, T, F), applies to its own step only. The mask
@@ -365,8 +369,10 @@ public final class KeyValueCache implements AutoCloseable {
     /** Caches projected keys and values without their gradients, and a copy of their mask. */
     void putProjected(Block attention, ProjectedKeysAndValues entry) {
         NDArray mask = entry.mask == null ? null : TokenColumn.owned(manager, entry.mask.duplicate());
+        Map<RelativeEncoding, NDArray> numbers = new HashMap<>(entry.numbers);
+        numbers.replaceAll((encoding, array) -> detached(array));
         ProjectedKeysAndValues copy = new ProjectedKeysAndValues(
-                entry.keysInput, entry.valuesInput, detached(entry.keys), detached(entry.values), mask);
+                entry.keysInput, entry.valuesInput, detached(entry.keys), detached(entry.values), numbers, mask);
         ProjectedKeysAndValues before = projected.put(attention, copy);
         if (before != null) {
             before.close();
@@ -381,14 +387,22 @@ public final class KeyValueCache implements AutoCloseable {
     /**
      * Projected keys and values, (B, N, F, H), and the inputs that they were projected from.
      *
+     * @param numbers the numbers that encodings have for the keys, (B, F, W)
      * @param mask which of the keys are visible, (B, F); null for all
      */
-    record ProjectedKeysAndValues(NDArray keysInput, NDArray valuesInput, NDArray keys, NDArray values, NDArray mask)
+    record ProjectedKeysAndValues(
+            NDArray keysInput,
+            NDArray valuesInput,
+            NDArray keys,
+            NDArray values,
+            Map<RelativeEncoding, NDArray> numbers,
+            NDArray mask)
             implements AutoCloseable {
         @Override
         public void close() {
             keys.close();
             values.close();
+            numbers.values().forEach(NDArray::close);
             if (mask != null) {
                 mask.close();
             }

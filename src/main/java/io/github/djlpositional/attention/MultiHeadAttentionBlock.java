@@ -94,7 +94,9 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         super(options);
         this.options = options;
         encodings = new Encodings(options.encodings());
-        encodings.all().forEach(encoding -> encoding.requireFits(options.headCount(), options.headSize()));
+        for (RelativeEncoding encoding : encodings.all()) {
+            encoding.requireFits(options.headCount(), options.headSize(), options.embeddingSize());
+        }
         queryNorm = addUnlessNull("queryNorm", options.queryNorm());
         keyNorm = addUnlessNull("keyNorm", options.keyNorm());
         int size = options.embeddingSize();

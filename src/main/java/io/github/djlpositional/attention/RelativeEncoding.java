@@ -12,8 +12,8 @@ import java.util.Map;
 
 /**
  * A relative positional encoding for a {@link MultiHeadAttentionBlock}. It may rotate or change the queries and the
- * keys, add a term to the scores, and add a term to the attention's result. The attention calls the methods that the
- * class of the encoding implements.
+ * keys, add a term to the scores, and add a term to the attention's result. The terms may depend on numbers that it
+ * computes from the attention's input. The attention calls the methods that the class of the encoding implements.
  *
  * <p>With the queries q, the keys k, the values v, and the terms b, s and r of this interface, the attention is
  *
@@ -51,9 +51,10 @@ public interface RelativeEncoding extends Block {
      *
      * @param headCount N
      * @param headSize H
+     * @param embeddingSize D
      * @throws IllegalArgumentException if it does not
      */
-    default void requireFits(int headCount, int headSize) {}
+    default void requireFits(int headCount, int headSize, int embeddingSize) {}
 
     /** {@return the scale of an attention that is built without one; null, the default, for 1 / √H} */
     default Double defaultScale() {
@@ -88,6 +89,20 @@ public interface RelativeEncoding extends Block {
      */
     default NDArray encodeKeys(AttentionCall call, NDArray keys) {
         return keys;
+    }
+
+    /**
+     * Computes numbers of each token from the input of the attention, once in a forward. The terms read them from
+     * {@link AttentionCall#queryNumbers} and {@link AttentionCall#keyNumbers}. A cache stores the numbers of keys, so
+     * they must not depend on other tokens.
+     *
+     * @param call the forward of these tokens
+     * @param input the queries or keys before their projection, (B, n, D); FLOAT32 if the attention is FLOAT16
+     * @param areKeys whether they are keys; in a self-attention, queries and keys are the same tokens
+     * @return (B, n, W), of any floating-point type; always null, the default, for a side without numbers
+     */
+    default NDArray tokenNumbers(AttentionCall call, NDArray input, boolean areKeys) {
+        return null;
     }
 
     /**

@@ -32,6 +32,7 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
 
     private final int headCount;
     private final int headSize;
+    private final int embeddingSize;
 
     /**
      * Creates a block for a number of heads and a head size.
@@ -40,40 +41,65 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
      * @param headSize H, or -1 for a bias: a term that does not depend on the content of the queries
      */
     ScoreTermBlock(Record options, int headCount, int headSize) {
+        this(options, headCount, headSize, -1);
+    }
+
+    /**
+     * Creates a block for a number of heads, and a head size or an embedding size.
+     *
+     * @param embeddingSize D if the term depends on the attention's input, which the block's own forward takes instead
+     *     of queries and keys; otherwise -1
+     */
+    ScoreTermBlock(Record options, int headCount, int headSize, int embeddingSize) {
         super(options);
         this.headCount = headCount;
         this.headSize = headSize;
+        this.embeddingSize = embeddingSize;
     }
 
     @Override
-    public final void requireFits(int attentionHeads, int attentionHeadSize) {
+    public final void requireFits(int attentionHeads, int attentionHeadSize, int attentionSize) {
         String heads = "setHeadCount(" + attentionHeads + ")";
-        String remedy = headSize == -1
-                ? heads
-                : headCount == -1
-                        ? "setHeadSize(" + attentionHeadSize + ")"
-                        : heads + " and setEmbeddingSize(" + attentionHeads * attentionHeadSize + ")";
+        int size = embeddingSize == -1 ? attentionHeads * attentionHeadSize : attentionSize;
+        String remedy = headCount == -1
+                ? "setHeadSize(" + attentionHeadSize + ")"
+                : headSize == -1 && embeddingSize == -1 ? heads : heads + " and setEmbeddingSize(" + size + ")";
         Check.that(
-                !differs(attentionHeads, headCount) && !differs(attentionHeadSize, headSize),
+                !differs(attentionHeads, headCount)
+                        && !differs(attentionHeadSize, headSize)
+                        && !differs(attentionSize, embeddingSize),
                 () -> "the attention has " + attentionHeads + " heads of size " + attentionHeadSize
-                        + ": expected the sizes of its relative encoding; build the encoding with "
-                        + remedy + "; block: "
-                        + this);
+                        + " for embeddings of size " + attentionSize
+                        + ": expected the sizes of its relative encoding; build the encoding with " + remedy
+                        + "; block: " + this);
     }
 
     private void requireQueries(Shape queries) {
-        if (headSize == -1) {
+        if (embeddingSize != -1) {
+            // an attention initializes the block with the shape of its heads
+            requireInput(queries, queries.dimension() == 4 && !differs(queries.get(1), headCount));
+        } else if (headSize == -1) {
             requireSequence("queries", queries);
         } else {
             requireHeads(queries, "queries", headCount, headSize);
         }
     }
 
+    private void requireInput(Shape shape, boolean fits) {
+        Check.that(
+                fits || (shape.dimension() == 3 && !differs(shape.get(2), embeddingSize)),
+                () -> "input of shape " + shape + ": expected (B, T, " + embeddingSize
+                        + "), the input of the attention;"
+                        + " pass it, or build the encoding with another setEmbeddingSize(int); block: " + this);
+    }
+
     /** Returns the shape of the term for T queries and F keys. */
     private Shape outputShape(Shape queries, long length, long keyLength) {
-        return headSize == -1
-                ? new Shape(1, headCount, length, keyLength)
-                : new Shape(queries.get(0), queries.get(1), length, keyLength);
+        return embeddingSize != -1
+                ? new Shape(queries.get(0), headCount, length, keyLength)
+                : headSize == -1
+                        ? new Shape(1, headCount, length, keyLength)
+                        : new Shape(queries.get(0), queries.get(1), length, keyLength);
     }
 
     @Override
@@ -176,6 +202,12 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
         return new Layer(
                 addParameter(scale, new Shape(size), Initializer.ONES),
                 addParameter(offset, new Shape(size), Initializer.ZEROS));
+    }
+
+    /** {@return the outputs of a layer for the input of an attention, (B, n, outputs)} */
+    final NDArray linearOfInput(Layer layer, AttentionCall call, NDArray input) {
+        requireInput(input.getShape(), false);
+        return linear(layer, call, input);
     }
 
     final NDArray linear(Layer layer, AttentionCall call, NDArray input) {

@@ -63,7 +63,7 @@ class MultiHeadAttentionBlockTest {
             } else if (List.of("Swin", "Swin V2", "MViTv2").contains(name)) {
                 options.put("window", List.of(2, 3));
             }
-            RelativeEncoding.named(name, 2, 4, options).requireFits(2, 4);
+            RelativeEncoding.named(name, 2, 4, options).requireFits(2, 4, 8);
         }
         assertThat(RelativeEncoding.named("KERPLE", 2, 4, Map.of("form", "POWER"))
                         .toString())

@@ -89,7 +89,7 @@ public final class NaiveAttention {
         for (int head = 0; head < heads; head++) {
             for (int i = 0; i < together.length; i++) {
                 for (int j = 0; j < v.length; j++) {
-                    Pair at = new Pair(this, head, null, null, position(first + i), position(j));
+                    Pair at = new Pair(this, head, null, null, position(first + i), position(j), null);
                     double[] value = plus(part(v[j], head), type.addedValue(at));
                     for (int h = 0; h < H; h++) {
                         together[i][head * H + h] += weights[head][i][j] * value[h];
@@ -119,7 +119,13 @@ public final class NaiveAttention {
                 for (int j = 0; j < k.length; j++) {
                     if (visible.test(i, j)) {
                         double score = type.score(new Pair(
-                                this, head, part(q[i], head), part(k[j], head), position(first + i), position(j)));
+                                this,
+                                head,
+                                part(q[i], head),
+                                part(k[j], head),
+                                position(first + i),
+                                position(j),
+                                new Tokens(queries[i], keys, first + i, j)));
                         scores[j] = cap.applyAsDouble(score) + added.at(head, i, j);
                     }
                 }
@@ -148,6 +154,17 @@ public final class NaiveAttention {
     }
 
     /**
+     * The tokens of a query and a key.
+     *
+     * @param query the input of the query, (D)
+     * @param keys the inputs of all keys
+     * @param i the index of the query
+     * @param j the index of the key
+     */
+    @SuppressWarnings("ArrayRecordComponent") // nothing compares them
+    public record Tokens(double[] query, double[][] keys, int i, int j) {}
+
+    /**
      * What the formula of an encoding reads.
      *
      * @param q the query of the head, (H)
@@ -156,7 +173,7 @@ public final class NaiveAttention {
      * @param j the position of the key
      */
     @SuppressWarnings("ArrayRecordComponent") // nothing compares them
-    public record Pair(NaiveAttention attention, int head, double[] q, double[] k, int i, int j) {
+    public record Pair(NaiveAttention attention, int head, double[] q, double[] k, int i, int j, Tokens tokens) {
 
         public int distance() {
             return Math.abs(i - j);

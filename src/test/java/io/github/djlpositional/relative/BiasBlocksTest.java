@@ -62,6 +62,38 @@ class BiasBlocksTest {
         requireEqual(Forward.infer(manager, block, nine, nine.get(":, :2")), whole.get("..., :2"));
     }
 
+    /** The logarithms of 100,000 gates add up to less than -2^16, where floats are 2^-7 apart. */
+    @EngineTest
+    void forgettingIsAsAccurateAfterManyTokens(NDManager manager) {
+        int length = 100_000;
+        ForgettingBiasBlock block = ForgettingBiasBlock.builder()
+                .setHeadCount(1)
+                .setEmbeddingSize(SIZE)
+                .build();
+        block.initialize(manager, DataType.FLOAT32, new Shape(1, 1, SIZE));
+        assertThat(array(block, "bias").toFloatArray()).containsExactly(5);
+        filled(manager, block, DataType.FLOAT32);
+        NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, length, SIZE);
+        NDArray biases = Forward.inferFrom(manager, length - 3, block, x.get(":, -3:"), x);
+        double[] inputs = doubles(x);
+        double[] weight = doubles(array(block, "weight"));
+        double bias = doubles(array(block, "bias"))[0];
+        double sum = 0;
+        double largestError = 0;
+        double[] actual = doubles(biases.get("0, 0, 2"));
+        for (int j = length - 1; j >= 0; j--) {
+            // logits are sums of 9 floats below 2
+            largestError = Math.max(largestError, Math.abs(actual[j] - sum) / (9 * 0x1p-23 + 1e-6 * -sum));
+            double logit = bias;
+            for (int d = 0; d < SIZE; d++) {
+                logit += weight[d] * inputs[j * SIZE + d];
+            }
+            sum -= Math.log1p(Math.exp(-logit));
+        }
+        assertThat(largestError).isLessThan(1);
+        assertThat(sum).isLessThan(-0x1p16);
+    }
+
     private static void requireEqual(NDArray part, NDArray ofWhole) {
         assertThat(part.getShape()).isEqualTo(ofWhole.getShape());
         // a network of other distances is rounded otherwise

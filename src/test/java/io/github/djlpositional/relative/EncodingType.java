@@ -174,7 +174,24 @@ public enum EncodingType implements TestBlocks {
                 double[] projected = at.projected("projection", null, sinusoid(at.i() - at.j()));
                 return at.scaled(dot(plus(at.q(), content), at.k()) + dot(plus(at.q(), position), projected));
             },
-            "headCount: 3                     | embeddingSize 8;headCount 3");
+            "headCount: 3                     | embeddingSize 8;headCount 3"),
+    FORGETTING("FoX", "", at -> at.product() + forgotten(at), "embeddingSize: 0                 | embeddingSize 0"),
+    PROJECTED_DISTANCE(
+            "Inkling",
+            "curves: 3, maxDistance: 5",
+            at -> {
+                int distance = at.i() - at.j();
+                double bias = 0;
+                for (int r = 0; r < 3 && distance >= 0 && distance < 5; r++) {
+                    int row = 3 * at.head() + r;
+                    double weight =
+                            dot(at.parameter("weight")[row], at.tokens().query()) + at.parameter("bias")[0][row];
+                    bias += weight * at.parameter("curves")[r][distance];
+                }
+                return at.product() + bias;
+            },
+            "curves: 0                        | curves 0",
+            "maxDistance: 0                   | maxDistance 0");
 
     public static final int HEAD_SIZE = 4;
 
@@ -219,6 +236,11 @@ public enum EncodingType implements TestBlocks {
         return !EnumSet.of(FIRE, WINDOW, WINDOW_NETWORK, WINDOW_VECTORS).contains(this);
     }
 
+    /** Whether the encoding sees the input of the attention. */
+    private boolean isOfInput() {
+        return this == FORGETTING || this == PROJECTED_DISTANCE;
+    }
+
     /** Creates an encoding; null for none. */
     public RelativeEncoding encoding(int heads) {
         return encoding(heads, WINDOW_ROWS);
@@ -241,7 +263,7 @@ public enum EncodingType implements TestBlocks {
 
     @Override
     public Shape input() {
-        return new Shape(1, 2, 3, HEAD_SIZE);
+        return isOfInput() ? new Shape(2, 3, 2 * HEAD_SIZE) : new Shape(1, 2, 3, HEAD_SIZE);
     }
 
     /** The score of a query and a key, before any mask. */
@@ -260,6 +282,17 @@ public enum EncodingType implements TestBlocks {
             String[] columns = line.split(" *[|] *", -1);
             check.accept(map(columns[0]), columns[1].split(";", -1));
         }
+    }
+
+    /** The sum of the logarithms of the gates of the keys after the first of two tokens up to the other, by index. */
+    private static double forgotten(Pair at) {
+        double[][] keys = at.tokens().keys();
+        int first = Math.min(at.tokens().i(), at.tokens().j());
+        int last = Math.min(Math.max(at.tokens().i(), at.tokens().j()), keys.length - 1);
+        return IntStream.rangeClosed(first + 1, last)
+                .mapToDouble(l -> dot(at.parameter("weight")[at.head()], keys[l]) + at.number("bias"))
+                .map(logit -> -Math.log1p(Math.exp(-logit)))
+                .sum();
     }
 
     private static double shawScore(Pair at, int maxDistance) {
