@@ -283,14 +283,10 @@ class ModelTypesTest {
             String name = entry.getKey();
             NDArray array = entry.getValue().getArray();
             int seed = name.endsWith("bias") ? 10 : 0;
-            if (name.contains("queryProjection")) {
-                set(array, seed + 2, hasNorm ? 0.01 : 1.5, 0);
-            } else if (name.contains("keyProjection")) {
-                set(array, seed + 3, hasNorm ? 0.01 : 1.5, 0);
-            } else if (name.contains("valueProjection")) {
-                set(array, seed + 4, 1, 0);
-            } else if (name.contains("resultProjection") && hasResult) {
-                set(array, seed + 5, 1, 0);
+            if (name.contains("queryProjection") || name.contains("keyProjection")) {
+                set(array, seed + (name.contains("query") ? 2 : 3), hasNorm ? 0.01 : 1.5, 0);
+            } else if (name.contains("valueProjection") || (name.contains("resultProjection") && hasResult)) {
+                set(array, seed + (name.contains("value") ? 4 : 5), 1, 0);
             } else if (name.contains("resultProjection")) {
                 array.set(DoubleBuffer.wrap(
                         values((int) array.size(), i -> seed == 0 && i / size == i % size ? 1 : 0)));
