@@ -50,7 +50,7 @@ import java.util.stream.Stream;
  *                 .optCausal(true)
  *                 .build())
  *         .setHiddenSize(2048)
- *         .optPreNorm(true)
+ *         .optNormPlacement(NormPlacement.BEFORE_PART)
  *         .build();                       // (B, T, 512) -> the same
  * }</pre>
  *
@@ -67,8 +67,8 @@ import java.util.stream.Stream;
  *
  * The output is (B, T, D). The attentions get the forward parameters, such as a {@link KeyValueCache}.
  *
- * <p>With {@link Builder#optPreNorm} the sum of the residual connections is not normalized: a model normalizes the
- * output of its last layer, as a {@link TransformerStackBlock} does.
+ * <p>Unless norms stand {@linkplain NormPlacement#AFTER_SUM after the sum}, the sum of the residual connections is not
+ * normalized: a model normalizes the output of its last layer, as a {@link TransformerStackBlock} does.
  */
 public final class TransformerLayerBlock extends OptionsBlock {
 
@@ -110,6 +110,18 @@ public final class TransformerLayerBlock extends OptionsBlock {
         RMS
     }
 
+    /** Where the normalizations n stand, for an input x and a part f: an attention or the feed-forward network. */
+    public enum NormPlacement {
+        /** n(x + f(x)), as in the original transformer and BERT; also called post-norm. */
+        AFTER_SUM,
+        /** x + f(n(x)), as in GPT-2 and Llama; also called pre-norm. */
+        BEFORE_PART,
+        /** x + n(f(x)), as in OLMo 2 and Swin V2. */
+        AFTER_PART,
+        /** x + n₂(f(n₁(x))), as in Gemma 2 and 3, with two normalizations for each part. */
+        AROUND_PART
+    }
+
     record Options(
             MultiHeadAttentionBlock attention,
             MultiHeadAttentionBlock crossAttention,
@@ -117,7 +129,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
             @Default("RELU") Nonlinearity nonlinearity,
             @Default("LAYER") Norm norm,
             @Range(above = 0) Double epsilon,
-            @Default("false") boolean preNorm,
+            @Default("AFTER_SUM") NormPlacement normPlacement,
             @Default("true") boolean bias,
 
             @NotSaved @Default("0") @Range(min = 0, below = 1)
@@ -135,19 +147,27 @@ public final class TransformerLayerBlock extends OptionsBlock {
     private final Options options;
     private final int embeddingSize;
     private final MultiHeadAttentionBlock attention;
-    private final Block attentionNorm;
+    private final Residual attentionResidual;
 
-    /** Null for none, like its norm. */
+    /** Null for none, like its residual. */
     private final MultiHeadAttentionBlock crossAttention;
 
-    private final Block crossAttentionNorm;
+    private final Residual crossAttentionResidual;
     private final Linear hiddenProjection;
 
     /** Null unless the function has a gate. */
     private final Linear gateProjection;
 
     private final Linear outputProjection;
-    private final Block feedForwardNorm;
+    private final Residual feedForwardResidual;
+
+    /**
+     * What belongs to the residual connection of a part.
+     *
+     * @param norm the normalization, or the first of two
+     * @param resultNorm the second of two normalizations; null for none
+     */
+    private record Residual(Block norm, Block resultNorm) {}
 
     private TransformerLayerBlock(Options options) {
         super(options);
@@ -155,9 +175,9 @@ public final class TransformerLayerBlock extends OptionsBlock {
         crossAttention = options.crossAttention;
         attention = addPart("attention", options.attention);
         embeddingSize = attention.getEmbeddingSize();
-        attentionNorm = addNorm("attentionNorm");
+        attentionResidual = addResidual("attention");
         if (crossAttention == null) {
-            crossAttentionNorm = null;
+            crossAttentionResidual = null;
         } else {
             Check.that(
                     crossAttention != attention,
@@ -168,18 +188,21 @@ public final class TransformerLayerBlock extends OptionsBlock {
                             + ": expected the size of the attention, " + embeddingSize
                             + "; use the same size for both");
             addPart("crossAttention", crossAttention);
-            crossAttentionNorm = addNorm("crossAttentionNorm");
+            crossAttentionResidual = addResidual("crossAttention");
         }
         hiddenProjection = addProjection("hiddenProjection", embeddingSize, options.hiddenSize, options.bias);
         gateProjection = options.nonlinearity.isGated
                 ? addProjection("gateProjection", embeddingSize, options.hiddenSize, options.bias)
                 : null;
         outputProjection = addProjection("outputProjection", options.hiddenSize, embeddingSize, options.bias);
-        feedForwardNorm = addNorm("feedForwardNorm");
+        feedForwardResidual = addResidual("feedForward");
     }
 
-    private Block addNorm(String name) {
-        return addChildBlock(name, newNorm());
+    private Residual addResidual(String part) {
+        boolean hasTwoNorms = options.normPlacement == NormPlacement.AROUND_PART;
+        return new Residual(
+                addChildBlock(part + "Norm", newNorm()),
+                hasTwoNorms ? addChildBlock(part + "ResultNorm", newNorm()) : null);
     }
 
     /** Creates a normalization like the ones of this layer. */
@@ -233,8 +256,9 @@ public final class TransformerLayerBlock extends OptionsBlock {
         return builder().setAll(arguments).build();
     }
 
-    boolean isPreNorm() {
-        return options.preNorm;
+    /** Whether the output of the layer is normalized. */
+    boolean normalizesSum() {
+        return options.normPlacement == NormPlacement.AFTER_SUM;
     }
 
     /** {@return the attention over the layer's input} */
@@ -262,19 +286,36 @@ public final class TransformerLayerBlock extends OptionsBlock {
         return outputProjection;
     }
 
-    /** {@return the normalization of the attention, with parameters of (D)} */
+    /** {@return the normalization of the attention, or the first of two, with parameters of (D)} */
     public Block getAttentionNorm() {
-        return attentionNorm;
+        return attentionResidual.norm;
     }
 
-    /** {@return the normalization of the cross-attention, with parameters of (D); null for none} */
+    /** {@return the second normalization of the attention, with parameters of (D); null for none} */
+    public Block getAttentionResultNorm() {
+        return attentionResidual.resultNorm;
+    }
+
+    /**
+     * {@return the normalization of the cross-attention, or the first of two, with parameters of (D); null for none}
+     */
     public Block getCrossAttentionNorm() {
-        return crossAttentionNorm;
+        return crossAttention == null ? null : crossAttentionResidual.norm;
     }
 
-    /** {@return the normalization of the feed-forward network, with parameters of (D)} */
+    /** {@return the second normalization of the cross-attention, with parameters of (D); null for none} */
+    public Block getCrossAttentionResultNorm() {
+        return crossAttention == null ? null : crossAttentionResidual.resultNorm;
+    }
+
+    /** {@return the normalization of the feed-forward network, or the first of two, with parameters of (D)} */
     public Block getFeedForwardNorm() {
-        return feedForwardNorm;
+        return feedForwardResidual.norm;
+    }
+
+    /** {@return the second normalization of the feed-forward network, with parameters of (D); null for none} */
+    public Block getFeedForwardResultNorm() {
+        return feedForwardResidual.resultNorm;
     }
 
     @Override
@@ -291,17 +332,19 @@ public final class TransformerLayerBlock extends OptionsBlock {
             Forward forward = new Forward(this, parameterStore, training, params, temporaries);
             boolean isDecoder = crossAttention != null;
             x = forward.residual(
-                    x, attentionNorm, normed -> forward.attend(attention, inputs, isDecoder ? 2 : 1, normed));
+                    x, attentionResidual, normed -> forward.attend(attention, inputs, isDecoder ? 2 : 1, normed));
             if (isDecoder) {
                 NDArray memory = inputs.get(1);
                 x = forward.residual(
                         x,
-                        crossAttentionNorm,
+                        crossAttentionResidual,
                         normed -> forward.attend(crossAttention, inputs, 3, memory, normed, memory));
             }
             NDArray result = forward.feedInOneCall(x);
             return new NDList(
-                    result != null ? result : temporaries.remove(forward.residual(x, feedForwardNorm, forward::feed)));
+                    result != null
+                            ? result
+                            : temporaries.remove(forward.residual(x, feedForwardResidual, forward::feed)));
         }
     }
 
@@ -336,11 +379,25 @@ public final class TransformerLayerBlock extends OptionsBlock {
             PairList<String, Object> params,
             Temporaries temporaries) {
 
-        /** Adds a part of the layer to x, with the normalization before or after. */
-        NDArray residual(NDArray x, Block norm, UnaryOperator<NDArray> part) {
-            NDArray input = layer.options.preNorm ? apply(norm, x) : x;
-            NDArray sum = temporaries.add(x.add(dropOut(part.apply(input))));
-            return layer.options.preNorm ? sum : apply(norm, sum);
+        /** Adds a part of the layer to x, with its normalizations. */
+        NDArray residual(NDArray x, Residual residual, UnaryOperator<NDArray> part) {
+            NDArray result = part.apply(isFirst(layer.options.normPlacement) ? apply(residual.norm, x) : x);
+            NDArray sum = temporaries.add(x.add(branch(residual, result)));
+            return layer.normalizesSum() ? apply(residual.norm, sum) : sum;
+        }
+
+        /** What is added to x for the result of a part. */
+        private NDArray branch(Residual residual, NDArray result) {
+            NDArray dropped = dropOut(result);
+            return switch (layer.options.normPlacement) {
+                case AFTER_SUM, BEFORE_PART -> dropped;
+                case AFTER_PART -> apply(residual.norm, dropped);
+                case AROUND_PART -> apply(residual.resultNorm, dropped);
+            };
+        }
+
+        private static boolean isFirst(NormPlacement placement) {
+            return placement == NormPlacement.BEFORE_PART || placement == NormPlacement.AROUND_PART;
         }
 
         /** Applies an attention to arrays, with the mask from the layer's inputs if there is one. */
@@ -354,11 +411,13 @@ public final class TransformerLayerBlock extends OptionsBlock {
         }
 
         /**
-         * The feed-forward part in one call of PyTorch, a new array; null on another engine, or if gradients are
-         * recorded.
+         * The feed-forward part in one call of PyTorch, a new array; null on another engine, for options that the call
+         * does not support, or if gradients are recorded.
          */
         NDArray feedInOneCall(NDArray x) {
-            TorchFunctions functions = training ? null : TorchFunctions.of(x);
+            boolean isFirst = layer.options.normPlacement == NormPlacement.BEFORE_PART;
+            boolean isSupported = !training && (isFirst || layer.normalizesSum());
+            TorchFunctions functions = isSupported ? TorchFunctions.of(x) : null;
             if (functions == null) {
                 return null;
             }
@@ -367,7 +426,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
             set(arrays, 1, layer.hiddenProjection);
             set(arrays, 3, layer.gateProjection);
             set(arrays, 5, layer.outputProjection);
-            set(arrays, 7, layer.feedForwardNorm);
+            set(arrays, 7, layer.feedForwardResidual.norm);
             boolean hasGradient = Stream.of(arrays).anyMatch(array -> array != null && array.hasGradient());
             boolean isLayerNorm = layer.options.norm == Norm.LAYER;
             // as DJL passes it
@@ -379,7 +438,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
                 case GELU_TANH, GEGLU_TANH -> 2;
                 case SILU, SWIGLU -> 3;
             };
-            return hasGradient ? null : functions.feedForward(arrays, nonlinearity, layer.options.preNorm ? 1 : 0);
+            return hasGradient ? null : functions.feedForward(arrays, nonlinearity, isFirst ? 1 : 0);
         }
 
         /** Sets the parameters of a block, from an index on. */
@@ -527,12 +586,9 @@ public final class TransformerLayerBlock extends OptionsBlock {
             return set("epsilon", epsilon);
         }
 
-        /**
-         * Normalizes the input of each part, as in GPT-2 and Llama, instead of each sum, as in the original transformer
-         * and BERT (default: false).
-         */
-        public Builder optPreNorm(boolean preNorm) {
-            return set("preNorm", preNorm);
+        /** Sets where the normalizations stand (default: {@link NormPlacement#AFTER_SUM}). */
+        public Builder optNormPlacement(NormPlacement normPlacement) {
+            return set("normPlacement", normPlacement);
         }
 
         /** Adds a bias to each matrix product of the feed-forward network (default: true); Llama has none. */

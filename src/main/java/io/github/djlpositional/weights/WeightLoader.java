@@ -224,7 +224,7 @@ public final class WeightLoader {
      *
      * The normalizations of a module with {@code bias=False} have no bias: their {@code beta}, which is zero in a new
      * block, gets no tensor then, and {@code allowMissing("*beta")} allows this. The following are not in a file and
-     * are not compared: the number of heads, pre- or post-norm, the function of the feed-forward network, and the
+     * are not compared: the number of heads, where norms stand, the function of the feed-forward network, and the
      * epsilon of a normalization.
      *
      * @param prefix the text before these names in the file, such as {@code transformer_encoder.}; may be empty

@@ -202,8 +202,8 @@ class AttentionDevicesTest {
 
     /** A norm, the attention, a sum, and the feed-forward part, or the norm after the sum. */
     @ParameterizedTest
-    @CsvSource({"LAYER, true", "LAYER, false", "RMS, true", "RMS, false"})
-    void aStepOfALayerTakesFourCalls(TransformerLayerBlock.Norm norm, boolean isPreNorm) {
+    @CsvSource({"LAYER, BEFORE_PART", "LAYER, AFTER_SUM", "RMS, BEFORE_PART", "RMS, AFTER_SUM"})
+    void aStepOfALayerTakesFourCalls(TransformerLayerBlock.Norm norm, TransformerLayerBlock.NormPlacement placement) {
         for (TransformerLayerBlock.Nonlinearity nonlinearity : TransformerLayerBlock.Nonlinearity.values()) {
             TransformerLayerBlock layer = TransformerLayerBlock.builder()
                     .setAttention(
@@ -211,7 +211,7 @@ class AttentionDevicesTest {
                     .setHiddenSize(6)
                     .optNonlinearity(nonlinearity)
                     .optNorm(norm)
-                    .optPreNorm(isPreNorm)
+                    .optNormPlacement(placement)
                     .build();
             assertThat(callsOfAStep(layer)).as("%s", nonlinearity).isEqualTo(4);
         }

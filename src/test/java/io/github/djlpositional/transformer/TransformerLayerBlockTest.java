@@ -107,7 +107,7 @@ class TransformerLayerBlockTest {
     @EngineTest
     void dropsHiddenValuesAndTheResultOfEachPartInTrainingOnly(NDManager manager) {
         TransformerLayerBlock block =
-                layer("{attention: bidirectional, hiddenSize: 8, preNorm: true, dropoutRate: 0.5}");
+                layer("{attention: bidirectional, hiddenSize: 8, normPlacement: BEFORE_PART, dropoutRate: 0.5}");
         block.initialize(manager, DataType.FLOAT32, new Shape(100, 5, 8));
         // the attention's result is 1, and so is that of the feed-forward network
         fill(block.getAttention().getResultProjection(), manager.zeros(new Shape(8, 8)), manager.ones(new Shape(8)));
