@@ -122,6 +122,16 @@ public final class TransformerLayerBlock extends OptionsBlock {
         AROUND_PART
     }
 
+    /** How the attention and the feed-forward network follow each other. */
+    public enum Arrangement {
+        /** The feed-forward network gets the sum with the attention's result. */
+        SEQUENTIAL,
+        /** x + attention(n₁(x)) + feedForward(n₂(x)), as in GPT-NeoX and Falcon 40B. */
+        PARALLEL,
+        /** x + attention(n(x)) + feedForward(n(x)), as in GPT-J, Phi, Falcon 7B and Cohere. */
+        PARALLEL_WITH_ONE_NORM
+    }
+
     record Options(
             MultiHeadAttentionBlock attention,
             MultiHeadAttentionBlock crossAttention,
@@ -130,6 +140,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
             @Default("LAYER") Norm norm,
             @Range(above = 0) Double epsilon,
             @Default("AFTER_SUM") NormPlacement normPlacement,
+            @Default("SEQUENTIAL") Arrangement arrangement,
             @Default("true") boolean bias,
 
             @NotSaved @Default("0") @Range(min = 0, below = 1)
@@ -137,6 +148,12 @@ public final class TransformerLayerBlock extends OptionsBlock {
 
         Options {
             Check.present("attention", attention);
+            Check.that(
+                    arrangement == Arrangement.SEQUENTIAL
+                            || (normPlacement == NormPlacement.BEFORE_PART && crossAttention == null),
+                    "arrangement " + arrangement + " with normPlacement " + normPlacement + " and "
+                            + (crossAttention == null ? "no" : "a") + " cross-attention: expected BEFORE_PART and none"
+                            + " for parallel parts; change the arrangement or the others");
             // the defaults of the norms themselves
             epsilon = Objects.requireNonNullElse(epsilon, norm == Norm.RMS ? 1e-6 : 1e-5);
         }
@@ -164,7 +181,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
     /**
      * What belongs to the residual connection of a part.
      *
-     * @param norm the normalization, or the first of two
+     * @param norm the normalization, or the first of two; null if the part has the normalization of another
      * @param resultNorm the second of two normalizations; null for none
      */
     private record Residual(Block norm, Block resultNorm) {}
@@ -200,8 +217,9 @@ public final class TransformerLayerBlock extends OptionsBlock {
 
     private Residual addResidual(String part) {
         boolean hasTwoNorms = options.normPlacement == NormPlacement.AROUND_PART;
+        boolean hasNorm = !part.equals("feedForward") || options.arrangement != Arrangement.PARALLEL_WITH_ONE_NORM;
         return new Residual(
-                addChildBlock(part + "Norm", newNorm()),
+                hasNorm ? addChildBlock(part + "Norm", newNorm()) : null,
                 hasTwoNorms ? addChildBlock(part + "ResultNorm", newNorm()) : null);
     }
 
@@ -308,7 +326,10 @@ public final class TransformerLayerBlock extends OptionsBlock {
         return crossAttention == null ? null : crossAttentionResidual.resultNorm;
     }
 
-    /** {@return the normalization of the feed-forward network, or the first of two, with parameters of (D)} */
+    /**
+     * {@return the normalization of the feed-forward network, or the first of two, with parameters of (D); null if it
+     * has the normalization of the attention}
+     */
     public Block getFeedForwardNorm() {
         return feedForwardResidual.norm;
     }
@@ -331,6 +352,9 @@ public final class TransformerLayerBlock extends OptionsBlock {
         try (Temporaries temporaries = new Temporaries()) {
             Forward forward = new Forward(this, parameterStore, training, params, temporaries);
             boolean isDecoder = crossAttention != null;
+            if (options.arrangement != Arrangement.SEQUENTIAL) {
+                return new NDList(forward.inParallel(x, inputs));
+            }
             x = forward.residual(
                     x, attentionResidual, normed -> forward.attend(attention, inputs, isDecoder ? 2 : 1, normed));
             if (isDecoder) {
@@ -384,6 +408,15 @@ public final class TransformerLayerBlock extends OptionsBlock {
             NDArray result = part.apply(isFirst(layer.options.normPlacement) ? apply(residual.norm, x) : x);
             NDArray sum = temporaries.add(x.add(branch(residual, result)));
             return layer.normalizesSum() ? apply(residual.norm, sum) : sum;
+        }
+
+        /** Adds the attention and the feed-forward network, both of x, to x: a new array. */
+        NDArray inParallel(NDArray x, NDList inputs) {
+            NDArray normed = apply(layer.attentionResidual.norm, x);
+            NDArray attended = branch(layer.attentionResidual, attend(layer.attention, inputs, 1, normed));
+            Block norm = layer.feedForwardResidual.norm;
+            NDArray fed = branch(layer.feedForwardResidual, feed(norm == null ? normed : apply(norm, x)));
+            return temporaries.add(x.add(attended)).add(fed);
         }
 
         /** What is added to x for the result of a part. */
@@ -589,6 +622,15 @@ public final class TransformerLayerBlock extends OptionsBlock {
         /** Sets where the normalizations stand (default: {@link NormPlacement#AFTER_SUM}). */
         public Builder optNormPlacement(NormPlacement normPlacement) {
             return set("normPlacement", normPlacement);
+        }
+
+        /**
+         * Sets how the attention and the feed-forward network follow each other (default:
+         * {@link Arrangement#SEQUENTIAL}). Parallel parts need {@link NormPlacement#BEFORE_PART}, and have no
+         * cross-attention.
+         */
+        public Builder optArrangement(Arrangement arrangement) {
+            return set("arrangement", arrangement);
         }
 
         /** Adds a bias to each matrix product of the feed-forward network (default: true); Llama has none. */

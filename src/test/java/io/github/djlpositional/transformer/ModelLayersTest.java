@@ -30,8 +30,8 @@ import java.util.Map;
  */
 class ModelLayersTest {
 
-    /** Outputs are up to 23, sums of some 100 products. */
-    private static final Map<DataType, Double> TOLERANCES = Map.of(DataType.FLOAT64, 1e-12, DataType.FLOAT32, 1e-5);
+    /** Outputs are up to 23. DJL rounds the epsilon of a layer normalization to a float, by up to 2^-25 of it. */
+    private static final Map<DataType, Double> TOLERANCES = Map.of(DataType.FLOAT64, 1e-10, DataType.FLOAT32, 1e-5);
 
     private static final Map<String, List<String>> LAYERS =
             CaseFile.read("cases/model-layers.txt").byFirstColumn();
