@@ -11,6 +11,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.Dropout;
 import ai.djl.training.ParameterStore;
+import ai.djl.training.initializer.ConstantInitializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.LayerNormBlock;
 import io.github.djlpositional.RmsNormBlock;
@@ -142,6 +143,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
             @Default("AFTER_SUM") NormPlacement normPlacement,
             @Default("SEQUENTIAL") Arrangement arrangement,
             @Default("true") boolean bias,
+            @Range Float residualScale,
 
             @NotSaved @Default("0") @Range(min = 0, below = 1)
             float dropoutRate) {
@@ -183,8 +185,9 @@ public final class TransformerLayerBlock extends OptionsBlock {
      *
      * @param norm the normalization, or the first of two; null if the part has the normalization of another
      * @param resultNorm the second of two normalizations; null for none
+     * @param scale the factors of the result, (D); null for none
      */
-    private record Residual(Block norm, Block resultNorm) {}
+    private record Residual(Block norm, Block resultNorm, Parameter scale) {}
 
     private TransformerLayerBlock(Options options) {
         super(options);
@@ -220,7 +223,13 @@ public final class TransformerLayerBlock extends OptionsBlock {
         boolean hasNorm = !part.equals("feedForward") || options.arrangement != Arrangement.PARALLEL_WITH_ONE_NORM;
         return new Residual(
                 hasNorm ? addChildBlock(part + "Norm", newNorm()) : null,
-                hasTwoNorms ? addChildBlock(part + "ResultNorm", newNorm()) : null);
+                hasTwoNorms ? addChildBlock(part + "ResultNorm", newNorm()) : null,
+                options.residualScale == null
+                        ? null
+                        : addParameter(
+                                part + "Scale",
+                                new Shape(embeddingSize),
+                                new ConstantInitializer(options.residualScale)));
     }
 
     /** Creates a normalization like the ones of this layer. */
@@ -339,6 +348,21 @@ public final class TransformerLayerBlock extends OptionsBlock {
         return feedForwardResidual.resultNorm;
     }
 
+    /** {@return the factors of the attention's result, the parameter (D); null without a residual scale} */
+    public Parameter getAttentionScale() {
+        return attentionResidual.scale;
+    }
+
+    /** {@return the factors of the cross-attention's result, the parameter (D); null for none} */
+    public Parameter getCrossAttentionScale() {
+        return crossAttention == null ? null : crossAttentionResidual.scale;
+    }
+
+    /** {@return the factors of the feed-forward network's result, the parameter (D); null without a residual scale} */
+    public Parameter getFeedForwardScale() {
+        return feedForwardResidual.scale;
+    }
+
     @Override
     protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
@@ -422,11 +446,14 @@ public final class TransformerLayerBlock extends OptionsBlock {
         /** What is added to x for the result of a part. */
         private NDArray branch(Residual residual, NDArray result) {
             NDArray dropped = dropOut(result);
-            return switch (layer.options.normPlacement) {
+            NDArray normed = switch (layer.options.normPlacement) {
                 case AFTER_SUM, BEFORE_PART -> dropped;
                 case AFTER_PART -> apply(residual.norm, dropped);
                 case AROUND_PART -> apply(residual.resultNorm, dropped);
             };
+            return residual.scale == null
+                    ? normed
+                    : temporaries.add(normed.mul(DataTypes.value(layer, residual.scale, store, normed, training)));
         }
 
         private static boolean isFirst(NormPlacement placement) {
@@ -449,7 +476,8 @@ public final class TransformerLayerBlock extends OptionsBlock {
          */
         NDArray feedInOneCall(NDArray x) {
             boolean isFirst = layer.options.normPlacement == NormPlacement.BEFORE_PART;
-            boolean isSupported = !training && (isFirst || layer.normalizesSum());
+            boolean isSupported =
+                    !training && (isFirst || layer.normalizesSum()) && layer.options.residualScale == null;
             TorchFunctions functions = isSupported ? TorchFunctions.of(x) : null;
             if (functions == null) {
                 return null;
@@ -636,6 +664,16 @@ public final class TransformerLayerBlock extends OptionsBlock {
         /** Adds a bias to each matrix product of the feed-forward network (default: true); Llama has none. */
         public Builder optBias(boolean bias) {
             return set("bias", bias);
+        }
+
+        /**
+         * Multiplies the result of each part by learned factors, one for each dimension, as in CaiT and DINOv2
+         * (default: no factors). The parameters {@code attentionScale}, {@code crossAttentionScale} and
+         * {@code feedForwardScale}, (D) each, are initialized with a finite number, 10<sup>-5</sup> in DINOv2. After
+         * Touvron et al., <em>Going deeper with Image Transformers</em> (2021), section 2.
+         */
+        public Builder optResidualScale(float initialScale) {
+            return set("residualScale", initialScale);
         }
 
         /**
