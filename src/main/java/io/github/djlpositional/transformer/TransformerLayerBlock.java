@@ -146,7 +146,10 @@ public final class TransformerLayerBlock extends OptionsBlock {
             @Range Float residualScale,
 
             @NotSaved @Default("0") @Range(min = 0, below = 1)
-            float dropoutRate) {
+            float dropoutRate,
+
+            @NotSaved @Default("0") @Range(min = 0, below = 1)
+            float dropPathRate) {
 
         Options {
             Check.present("attention", attention);
@@ -451,9 +454,22 @@ public final class TransformerLayerBlock extends OptionsBlock {
                 case AFTER_PART -> apply(residual.norm, dropped);
                 case AROUND_PART -> apply(residual.resultNorm, dropped);
             };
-            return residual.scale == null
+            NDArray scaled = residual.scale == null
                     ? normed
                     : temporaries.add(normed.mul(DataTypes.value(layer, residual.scale, store, normed, training)));
+            return dropPath(scaled);
+        }
+
+        /** Replaces the results of some sequences by 0, in training only. */
+        private NDArray dropPath(NDArray y) {
+            float rate = layer.options.dropPathRate;
+            return !training || rate == 0
+                    ? y
+                    : temporaries.addResult(() -> {
+                        Shape shape = new Shape(y.getShape().get(0), 1, 1);
+                        NDArray ones = y.getManager().ones(shape, y.getDataType(), y.getDevice());
+                        return y.mul(Dropout.dropout(ones, rate, true).singletonOrThrow());
+                    });
         }
 
         private static boolean isFirst(NormPlacement placement) {
@@ -682,6 +698,15 @@ public final class TransformerLayerBlock extends OptionsBlock {
          */
         public Builder optDropoutRate(float dropoutRate) {
             return set("dropoutRate", dropoutRate);
+        }
+
+        /**
+         * Sets the probability p that a part is skipped in training, for each sequence of the batch, at least 0 and
+         * below 1 (default: 0). Results that are not skipped are divided by 1 - p. After Huang et al., <em>Deep
+         * Networks with Stochastic Depth</em> (2016); vision transformers increase the rate from layer to layer.
+         */
+        public Builder optDropPathRate(float dropPathRate) {
+            return set("dropPathRate", dropPathRate);
         }
     }
 }

@@ -133,6 +133,11 @@ class AttentionDevicesTest {
                     ? TransformerLayerBlock.builder()
                             .setAttention(attention)
                             .setHiddenSize(12)
+                            .optNormPlacement(RandomCases.one(
+                                    new SplittableRandom(options.hashCode()),
+                                    List.of(TransformerLayerBlock.NormPlacement.values())))
+                            .optDropPathRate(options.contains("dropoutRate: 0.5") ? 0.5f : 0)
+                            .optResidualScale(0.5f)
                             .build()
                     : attention;
         }
