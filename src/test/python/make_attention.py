@@ -366,8 +366,9 @@ def attention(a, w, x, positions, mask):
 
     def projected(name, count, norm):
         y = x @ w[name + ".weight"].T + w.get(name + ".bias", 0)
-        y = y.reshape(batch, length, count, head_size)
-        return normalized(y, w[norm + ".gamma"], a[norm].get("epsilon", 1e-6)) if norm in a else y
+        y = y if a.get("normOfAllHeads") else y.reshape(batch, length, count, head_size)
+        y = normalized(y, w[norm + ".gamma"], a[norm].get("epsilon", 1e-6)) if norm in a else y
+        return y.reshape(batch, length, count, head_size)
 
     q = projected("queryProjection", heads, "queryNorm")
     k = projected("keyProjection", key_heads, "keyNorm")
@@ -417,9 +418,9 @@ def shapes(a):
     found["resultProjection.weight"] = (size, heads * head_size)
     if a.get("resultBias", bias):
         found["resultProjection.bias"] = (size,)
-    for norm in ("queryNorm", "keyNorm"):
+    for norm, count in (("queryNorm", heads), ("keyNorm", key_heads)):
         if norm in a:
-            found[norm + ".gamma"] = (head_size,)
+            found[norm + ".gamma"] = (head_size * (count if a.get("normOfAllHeads") else 1),)
     if a.get("sinks"):
         found["sinks"] = (heads,)
     for name, shape in encoding_shapes(a.get("relativeEncoding", {}), size, heads, head_size).items():
@@ -536,6 +537,12 @@ def research():
         "type": "DisentangledPositionBlock", "embeddingSize": 16, **heads, "buckets": 8, "maxDistance": 20}})
 
 
+def published_layers():
+    """OLMo 2."""
+    of_all = {"queryNorm": {**NORM, "embeddingSize": 16}, "keyNorm": {**NORM, "embeddingSize": 8}}
+    case("norms_of_all_heads", grouped(**of_all, normOfAllHeads=True, relativeEncoding=ROTARY, bias=False))
+
+
 def of_positions(encodings):
     for name, arguments in encodings.items():
         some = {"relativeEncoding": arguments} if arguments else {}
@@ -555,4 +562,5 @@ if __name__ == "__main__":
     scores()
     irregular_positions()
     research()
+    published_layers()
     (FOLDER / "cases.json").write_text(json.dumps(CASES, indent=2) + "\n")

@@ -376,11 +376,13 @@ final class AttentionForward implements AutoCloseable {
     private NDArray heads(Linear projection, NDArray input, int count, Block norm) {
         Shape shape = input.getShape();
         NDArray flat = temporaries.add(linear(projection, input));
-        if (shape.get(1) == 1 && norm == null) {
-            return temporaries.add(flat.reshape(shape.get(0), count, 1, options.headSize()));
+        Block normOfHead = options.normOfAllHeads() ? null : norm;
+        NDArray all = normOfHead == norm ? flat : normalize(norm, flat);
+        if (shape.get(1) == 1 && normOfHead == null) {
+            return temporaries.add(all.reshape(shape.get(0), count, 1, options.headSize()));
         }
-        NDArray split = temporaries.add(flat.reshape(shape.get(0), shape.get(1), count, options.headSize()));
-        return temporaries.add((norm == null ? split : normalize(norm, split)).transpose(0, 2, 1, 3));
+        NDArray split = temporaries.add(all.reshape(shape.get(0), shape.get(1), count, options.headSize()));
+        return temporaries.add((normOfHead == null ? split : normalize(normOfHead, split)).transpose(0, 2, 1, 3));
     }
 
     private NDArray normalize(Block norm, NDArray heads) {

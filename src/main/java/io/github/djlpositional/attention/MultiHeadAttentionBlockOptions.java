@@ -1,15 +1,18 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.math.QueryScale;
+import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.NotSaved;
 import io.github.djlpositional.options.Range;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Function;
 import java.util.stream.Stream;
 
 /** The options of a {@link MultiHeadAttentionBlock}, and the keys that they let a query see. */
@@ -30,6 +33,7 @@ record MultiHeadAttentionBlockOptions(
         List<RelativeEncoding> relativeEncoding,
         Block queryNorm,
         Block keyNorm,
+        @Default("false") boolean normOfAllHeads,
         @NotSaved @Default("true") boolean fusedKernel,
         @NotSaved DataType kernelType,
 
@@ -90,6 +94,13 @@ record MultiHeadAttentionBlockOptions(
         return headCount != keyValueHeadCount;
     }
 
+    /** The shape of the heads that a norm gets. */
+    Shape normShape(long batch, long length, int heads) {
+        return normOfAllHeads
+                ? new Shape(batch, length, (long) heads * headSize)
+                : new Shape(batch, length, heads, headSize);
+    }
+
     /** Whether the scale is 1 / √H, which fused kernels use. */
     boolean hasStandardScale() {
         return scale == 1 / Math.sqrt(headSize);
@@ -143,5 +154,67 @@ record MultiHeadAttentionBlockOptions(
         int end = firstKey + call.keyPositions().length();
         boolean isChunkOfIndices = chunkSize == null || !call.hasPositions();
         return isChunkOfIndices && Math.max(first[0], last[0]) == firstKey && Math.min(first[1], last[1]) == end;
+    }
+
+    /**
+     * The builder methods of the scores, and of the keys that a query sees.
+     *
+     * @param <B> the builder
+     */
+    abstract static class ScoreBuilder<B extends ScoreBuilder<B>> extends BlockBuilder<MultiHeadAttentionBlock, B> {
+
+        ScoreBuilder(Function<MultiHeadAttentionBlockOptions, MultiHeadAttentionBlock> create) {
+            super(MultiHeadAttentionBlockOptions.class, create);
+        }
+
+        /**
+         * Sets w, the size of the window of keys that a query sees, by index, at least 1 (default: none). In a causal
+         * attention, query i sees the keys i - w + 1 … i, as in Mistral; otherwise those with |i - j| ≤ w / 2, rounded
+         * down, as in Longformer and ModernBERT. Not together with {@link #optChunkSize}.
+         */
+        public B optWindow(int window) {
+            return set("window", window);
+        }
+
+        /**
+         * Divides positions into chunks of a size from 1 to 2<sup>24</sup>, as in Llama 4 (default: one chunk). A query
+         * sees only keys of its chunk, whose number is the position divided by the size, rounded down.
+         */
+        public B optChunkSize(int chunkSize) {
+            return set("chunkSize", chunkSize);
+        }
+
+        /**
+         * Multiplies each query by a factor that depends on its position (default: none); the terms that a relative
+         * encoding adds to the scores are not multiplied.
+         */
+        public B optQueryScale(QueryScale queryScale) {
+            return set("queryScale", queryScale);
+        }
+
+        /**
+         * Limits each score s smoothly to c · tanh(s / c), before any mask. The cap c is positive; Gemma 2 uses 50
+         * (default: no limit).
+         */
+        public B optScoreCap(double scoreCap) {
+            return set("scoreCap", scoreCap);
+        }
+
+        /**
+         * Adds a sink to each head, as in GPT-OSS (default: false): a learned logit that takes part in the softmax but
+         * has no value, so that the probabilities of the keys may sum to less than 1. The parameter {@code sinks}, (N),
+         * is initialized with 0.
+         */
+        public B optSinks(boolean sinks) {
+            return set("sinks", sinks);
+        }
+
+        /**
+         * Sets the positive factor of the products of queries and keys (default: 1 / √H, or
+         * {@link RelativeEncoding#defaultScale}); T5 uses 1.
+         */
+        public B optScale(double scale) {
+            return set("scale", scale);
+        }
     }
 }
