@@ -359,7 +359,7 @@ def attention(a, w, x, positions, mask):
     head_size = a.get("headSize", a["embeddingSize"] // heads)
     # three products instead of one in disentangled attention
     products = 3 if a.get("relativeEncoding", {}).get("type") == "DisentangledPositionBlock" else 1
-    scale = a.get("scale", 1 / math.sqrt(products * head_size))
+    scale = a.get("scale", 1 if a.get("cosine") else 1 / math.sqrt(products * head_size))
     encoding = ENCODINGS[a.get("relativeEncoding", {}).get("type")](
         a.get("relativeEncoding", {}), {key.split(".")[1]: value for key, value in w.items() if key[:8] == "relative"})
     batch, length, _ = x.shape
@@ -368,7 +368,8 @@ def attention(a, w, x, positions, mask):
         y = x @ w[name + ".weight"].T + w.get(name + ".bias", 0)
         y = y if a.get("normOfAllHeads") else y.reshape(batch, length, count, head_size)
         y = normalized(y, w[norm + ".gamma"], a[norm].get("epsilon", 1e-6)) if norm in a else y
-        return y.reshape(batch, length, count, head_size)
+        y = y.reshape(batch, length, count, head_size)
+        return y / np.linalg.norm(y, axis=-1, keepdims=True) if a.get("cosine") and norm else y
 
     q = projected("queryProjection", heads, "queryNorm")
     k = projected("keyProjection", key_heads, "keyNorm")
@@ -378,6 +379,7 @@ def attention(a, w, x, positions, mask):
     for b in range(batch):
         p = np.broadcast_to(positions, (batch, length))[b]
         for h in range(heads):
+            temperature = min(math.exp(w["temperature"][h]), 100) if a.get("cosine") else 1
             shared = h * key_heads // heads
             for i in range(length):
                 visible = [j for j in range(length)
@@ -388,7 +390,7 @@ def attention(a, w, x, positions, mask):
                 logits = []
                 for j in visible:
                     product = encoding.query(q[b, i, h], h, p[i]) @ encoding.key(k[b, j, shared], p[j])
-                    score = product * scale * query_factor(a.get("queryScale"), p[i])
+                    score = product * scale * temperature * query_factor(a.get("queryScale"), p[i])
                     score += scale * encoding.scaled_term(q[b, i, h], h, p[i], p[j]) + encoding.term(h, p[i], p[j])
                     score += scale * encoding.scaled_content_term(q[b, i, h], k[b, j, shared], h, p[i], p[j])
                     score += encoding.content_term(q[b, i, h], k[b, j, shared], h, p[i], p[j])
@@ -421,6 +423,8 @@ def shapes(a):
     for norm, count in (("queryNorm", heads), ("keyNorm", key_heads)):
         if norm in a:
             found[norm + ".gamma"] = (head_size * (count if a.get("normOfAllHeads") else 1),)
+    if a.get("cosine"):
+        found["temperature"] = (heads,)
     if a.get("sinks"):
         found["sinks"] = (heads,)
     for name, shape in encoding_shapes(a.get("relativeEncoding", {}), size, heads, head_size).items():
@@ -538,9 +542,10 @@ def research():
 
 
 def published_layers():
-    """OLMo 2."""
+    """OLMo 2, and the cosines of Liu et al. (2022), section 3.2."""
     of_all = {"queryNorm": {**NORM, "embeddingSize": 16}, "keyNorm": {**NORM, "embeddingSize": 8}}
     case("norms_of_all_heads", grouped(**of_all, normOfAllHeads=True, relativeEncoding=ROTARY, bias=False))
+    case("cosine", grouped(cosine=True, relativeEncoding=ROTARY))
 
 
 def of_positions(encodings):

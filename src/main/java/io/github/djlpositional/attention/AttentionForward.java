@@ -361,11 +361,13 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private NDArray queryHeads() {
-        return heads(attention.getQueryProjection(), inputs.queries(), options.headCount(), attention.getQueryNorm());
+        return ofUnitLength(
+                heads(attention.getQueryProjection(), inputs.queries(), options.headCount(), attention.getQueryNorm()));
     }
 
     private NDArray keyHeads() {
-        return heads(attention.getKeyProjection(), inputs.keys(), options.keyValueHeadCount(), attention.getKeyNorm());
+        return ofUnitLength(heads(
+                attention.getKeyProjection(), inputs.keys(), options.keyValueHeadCount(), attention.getKeyNorm()));
     }
 
     private NDArray valueHeads() {
@@ -383,6 +385,19 @@ final class AttentionForward implements AutoCloseable {
         }
         NDArray split = temporaries.add(all.reshape(shape.get(0), shape.get(1), count, options.headSize()));
         return temporaries.add((normOfHead == null ? split : normalize(normOfHead, split)).transpose(0, 2, 1, 3));
+    }
+
+    /** Queries or keys divided by their lengths in a cosine attention, as torch's {@code normalize} does it. */
+    private NDArray ofUnitLength(NDArray heads) {
+        if (!options.cosine()) {
+            return heads;
+        }
+        return temporaries.addResult(() -> {
+            NDArray wide = Arithmetic.toType(heads, DataTypes.ofScores(heads));
+            NDArray squares = wide.mul(wide).sum(new int[] {3}, true);
+            NDArray limited = squares.maximum(Arithmetic.number(squares, 1e-24));
+            return Arithmetic.toType(wide.div(limited.sqrt()), heads.getDataType());
+        });
     }
 
     private NDArray normalize(Block norm, NDArray heads) {
@@ -413,10 +428,18 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private NDArray withFactors(AttentionCall call, NDArray queries) {
-        return attention.queryFactors() == null
-                ? queries
-                : temporaries.addResult(
-                        () -> queries.mul(call.queryPositions().broadcastRows(queries, 2, attention.queryFactors())));
+        return temporaries.addResult(queries, () -> {
+            NDArray scaled = attention.queryFactors() == null
+                    ? queries
+                    : queries.mul(call.queryPositions().broadcastRows(queries, 2, attention.queryFactors()));
+            Parameter temperature = attention.getTemperature();
+            return temperature == null ? scaled : scaled.mul(headFactors(value(temperature, queries, "temperature")));
+        });
+    }
+
+    /** The factors of the heads' scores, (1, N, 1, 1). */
+    private NDArray headFactors(NDArray temperature) {
+        return temperature.exp().minimum(Arithmetic.number(temperature, 100)).reshape(1, -1, 1, 1);
     }
 
     @Override

@@ -9,6 +9,7 @@ import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
+import ai.djl.training.initializer.ConstantInitializer;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.RmsNormBlock;
@@ -85,6 +86,9 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
 
     private final Block keyNorm;
 
+    /** The learned factor of each head's scores, or its logarithm; null for none. */
+    private final Parameter temperature;
+
     /** The logit of each head's sink; null for none. */
     private final Parameter sinks;
 
@@ -102,6 +106,12 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         queryProjection = addProjection("queryProjection", size, querySize, options.bias());
         valueProjection = addProjection("valueProjection", size, keySize, options.bias());
         resultProjection = addProjection("resultProjection", querySize, size, options.resultBias());
+        temperature = options.initialTemperature() == null
+                ? null
+                : addParameter(
+                        "temperature",
+                        new Shape(options.headCount()),
+                        new ConstantInitializer(options.initialTemperature()));
         sinks = options.sinks() ? addParameter("sinks", new Shape(options.headCount()), Initializer.ZEROS) : null;
         queryFactors = options.queryScale() == null
                 ? null
@@ -196,6 +206,14 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
     /** {@return the normalization of the keys; null for none} */
     public Block getKeyNorm() {
         return keyNorm;
+    }
+
+    /**
+     * {@return the learned temperature of each head, the parameter (N); null if the block was built without
+     * {@link Builder#optCosine}}
+     */
+    public Parameter getTemperature() {
+        return temperature;
     }
 
     /** {@return the logits of the heads' sinks, the parameter (N); null if the block was built without sinks} */

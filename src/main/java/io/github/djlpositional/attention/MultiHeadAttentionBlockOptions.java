@@ -25,6 +25,7 @@ record MultiHeadAttentionBlockOptions(
         @Range(min = 1, max = Positions.UNLIMITED) Integer window,
         @Range(min = 1, max = 1 << 24) Integer chunkSize,
         Double scale,
+        @Default("false") boolean cosine,
         QueryScale queryScale,
         @Range(above = 0) Double scoreCap,
         @Default("false") boolean sinks,
@@ -61,7 +62,9 @@ record MultiHeadAttentionBlockOptions(
         Check.that(
                 window == null || chunkSize == null,
                 "window " + window + " with chunkSize " + chunkSize + ": expected one of them; leave one out");
-        if (scale == null) {
+        if (scale == null && cosine) {
+            scale = 1.0;
+        } else if (scale == null) {
             scale = encodings(relativeEncoding)
                     .map(RelativeEncoding::defaultScale)
                     .filter(Objects::nonNull)
@@ -92,6 +95,11 @@ record MultiHeadAttentionBlockOptions(
     /** Whether several query heads share a head of keys and values. */
     boolean isGrouped() {
         return headCount != keyValueHeadCount;
+    }
+
+    /** The initial value of the learned temperature; null for none. */
+    Float initialTemperature() {
+        return cosine ? (float) Math.log(10) : null;
     }
 
     /** The shape of the heads that a norm gets. */
@@ -215,6 +223,15 @@ record MultiHeadAttentionBlockOptions(
          */
         public B optScale(double scale) {
             return set("scale", scale);
+        }
+
+        /**
+         * Divides queries and keys by their lengths, so that their products are cosines, and multiplies these by
+         * exp(min(t, ln 100)) instead of 1 / √H, as in Swin V2 (default: false). The parameter {@code temperature}, t,
+         * (N), is initialized with ln 10. After Liu et al., <em>Swin Transformer V2</em> (2022), section 3.2.
+         */
+        public B optCosine(boolean cosine) {
+            return set("cosine", cosine);
         }
     }
 }

@@ -107,7 +107,8 @@ class AttentionDevicesTest {
             int inputs = random.nextInt(3);
             Stream<String> options = Stream.of(
                     RandomCases.one(random, List.of("", "window: 3", "chunkSize: 2")),
-                    RandomCases.one(random, List.of("", "scoreCap: 3", "sinks: true", "dropoutRate: 0.5")),
+                    RandomCases.one(
+                            random, List.of("", "scoreCap: 3", "sinks: true", "dropoutRate: 0.5", "cosine: true")),
                     // without causality, several tokens of a step need a mask of their own
                     RandomCases.one(random, isWhole ? List.of("", "causal: true") : List.of("causal: true")),
                     RandomCases.one(random, List.of("", "keyValueHeadCount: 1")),
