@@ -333,6 +333,8 @@ def query_factor(scale, position):
         return 1
     if scale["type"] == "FloorLogarithm":  # Llama 4
         return math.log(math.floor((position + 1) / scale["length"]) + 1) * scale["coefficient"] + 1
+    if scale["type"] == "LearnedLogN":  # Nakanishi (2025), Scalable-Softmax
+        return math.log(position + 1)
     return max(1, math.log(position + 1) / math.log(scale["trainedLength"]))  # Qwen 1
 
 
@@ -379,7 +381,8 @@ def attention(a, w, x, positions, mask):
     for b in range(batch):
         p = np.broadcast_to(positions, (batch, length))[b]
         for h in range(heads):
-            temperature = min(math.exp(w["temperature"][h]), 100) if a.get("cosine") else 1
+            temperature = w.get("temperature", [1] * heads)[h]
+            temperature = min(math.exp(temperature), 100) if a.get("cosine") else temperature
             shared = h * key_heads // heads
             for i in range(length):
                 visible = [j for j in range(length)
@@ -423,7 +426,7 @@ def shapes(a):
     for norm, count in (("queryNorm", heads), ("keyNorm", key_heads)):
         if norm in a:
             found[norm + ".gamma"] = (head_size * (count if a.get("normOfAllHeads") else 1),)
-    if a.get("cosine"):
+    if a.get("cosine") or a.get("queryScale", {}).get("type") == "LearnedLogN":
         found["temperature"] = (heads,)
     if a.get("sinks"):
         found["sinks"] = (heads,)
@@ -542,10 +545,11 @@ def research():
 
 
 def published_layers():
-    """OLMo 2, and the cosines of Liu et al. (2022), section 3.2."""
+    """OLMo 2, the cosines of Liu et al. (2022), section 3.2, and Scalable-Softmax."""
     of_all = {"queryNorm": {**NORM, "embeddingSize": 16}, "keyNorm": {**NORM, "embeddingSize": 8}}
     case("norms_of_all_heads", grouped(**of_all, normOfAllHeads=True, relativeEncoding=ROTARY, bias=False))
     case("cosine", grouped(cosine=True, relativeEncoding=ROTARY))
+    case("scalable_softmax", grouped(queryScale={"type": "LearnedLogN", "initialTemperature": 0.43}))
 
 
 def of_positions(encodings):

@@ -439,7 +439,8 @@ final class AttentionForward implements AutoCloseable {
 
     /** The factors of the heads' scores, (1, N, 1, 1). */
     private NDArray headFactors(NDArray temperature) {
-        return temperature.exp().minimum(Arithmetic.number(temperature, 100)).reshape(1, -1, 1, 1);
+        NDArray factors = temperature.reshape(1, -1, 1, 1);
+        return options.cosine() ? factors.exp().minimum(Arithmetic.number(factors, 100)) : factors;
     }
 
     @Override

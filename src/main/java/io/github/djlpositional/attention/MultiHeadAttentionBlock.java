@@ -209,8 +209,8 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
     }
 
     /**
-     * {@return the learned temperature of each head, the parameter (N); null if the block was built without
-     * {@link Builder#optCosine}}
+     * {@return the learned temperature of each head, the parameter (N): t of {@link Builder#optCosine}, or s of
+     * {@link io.github.djlpositional.math.QueryScale.LearnedLogN}; null for none}
      */
     public Parameter getTemperature() {
         return temperature;

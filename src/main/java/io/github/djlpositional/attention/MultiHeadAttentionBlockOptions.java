@@ -62,6 +62,10 @@ record MultiHeadAttentionBlockOptions(
         Check.that(
                 window == null || chunkSize == null,
                 "window " + window + " with chunkSize " + chunkSize + ": expected one of them; leave one out");
+        Check.that(
+                !(cosine && queryScale instanceof QueryScale.LearnedLogN),
+                "cosine true with queryScale " + queryScale
+                        + ": expected one learned temperature of each head; leave one out");
         if (scale == null && cosine) {
             scale = 1.0;
         } else if (scale == null) {
@@ -99,7 +103,9 @@ record MultiHeadAttentionBlockOptions(
 
     /** The initial value of the learned temperature; null for none. */
     Float initialTemperature() {
-        return cosine ? (float) Math.log(10) : null;
+        return cosine
+                ? Float.valueOf((float) Math.log(10))
+                : queryScale instanceof QueryScale.LearnedLogN learned ? (float) learned.initialTemperature() : null;
     }
 
     /** The shape of the heads that a norm gets. */
@@ -194,7 +200,8 @@ record MultiHeadAttentionBlockOptions(
 
         /**
          * Multiplies each query by a factor that depends on its position (default: none); the terms that a relative
-         * encoding adds to the scores are not multiplied.
+         * encoding adds to the scores are not multiplied. With {@link QueryScale.LearnedLogN}, each head also has a
+         * learned factor, the parameter {@code temperature}, (N).
          */
         public B optQueryScale(QueryScale queryScale) {
             return set("queryScale", queryScale);
