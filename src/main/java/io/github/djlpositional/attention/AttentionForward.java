@@ -428,19 +428,18 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private NDArray withFactors(AttentionCall call, NDArray queries) {
-        return temporaries.addResult(queries, () -> {
-            NDArray scaled = attention.queryFactors() == null
-                    ? queries
-                    : queries.mul(call.queryPositions().broadcastRows(queries, 2, attention.queryFactors()));
-            Parameter temperature = attention.getTemperature();
-            return temperature == null ? scaled : scaled.mul(headFactors(value(temperature, queries, "temperature")));
+        NDArray scaled = attention.queryFactors() == null
+                ? queries
+                : temporaries.addResult(
+                        () -> queries.mul(call.queryPositions().broadcastRows(queries, 2, attention.queryFactors())));
+        if (attention.getTemperature() == null) {
+            return scaled;
+        }
+        NDArray temperature = value(attention.getTemperature(), queries, "temperature");
+        return temporaries.addResult(() -> {
+            NDArray factors = temperature.reshape(1, -1, 1, 1);
+            return scaled.mul(options.cosine() ? factors.exp().minimum(Arithmetic.number(factors, 100)) : factors);
         });
-    }
-
-    /** The factors of the heads' scores, (1, N, 1, 1). */
-    private NDArray headFactors(NDArray temperature) {
-        NDArray factors = temperature.reshape(1, -1, 1, 1);
-        return options.cosine() ? factors.exp().minimum(Arithmetic.number(factors, 100)) : factors;
     }
 
     @Override

@@ -106,13 +106,10 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         queryProjection = addProjection("queryProjection", size, querySize, options.bias());
         valueProjection = addProjection("valueProjection", size, keySize, options.bias());
         resultProjection = addProjection("resultProjection", querySize, size, options.resultBias());
-        temperature = options.initialTemperature() == null
-                ? null
-                : addParameter(
-                        "temperature",
-                        new Shape(options.headCount()),
-                        new ConstantInitializer(options.initialTemperature()));
-        sinks = options.sinks() ? addParameter("sinks", new Shape(options.headCount()), Initializer.ZEROS) : null;
+        Shape heads = new Shape(options.headCount());
+        Float initial = options.initialTemperature();
+        temperature = initial == null ? null : addParameter("temperature", heads, new ConstantInitializer(initial));
+        sinks = options.sinks() ? addParameter("sinks", heads, Initializer.ZEROS) : null;
         queryFactors = options.queryScale() == null
                 ? null
                 : addTable(ConstantTable.ofPositions(options.queryScale(), 512, Positions.UNLIMITED));

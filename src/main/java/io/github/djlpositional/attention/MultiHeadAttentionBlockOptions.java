@@ -170,11 +170,7 @@ record MultiHeadAttentionBlockOptions(
         return isChunkOfIndices && Math.max(first[0], last[0]) == firstKey && Math.min(first[1], last[1]) == end;
     }
 
-    /**
-     * The builder methods of the scores, and of the keys that a query sees.
-     *
-     * @param <B> the builder
-     */
+    /** The builder methods of the scores, and of the keys that a query sees. */
     abstract static class ScoreBuilder<B extends ScoreBuilder<B>> extends BlockBuilder<MultiHeadAttentionBlock, B> {
 
         ScoreBuilder(Function<MultiHeadAttentionBlockOptions, MultiHeadAttentionBlock> create) {

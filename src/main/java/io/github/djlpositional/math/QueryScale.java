@@ -91,12 +91,7 @@ public sealed interface QueryScale extends HasArguments, Rows {
      */
     record LearnedLogN(double initialTemperature) implements QueryScale {
 
-        /**
-         * Creates the scale.
-         *
-         * @param initialTemperature finite
-         * @throws IllegalArgumentException if the number is not finite
-         */
+        /** Creates the scale; throws {@link IllegalArgumentException} if the number is not finite. */
         public LearnedLogN {
             Check.that(
                     Double.isFinite(initialTemperature),

@@ -123,7 +123,10 @@ public final class TransformerLayerBlock extends OptionsBlock {
         AROUND_PART
     }
 
-    /** How the attention and the feed-forward network follow each other. */
+    /**
+     * How the attention and the feed-forward network follow each other. Parallel parts have no cross-attention, and
+     * norms {@linkplain NormPlacement#BEFORE_PART before the parts}.
+     */
     public enum Arrangement {
         /** The feed-forward network gets the sum with the attention's result. */
         SEQUENTIAL,
@@ -157,8 +160,8 @@ public final class TransformerLayerBlock extends OptionsBlock {
                     arrangement == Arrangement.SEQUENTIAL
                             || (normPlacement == NormPlacement.BEFORE_PART && crossAttention == null),
                     "arrangement " + arrangement + " with normPlacement " + normPlacement + " and "
-                            + (crossAttention == null ? "no" : "a") + " cross-attention: expected BEFORE_PART and none"
-                            + " for parallel parts; change the arrangement or the others");
+                            + (crossAttention == null ? "no" : "a")
+                            + " cross-attention: expected BEFORE_PART and none; change the arrangement or the others");
             // the defaults of the norms themselves
             epsilon = Objects.requireNonNullElse(epsilon, norm == Norm.RMS ? 1e-6 : 1e-5);
         }
@@ -183,13 +186,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
     private final Linear outputProjection;
     private final Residual feedForwardResidual;
 
-    /**
-     * What belongs to the residual connection of a part.
-     *
-     * @param norm the normalization, or the first of two; null if the part has the normalization of another
-     * @param resultNorm the second of two normalizations; null for none
-     * @param scale the factors of the result, (D); null for none
-     */
+    /** The norm of a part or the first of two, the second norm, and the factors of the result, (D); null for none. */
     private record Residual(Block norm, Block resultNorm, Parameter scale) {}
 
     private TransformerLayerBlock(Options options) {
@@ -224,15 +221,12 @@ public final class TransformerLayerBlock extends OptionsBlock {
     private Residual addResidual(String part) {
         boolean hasTwoNorms = options.normPlacement == NormPlacement.AROUND_PART;
         boolean hasNorm = !part.equals("feedForward") || options.arrangement != Arrangement.PARALLEL_WITH_ONE_NORM;
+        Float scale = options.residualScale;
+        Shape shape = new Shape(embeddingSize);
         return new Residual(
                 hasNorm ? addChildBlock(part + "Norm", newNorm()) : null,
                 hasTwoNorms ? addChildBlock(part + "ResultNorm", newNorm()) : null,
-                options.residualScale == null
-                        ? null
-                        : addParameter(
-                                part + "Scale",
-                                new Shape(embeddingSize),
-                                new ConstantInitializer(options.residualScale)));
+                scale == null ? null : addParameter(part + "Scale", shape, new ConstantInitializer(scale)));
     }
 
     /** Creates a normalization like the ones of this layer. */
@@ -432,7 +426,9 @@ public final class TransformerLayerBlock extends OptionsBlock {
 
         /** Adds a part of the layer to x, with its normalizations. */
         NDArray residual(NDArray x, Residual residual, UnaryOperator<NDArray> part) {
-            NDArray result = part.apply(isFirst(layer.options.normPlacement) ? apply(residual.norm, x) : x);
+            NormPlacement placement = layer.options.normPlacement;
+            boolean isFirst = placement == NormPlacement.BEFORE_PART || placement == NormPlacement.AROUND_PART;
+            NDArray result = part.apply(isFirst ? apply(residual.norm, x) : x);
             NDArray sum = temporaries.add(x.add(branch(residual, result)));
             return layer.normalizesSum() ? apply(residual.norm, sum) : sum;
         }
@@ -449,15 +445,14 @@ public final class TransformerLayerBlock extends OptionsBlock {
         /** What is added to x for the result of a part. */
         private NDArray branch(Residual residual, NDArray result) {
             NDArray dropped = dropOut(result);
-            NDArray normed = switch (layer.options.normPlacement) {
-                case AFTER_SUM, BEFORE_PART -> dropped;
-                case AFTER_PART -> apply(residual.norm, dropped);
-                case AROUND_PART -> apply(residual.resultNorm, dropped);
-            };
-            NDArray scaled = residual.scale == null
-                    ? normed
-                    : temporaries.add(normed.mul(DataTypes.value(layer, residual.scale, store, normed, training)));
-            return dropPath(scaled);
+            boolean isAfter = layer.options.normPlacement == NormPlacement.AFTER_PART;
+            Block norm = isAfter ? residual.norm : residual.resultNorm;
+            NDArray normed = norm == null ? dropped : apply(norm, dropped);
+            if (residual.scale == null) {
+                return dropPath(normed);
+            }
+            NDArray scale = DataTypes.value(layer, residual.scale, store, normed, training);
+            return dropPath(temporaries.add(normed.mul(scale)));
         }
 
         /** Replaces the results of some sequences by 0, in training only. */
@@ -470,10 +465,6 @@ public final class TransformerLayerBlock extends OptionsBlock {
                         NDArray ones = y.getManager().ones(shape, y.getDataType(), y.getDevice());
                         return y.mul(Dropout.dropout(ones, rate, true).singletonOrThrow());
                     });
-        }
-
-        private static boolean isFirst(NormPlacement placement) {
-            return placement == NormPlacement.BEFORE_PART || placement == NormPlacement.AROUND_PART;
         }
 
         /** Applies an attention to arrays, with the mask from the layer's inputs if there is one. */
@@ -668,11 +659,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
             return set("normPlacement", normPlacement);
         }
 
-        /**
-         * Sets how the attention and the feed-forward network follow each other (default:
-         * {@link Arrangement#SEQUENTIAL}). Parallel parts need {@link NormPlacement#BEFORE_PART}, and have no
-         * cross-attention.
-         */
+        /** Sets how attention and feed-forward network follow each other (default: {@link Arrangement#SEQUENTIAL}). */
         public Builder optArrangement(Arrangement arrangement) {
             return set("arrangement", arrangement);
         }
@@ -683,10 +670,9 @@ public final class TransformerLayerBlock extends OptionsBlock {
         }
 
         /**
-         * Multiplies the result of each part by learned factors, one for each dimension, as in CaiT and DINOv2
-         * (default: no factors). The parameters {@code attentionScale}, {@code crossAttentionScale} and
-         * {@code feedForwardScale}, (D) each, are initialized with a finite number, 10<sup>-5</sup> in DINOv2. After
-         * Touvron et al., <em>Going deeper with Image Transformers</em> (2021), section 2.
+         * Multiplies the result of each part by learned factors, (D), with a finite initial value, 10<sup>-5</sup> in
+         * DINOv2 (default: no factors). After Touvron et al., <em>Going deeper with Image Transformers</em> (2021),
+         * section 2, CaiT. The parameters are {@code attentionScale}, {@code feedForwardScale} and so on.
          */
         public Builder optResidualScale(float initialScale) {
             return set("residualScale", initialScale);
