@@ -369,6 +369,8 @@ def query_factor(scale, position):
         return 1
     if scale["type"] == "FloorLogarithm":  # Llama 4
         return math.log(math.floor((position + 1) / scale["length"]) + 1) * scale["coefficient"] + 1
+    if scale["type"] == "LearnedLogN":  # Nakanishi (2025), Scalable-Softmax
+        return math.log(position + 1)
     return max(1, math.log(position + 1) / math.log(scale["trainedLength"]))  # Qwen 1
 
 
@@ -395,15 +397,17 @@ def attention(a, w, x, positions, mask):
     head_size = a.get("headSize", a["embeddingSize"] // heads)
     # three products instead of one in disentangled attention
     products = 3 if a.get("relativeEncoding", {}).get("type") == "DisentangledPositionBlock" else 1
-    scale = a.get("scale", 1 / math.sqrt(products * head_size))
+    scale = a.get("scale", 1 if a.get("cosine") else 1 / math.sqrt(products * head_size))
     encoding = ENCODINGS[a.get("relativeEncoding", {}).get("type")](
         a.get("relativeEncoding", {}), {key.split(".")[1]: value for key, value in w.items() if key[:8] == "relative"})
     batch, length, _ = x.shape
 
     def projected(name, count, norm):
         y = x @ w[name + ".weight"].T + w.get(name + ".bias", 0)
+        y = y if a.get("normOfAllHeads") else y.reshape(batch, length, count, head_size)
+        y = normalized(y, w[norm + ".gamma"], a[norm].get("epsilon", 1e-6)) if norm in a else y
         y = y.reshape(batch, length, count, head_size)
-        return normalized(y, w[norm + ".gamma"], a[norm].get("epsilon", 1e-6)) if norm in a else y
+        return y / np.linalg.norm(y, axis=-1, keepdims=True) if a.get("cosine") and norm else y
 
     q = projected("queryProjection", heads, "queryNorm")
     k = projected("keyProjection", key_heads, "keyNorm")
@@ -414,6 +418,8 @@ def attention(a, w, x, positions, mask):
         p = np.broadcast_to(positions, (batch, length))[b]
         encoding.tokens(x[b])
         for h in range(heads):
+            temperature = w.get("temperature", [1] * heads)[h]
+            temperature = min(math.exp(temperature), 100) if a.get("cosine") else temperature
             shared = h * key_heads // heads
             for i in range(length):
                 visible = [j for j in range(length)
@@ -424,7 +430,7 @@ def attention(a, w, x, positions, mask):
                 logits = []
                 for j in visible:
                     product = encoding.query(q[b, i, h], h, p[i]) @ encoding.key(k[b, j, shared], p[j])
-                    score = product * scale * query_factor(a.get("queryScale"), p[i])
+                    score = product * scale * temperature * query_factor(a.get("queryScale"), p[i])
                     score += scale * encoding.scaled_term(q[b, i, h], h, p[i], p[j]) + encoding.term(h, p[i], p[j])
                     score += scale * encoding.scaled_content_term(q[b, i, h], k[b, j, shared], h, p[i], p[j])
                     score += encoding.content_term(q[b, i, h], k[b, j, shared], h, p[i], p[j])
@@ -455,9 +461,11 @@ def shapes(a):
     found["resultProjection.weight"] = (size, heads * head_size)
     if a.get("resultBias", bias):
         found["resultProjection.bias"] = (size,)
-    for norm in ("queryNorm", "keyNorm"):
+    for norm, count in (("queryNorm", heads), ("keyNorm", key_heads)):
         if norm in a:
-            found[norm + ".gamma"] = (head_size,)
+            found[norm + ".gamma"] = (head_size * (count if a.get("normOfAllHeads") else 1),)
+    if a.get("cosine") or a.get("queryScale", {}).get("type") == "LearnedLogN":
+        found["temperature"] = (heads,)
     if a.get("sinks"):
         found["sinks"] = (heads,)
     for name, shape in encoding_shapes(a.get("relativeEncoding", {}), size, heads, head_size).items():
@@ -580,6 +588,14 @@ def research():
     })
 
 
+def published_layers():
+    """OLMo 2, the cosines of Liu et al. (2022), section 3.2, and Scalable-Softmax."""
+    of_all = {"queryNorm": {**NORM, "embeddingSize": 16}, "keyNorm": {**NORM, "embeddingSize": 8}}
+    case("norms_of_all_heads", grouped(**of_all, normOfAllHeads=True, relativeEncoding=ROTARY, bias=False))
+    case("cosine", grouped(cosine=True, relativeEncoding=ROTARY))
+    case("scalable_softmax", grouped(queryScale={"type": "LearnedLogN", "initialTemperature": 0.43}))
+
+
 def of_positions(encodings):
     for name, arguments in encodings.items():
         some = {"relativeEncoding": arguments} if arguments else {}
@@ -599,4 +615,5 @@ if __name__ == "__main__":
     scores()
     irregular_positions()
     research()
+    published_layers()
     (FOLDER / "cases.json").write_text(json.dumps(CASES, indent=2) + "\n")

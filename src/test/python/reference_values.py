@@ -325,6 +325,8 @@ with open(FOLDER + "query_scales.csv", "w") as out:
         out.write(f"floorLogarithm,0.1 8192,{p},{nstr(value, 30)}\n")
     for p in ["0", "511", "2047", "2048", "8191", "32767.25"]:
         out.write(f"logN,2048,{p},{nstr(max(mpf(1), log(mpf(p) + 1) / log(mpf(2048))), 30)}\n")
+    for p in ["0", "1", "2047", "32767.25"]:
+        out.write(f"learnedLogN,0.43,{p},{nstr(log(mpf(p) + 1), 30)}\n")
 
 
 def kerple(log_a, log_b, distance):

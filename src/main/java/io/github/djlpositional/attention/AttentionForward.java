@@ -20,9 +20,7 @@ import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Settings;
-import java.util.Arrays;
 import java.util.Map;
-import java.util.stream.Collectors;
 
 /**
  * One forward of a {@link MultiHeadAttentionBlock}, from top to bottom: project, encode, append to the cache, choose a
@@ -160,7 +158,7 @@ final class AttentionForward implements AutoCloseable {
         Map<RelativeEncoding, NDArray> numbers = projected != null ? projected.numbers() : numbers(keyPositions, true);
         boolean isNewMask = AttentionMask.isKeyMask(inputs.mask());
         if (isNewMask) {
-            requireKeyMask(shape.get(0), shape.get(1));
+            AttentionMask.requireOfKeys(inputs.mask(), inputs.queries(), shape.get(1));
         }
         NDArray mask = isNewMask ? onDevice(inputs.mask()) : projected == null ? null : projected.mask();
         return new Kernel.KeysAndValues(tokens, keyPositions, keys, values, numbers, mask, null, () -> {
@@ -184,7 +182,7 @@ final class AttentionForward implements AutoCloseable {
         requireOrder(length, count);
         boolean isNewMask = AttentionMask.isKeyMask(inputs.mask());
         if (isNewMask) {
-            requireKeyMask(batch, count, (long) length + count);
+            AttentionMask.requireOfKeys(inputs.mask(), x, count, (long) length + count);
         }
         Positions tokens = tokens(length);
         NDArray newMask = isNewMask ? onDevice(inputs.mask()) : null;
@@ -287,20 +285,6 @@ final class AttentionForward implements AutoCloseable {
         return temporaries.addUnless(mask, mask.toDevice(inputs.queries().getDevice(), false));
     }
 
-    /** Checks the shape of a mask of keys, which must have one of the lengths. */
-    private void requireKeyMask(long batch, long... lengths) {
-        Shape shape = inputs.mask().getShape();
-        DataTypes.requireSameEngine(inputs.mask(), inputs.queries(), "queries");
-        Check.that(
-                shape.get(0) == batch && Arrays.stream(lengths).anyMatch(length -> length == shape.get(1)),
-                () -> "mask of shape " + shape + " for " + batch + " sequences: expected "
-                        + Arrays.stream(lengths)
-                                .distinct()
-                                .mapToObj(length -> new Shape(batch, length).toString())
-                                .collect(Collectors.joining(" for the tokens of the step, or "))
-                        + ", with 0 for each hidden token; pass one number for each token");
-    }
-
     /** Rejects a step whose tokens would see later tokens, unlike the earlier tokens of their chunk. */
     private void requireOrder(int start, long length) {
         Integer chunkSize = options.chunkSize();
@@ -373,11 +357,13 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private NDArray queryHeads() {
-        return heads(attention.getQueryProjection(), inputs.queries(), options.headCount(), attention.getQueryNorm());
+        return ofUnitLength(
+                heads(attention.getQueryProjection(), inputs.queries(), options.headCount(), attention.getQueryNorm()));
     }
 
     private NDArray keyHeads() {
-        return heads(attention.getKeyProjection(), inputs.keys(), options.keyValueHeadCount(), attention.getKeyNorm());
+        return ofUnitLength(heads(
+                attention.getKeyProjection(), inputs.keys(), options.keyValueHeadCount(), attention.getKeyNorm()));
     }
 
     private NDArray valueHeads() {
@@ -388,11 +374,26 @@ final class AttentionForward implements AutoCloseable {
     private NDArray heads(Linear projection, NDArray input, int count, Block norm) {
         Shape shape = input.getShape();
         NDArray flat = temporaries.add(linear(projection, input));
-        if (shape.get(1) == 1 && norm == null) {
-            return temporaries.add(flat.reshape(shape.get(0), count, 1, options.headSize()));
+        Block normOfHead = options.normOfAllHeads() ? null : norm;
+        NDArray all = normOfHead == norm ? flat : normalize(norm, flat);
+        if (shape.get(1) == 1 && normOfHead == null) {
+            return temporaries.add(all.reshape(shape.get(0), count, 1, options.headSize()));
         }
-        NDArray split = temporaries.add(flat.reshape(shape.get(0), shape.get(1), count, options.headSize()));
-        return temporaries.add((norm == null ? split : normalize(norm, split)).transpose(0, 2, 1, 3));
+        NDArray split = temporaries.add(all.reshape(shape.get(0), shape.get(1), count, options.headSize()));
+        return temporaries.add((normOfHead == null ? split : normalize(normOfHead, split)).transpose(0, 2, 1, 3));
+    }
+
+    /** Queries or keys divided by their lengths in a cosine attention, as torch's {@code normalize} does it. */
+    private NDArray ofUnitLength(NDArray heads) {
+        if (!options.cosine()) {
+            return heads;
+        }
+        return temporaries.addResult(() -> {
+            NDArray wide = Arithmetic.toType(heads, DataTypes.ofScores(heads));
+            NDArray squares = wide.mul(wide).sum(new int[] {3}, true);
+            NDArray limited = squares.maximum(Arithmetic.number(squares, 1e-24));
+            return Arithmetic.toType(wide.div(limited.sqrt()), heads.getDataType());
+        });
     }
 
     private NDArray normalize(Block norm, NDArray heads) {
@@ -423,10 +424,18 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private NDArray withFactors(AttentionCall call, NDArray queries) {
-        return attention.queryFactors() == null
+        NDArray scaled = attention.queryFactors() == null
                 ? queries
                 : temporaries.addResult(
                         () -> queries.mul(call.queryPositions().broadcastRows(queries, 2, attention.queryFactors())));
+        if (attention.getTemperature() == null) {
+            return scaled;
+        }
+        NDArray temperature = value(attention.getTemperature(), queries, "temperature");
+        return temporaries.addResult(() -> {
+            NDArray factors = temperature.reshape(1, -1, 1, 1);
+            return scaled.mul(options.cosine() ? factors.exp().minimum(Arithmetic.number(factors, 100)) : factors);
+        });
     }
 
     @Override

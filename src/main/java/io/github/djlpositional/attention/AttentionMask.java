@@ -11,6 +11,8 @@ import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.options.Check;
+import java.util.Arrays;
+import java.util.stream.Collectors;
 
 /**
  * Hides keys from queries: the explicit mask of a forward, cached masks of keys, causality, windows and chunks.
@@ -131,6 +133,21 @@ record AttentionMask(
     /** Whether a mask is a mask of keys, (B, T) or (B, F), which a cache stores. */
     static boolean isKeyMask(NDArray mask) {
         return mask != null && mask.getShape().dimension() == 2;
+    }
+
+    /** Checks the shape of a mask of keys, (B, n), which must have one of the lengths. */
+    static void requireOfKeys(NDArray mask, NDArray queries, long... lengths) {
+        Shape shape = mask.getShape();
+        long batch = queries.getShape().get(0);
+        DataTypes.requireSameEngine(mask, queries, "queries");
+        Check.that(
+                shape.get(0) == batch && Arrays.stream(lengths).anyMatch(length -> length == shape.get(1)),
+                () -> "mask of shape " + shape + " for " + batch + " sequences: expected "
+                        + Arrays.stream(lengths)
+                                .distinct()
+                                .mapToObj(length -> new Shape(batch, length).toString())
+                                .collect(Collectors.joining(" for the tokens of the step, or "))
+                        + ", with 0 for each hidden token; pass one number for each token");
     }
 
     /** Whether a mask may differ between several queries. */

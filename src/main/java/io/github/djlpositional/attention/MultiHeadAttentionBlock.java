@@ -9,6 +9,7 @@ import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
+import ai.djl.training.initializer.ConstantInitializer;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.RmsNormBlock;
@@ -16,8 +17,6 @@ import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Positions;
-import io.github.djlpositional.math.QueryScale;
-import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.options.Check;
 import java.util.List;
 import java.util.Map;
@@ -87,6 +86,9 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
 
     private final Block keyNorm;
 
+    /** The learned factor of each head's scores, or its logarithm; null for none. */
+    private final Parameter temperature;
+
     /** The logit of each head's sink; null for none. */
     private final Parameter sinks;
 
@@ -106,7 +108,10 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         queryProjection = addProjection("queryProjection", size, querySize, options.bias());
         valueProjection = addProjection("valueProjection", size, keySize, options.bias());
         resultProjection = addProjection("resultProjection", querySize, size, options.resultBias());
-        sinks = options.sinks() ? addParameter("sinks", new Shape(options.headCount()), Initializer.ZEROS) : null;
+        Shape heads = new Shape(options.headCount());
+        Float initial = options.initialTemperature();
+        temperature = initial == null ? null : addParameter("temperature", heads, new ConstantInitializer(initial));
+        sinks = options.sinks() ? addParameter("sinks", heads, Initializer.ZEROS) : null;
         queryFactors = options.queryScale() == null
                 ? null
                 : addTable(ConstantTable.ofPositions(options.queryScale(), 512, Positions.UNLIMITED));
@@ -202,6 +207,14 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         return keyNorm;
     }
 
+    /**
+     * {@return the learned temperature of each head, the parameter (N): t of {@link Builder#optCosine}, or s of
+     * {@link io.github.djlpositional.math.QueryScale.LearnedLogN}; null for none}
+     */
+    public Parameter getTemperature() {
+        return temperature;
+    }
+
     /** {@return the logits of the heads' sinks, the parameter (N); null if the block was built without sinks} */
     public Parameter getSinks() {
         return sinks;
@@ -280,8 +293,8 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         for (RelativeEncoding encoding : encodings.all()) {
             encoding.initialize(manager, dataType, new Shape(batch, options.headCount(), queries, size));
         }
-        initialize(queryNorm, manager, dataType, new Shape(batch, queries, options.headCount(), size));
-        initialize(keyNorm, manager, dataType, new Shape(batch, keys, options.keyValueHeadCount(), size));
+        initialize(queryNorm, manager, dataType, options.normShape(batch, queries, options.headCount()));
+        initialize(keyNorm, manager, dataType, options.normShape(batch, keys, options.keyValueHeadCount()));
         for (Linear projection : List.of(keyProjection, queryProjection, valueProjection)) {
             projection.initialize(manager, dataType, new Shape(-1, options.embeddingSize()));
         }
@@ -295,10 +308,10 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
     }
 
     /** Builds a {@link MultiHeadAttentionBlock}. */
-    public static final class Builder extends BlockBuilder<MultiHeadAttentionBlock, Builder> {
+    public static final class Builder extends MultiHeadAttentionBlockOptions.ScoreBuilder<Builder> {
 
         private Builder() {
-            super(MultiHeadAttentionBlockOptions.class, MultiHeadAttentionBlock::new);
+            super(MultiHeadAttentionBlock::new);
         }
 
         /** Sets D, the embedding size, a multiple of the head count unless {@link #optHeadSize} is set. */
@@ -342,6 +355,14 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         }
 
         /**
+         * Applies the norms to the heads of a token together, queries (B, T, N · H) and keys (B, F, K · H), as in OLMo
+         * 2 (default: false, to each head).
+         */
+        public Builder optNormOfAllHeads(boolean normOfAllHeads) {
+            return set("normOfAllHeads", normOfAllHeads);
+        }
+
+        /**
          * Sets one or more relative encodings, built for the number and the size of these heads (default: none). The
          * rotations of several encodings are applied one after another, and their terms are added.
          */
@@ -355,56 +376,6 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         /** Hides later keys from a query, as in a decoder (default: false). */
         public Builder optCausal(boolean causal) {
             return set("causal", causal);
-        }
-
-        /**
-         * Sets w, the size of the window of keys that a query sees, by index, at least 1 (default: none). In a causal
-         * attention, query i sees the keys i - w + 1 … i, as in Mistral; otherwise those with |i - j| ≤ w / 2, rounded
-         * down, as in Longformer and ModernBERT. Not together with {@link #optChunkSize}.
-         */
-        public Builder optWindow(int window) {
-            return set("window", window);
-        }
-
-        /**
-         * Divides positions into chunks of a size from 1 to 2<sup>24</sup>, as in Llama 4 (default: one chunk). A query
-         * sees only keys of its chunk, whose number is the position divided by the size, rounded down.
-         */
-        public Builder optChunkSize(int chunkSize) {
-            return set("chunkSize", chunkSize);
-        }
-
-        /**
-         * Multiplies each query by a factor that depends on its position (default: none); the terms that a relative
-         * encoding adds to the scores are not multiplied.
-         */
-        public Builder optQueryScale(QueryScale queryScale) {
-            return set("queryScale", queryScale);
-        }
-
-        /**
-         * Limits each score s smoothly to c · tanh(s / c), before any mask. The cap c is positive; Gemma 2 uses 50
-         * (default: no limit).
-         */
-        public Builder optScoreCap(double scoreCap) {
-            return set("scoreCap", scoreCap);
-        }
-
-        /**
-         * Adds a sink to each head, as in GPT-OSS (default: false): a learned logit that takes part in the softmax but
-         * has no value, so that the probabilities of the keys may sum to less than 1. The parameter {@code sinks}, (N),
-         * is initialized with 0.
-         */
-        public Builder optSinks(boolean sinks) {
-            return set("sinks", sinks);
-        }
-
-        /**
-         * Sets the positive factor of the products of queries and keys (default: 1 / √H, or
-         * {@link RelativeEncoding#defaultScale}); T5 uses 1.
-         */
-        public Builder optScale(double scale) {
-            return set("scale", scale);
         }
 
         /** Adds a bias to each projection (default: true); T5 and Llama have none. */

@@ -1,15 +1,18 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.math.QueryScale;
+import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.NotSaved;
 import io.github.djlpositional.options.Range;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Function;
 import java.util.stream.Stream;
 
 /** The options of a {@link MultiHeadAttentionBlock}, and the keys that they let a query see. */
@@ -22,6 +25,7 @@ record MultiHeadAttentionBlockOptions(
         @Range(min = 1, max = Positions.UNLIMITED) Integer window,
         @Range(min = 1, max = 1 << 24) Integer chunkSize,
         Double scale,
+        @Default("false") boolean cosine,
         QueryScale queryScale,
         @Range(above = 0) Double scoreCap,
         @Default("false") boolean sinks,
@@ -30,6 +34,7 @@ record MultiHeadAttentionBlockOptions(
         List<RelativeEncoding> relativeEncoding,
         Block queryNorm,
         Block keyNorm,
+        @Default("false") boolean normOfAllHeads,
         @NotSaved @Default("true") boolean fusedKernel,
         @NotSaved DataType kernelType,
 
@@ -57,7 +62,13 @@ record MultiHeadAttentionBlockOptions(
         Check.that(
                 window == null || chunkSize == null,
                 "window " + window + " with chunkSize " + chunkSize + ": expected one of them; leave one out");
-        if (scale == null) {
+        Check.that(
+                !(cosine && queryScale instanceof QueryScale.LearnedLogN),
+                "cosine true with queryScale " + queryScale
+                        + ": expected one learned temperature of each head; leave one out");
+        if (scale == null && cosine) {
+            scale = 1.0;
+        } else if (scale == null) {
             scale = encodings(relativeEncoding)
                     .map(RelativeEncoding::defaultScale)
                     .filter(Objects::nonNull)
@@ -88,6 +99,20 @@ record MultiHeadAttentionBlockOptions(
     /** Whether several query heads share a head of keys and values. */
     boolean isGrouped() {
         return headCount != keyValueHeadCount;
+    }
+
+    /** The initial value of the learned temperature; null for none. */
+    Float initialTemperature() {
+        return cosine
+                ? Float.valueOf((float) Math.log(10))
+                : queryScale instanceof QueryScale.LearnedLogN learned ? (float) learned.initialTemperature() : null;
+    }
+
+    /** The shape of the heads that a norm gets. */
+    Shape normShape(long batch, long length, int heads) {
+        return normOfAllHeads
+                ? new Shape(batch, length, (long) heads * headSize)
+                : new Shape(batch, length, heads, headSize);
     }
 
     /** Whether the scale is 1 / √H, which fused kernels use. */
@@ -143,5 +168,73 @@ record MultiHeadAttentionBlockOptions(
         int end = firstKey + call.keyPositions().length();
         boolean isChunkOfIndices = chunkSize == null || !call.hasPositions();
         return isChunkOfIndices && Math.max(first[0], last[0]) == firstKey && Math.min(first[1], last[1]) == end;
+    }
+
+    /** The builder methods of the scores, and of the keys that a query sees. */
+    abstract static class ScoreBuilder<B extends ScoreBuilder<B>> extends BlockBuilder<MultiHeadAttentionBlock, B> {
+
+        ScoreBuilder(Function<MultiHeadAttentionBlockOptions, MultiHeadAttentionBlock> create) {
+            super(MultiHeadAttentionBlockOptions.class, create);
+        }
+
+        /**
+         * Sets w, the size of the window of keys that a query sees, by index, at least 1 (default: none). In a causal
+         * attention, query i sees the keys i - w + 1 … i, as in Mistral; otherwise those with |i - j| ≤ w / 2, rounded
+         * down, as in Longformer and ModernBERT. Not together with {@link #optChunkSize}.
+         */
+        public B optWindow(int window) {
+            return set("window", window);
+        }
+
+        /**
+         * Divides positions into chunks of a size from 1 to 2<sup>24</sup>, as in Llama 4 (default: one chunk). A query
+         * sees only keys of its chunk, whose number is the position divided by the size, rounded down.
+         */
+        public B optChunkSize(int chunkSize) {
+            return set("chunkSize", chunkSize);
+        }
+
+        /**
+         * Multiplies each query by a factor that depends on its position (default: none); the terms that a relative
+         * encoding adds to the scores are not multiplied. With {@link QueryScale.LearnedLogN}, each head also has a
+         * learned factor, the parameter {@code temperature}, (N).
+         */
+        public B optQueryScale(QueryScale queryScale) {
+            return set("queryScale", queryScale);
+        }
+
+        /**
+         * Limits each score s smoothly to c · tanh(s / c), before any mask. The cap c is positive; Gemma 2 uses 50
+         * (default: no limit).
+         */
+        public B optScoreCap(double scoreCap) {
+            return set("scoreCap", scoreCap);
+        }
+
+        /**
+         * Adds a sink to each head, as in GPT-OSS (default: false): a learned logit that takes part in the softmax but
+         * has no value, so that the probabilities of the keys may sum to less than 1. The parameter {@code sinks}, (N),
+         * is initialized with 0.
+         */
+        public B optSinks(boolean sinks) {
+            return set("sinks", sinks);
+        }
+
+        /**
+         * Sets the positive factor of the products of queries and keys (default: 1 / √H, or
+         * {@link RelativeEncoding#defaultScale}); T5 uses 1.
+         */
+        public B optScale(double scale) {
+            return set("scale", scale);
+        }
+
+        /**
+         * Divides queries and keys by their lengths, so that their products are cosines, and multiplies these by
+         * exp(min(t, ln 100)) instead of 1 / √H, as in Swin V2 (default: false). The parameter {@code temperature}, t,
+         * (N), is initialized with ln 10. After Liu et al., <em>Swin Transformer V2</em> (2022), section 3.2.
+         */
+        public B optCosine(boolean cosine) {
+            return set("cosine", cosine);
+        }
     }
 }

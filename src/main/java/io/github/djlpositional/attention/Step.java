@@ -71,6 +71,7 @@ final class Step {
         return options.fusedKernel()
                 && options.scoreCap() == null
                 && !options.sinks()
+                && attention.getTemperature() == null
                 && encodings.haveStep()
                 && !(hasPositions && (encodings.hasTerms() || options.chunkSize() != null))
                 && isSupported(attention.getQueryNorm())

@@ -84,10 +84,33 @@ public sealed interface QueryScale extends HasArguments, Rows {
     }
 
     /**
+     * Scalable-Softmax: s · ln(p + 1), where p + 1 is the number of keys of a causal attention, and s is learned by
+     * each head. After Nakanishi, <em>Scalable-Softmax Is Superior for Attention</em> (2025).
+     *
+     * @param initialTemperature the initial value of s, finite, for example 0.43
+     */
+    record LearnedLogN(double initialTemperature) implements QueryScale {
+
+        /** Creates the scale; throws {@link IllegalArgumentException} if the number is not finite. */
+        public LearnedLogN {
+            Check.that(
+                    Double.isFinite(initialTemperature),
+                    () -> "initialTemperature " + initialTemperature + ": expected a finite number; set it to 0.43");
+        }
+
+        /** {@return ln(p + 1), which the attention multiplies by s} */
+        @Override
+        public double factor(double position) {
+            requirePosition(position);
+            return StrictMath.log1p(position);
+        }
+    }
+
+    /**
      * {@return the scale that a map of {@link #getArguments} describes}
      *
-     * @param arguments {@code type}, which is {@code FloorLogarithm} or {@code LogN}, and the components of that record
-     *     by name
+     * @param arguments {@code type}, which is {@code FloorLogarithm}, {@code LogN} or {@code LearnedLogN}, and the
+     *     components of that record by name
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     static QueryScale fromArguments(Map<?, ?> arguments) {
@@ -103,7 +126,7 @@ public sealed interface QueryScale extends HasArguments, Rows {
      * Returns the factor of a query.
      *
      * @param position p, 0 or more and finite
-     * @return at least 1
+     * @return 0 or more
      * @throws IllegalArgumentException if the position is outside its range
      */
     double factor(double position);

@@ -11,6 +11,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.Dropout;
 import ai.djl.training.ParameterStore;
+import ai.djl.training.initializer.ConstantInitializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.LayerNormBlock;
 import io.github.djlpositional.RmsNormBlock;
@@ -50,7 +51,7 @@ import java.util.stream.Stream;
  *                 .optCausal(true)
  *                 .build())
  *         .setHiddenSize(2048)
- *         .optPreNorm(true)
+ *         .optNormPlacement(NormPlacement.BEFORE_PART)
  *         .build();                       // (B, T, 512) -> the same
  * }</pre>
  *
@@ -67,8 +68,8 @@ import java.util.stream.Stream;
  *
  * The output is (B, T, D). The attentions get the forward parameters, such as a {@link KeyValueCache}.
  *
- * <p>With {@link Builder#optPreNorm} the sum of the residual connections is not normalized: a model normalizes the
- * output of its last layer, as a {@link TransformerStackBlock} does.
+ * <p>Unless norms stand {@linkplain NormPlacement#AFTER_SUM after the sum}, the sum of the residual connections is not
+ * normalized: a model normalizes the output of its last layer, as a {@link TransformerStackBlock} does.
  */
 public final class TransformerLayerBlock extends OptionsBlock {
 
@@ -110,6 +111,31 @@ public final class TransformerLayerBlock extends OptionsBlock {
         RMS
     }
 
+    /** Where the normalizations n stand, for an input x and a part f: an attention or the feed-forward network. */
+    public enum NormPlacement {
+        /** n(x + f(x)), as in the original transformer and BERT; also called post-norm. */
+        AFTER_SUM,
+        /** x + f(n(x)), as in GPT-2 and Llama; also called pre-norm. */
+        BEFORE_PART,
+        /** x + n(f(x)), as in OLMo 2 and Swin V2. */
+        AFTER_PART,
+        /** x + n₂(f(n₁(x))), as in Gemma 2 and 3, with two normalizations for each part. */
+        AROUND_PART
+    }
+
+    /**
+     * How the attention and the feed-forward network follow each other. Parallel parts have no cross-attention, and
+     * norms {@linkplain NormPlacement#BEFORE_PART before the parts}.
+     */
+    public enum Arrangement {
+        /** The feed-forward network gets the sum with the attention's result. */
+        SEQUENTIAL,
+        /** x + attention(n₁(x)) + feedForward(n₂(x)), as in GPT-NeoX and Falcon 40B. */
+        PARALLEL,
+        /** x + attention(n(x)) + feedForward(n(x)), as in GPT-J, Phi, Falcon 7B and Cohere. */
+        PARALLEL_WITH_ONE_NORM
+    }
+
     record Options(
             MultiHeadAttentionBlock attention,
             MultiHeadAttentionBlock crossAttention,
@@ -117,14 +143,25 @@ public final class TransformerLayerBlock extends OptionsBlock {
             @Default("RELU") Nonlinearity nonlinearity,
             @Default("LAYER") Norm norm,
             @Range(above = 0) Double epsilon,
-            @Default("false") boolean preNorm,
+            @Default("AFTER_SUM") NormPlacement normPlacement,
+            @Default("SEQUENTIAL") Arrangement arrangement,
             @Default("true") boolean bias,
+            @Range Float residualScale,
 
             @NotSaved @Default("0") @Range(min = 0, below = 1)
-            float dropoutRate) {
+            float dropoutRate,
+
+            @NotSaved @Default("0") @Range(min = 0, below = 1)
+            float dropPathRate) {
 
         Options {
             Check.present("attention", attention);
+            Check.that(
+                    arrangement == Arrangement.SEQUENTIAL
+                            || (normPlacement == NormPlacement.BEFORE_PART && crossAttention == null),
+                    "arrangement " + arrangement + " with normPlacement " + normPlacement + " and "
+                            + (crossAttention == null ? "no" : "a")
+                            + " cross-attention: expected BEFORE_PART and none; change the arrangement or the others");
             // the defaults of the norms themselves
             epsilon = Objects.requireNonNullElse(epsilon, norm == Norm.RMS ? 1e-6 : 1e-5);
         }
@@ -135,19 +172,22 @@ public final class TransformerLayerBlock extends OptionsBlock {
     private final Options options;
     private final int embeddingSize;
     private final MultiHeadAttentionBlock attention;
-    private final Block attentionNorm;
+    private final Residual attentionResidual;
 
-    /** Null for none, like its norm. */
+    /** Null for none, like its residual. */
     private final MultiHeadAttentionBlock crossAttention;
 
-    private final Block crossAttentionNorm;
+    private final Residual crossAttentionResidual;
     private final Linear hiddenProjection;
 
     /** Null unless the function has a gate. */
     private final Linear gateProjection;
 
     private final Linear outputProjection;
-    private final Block feedForwardNorm;
+    private final Residual feedForwardResidual;
+
+    /** The norm of a part or the first of two, the second norm, and the factors of the result, (D); null for none. */
+    private record Residual(Block norm, Block resultNorm, Parameter scale) {}
 
     private TransformerLayerBlock(Options options) {
         super(options);
@@ -155,9 +195,9 @@ public final class TransformerLayerBlock extends OptionsBlock {
         crossAttention = options.crossAttention;
         attention = addPart("attention", options.attention);
         embeddingSize = attention.getEmbeddingSize();
-        attentionNorm = addNorm("attentionNorm");
+        attentionResidual = addResidual("attention");
         if (crossAttention == null) {
-            crossAttentionNorm = null;
+            crossAttentionResidual = null;
         } else {
             Check.that(
                     crossAttention != attention,
@@ -168,18 +208,25 @@ public final class TransformerLayerBlock extends OptionsBlock {
                             + ": expected the size of the attention, " + embeddingSize
                             + "; use the same size for both");
             addPart("crossAttention", crossAttention);
-            crossAttentionNorm = addNorm("crossAttentionNorm");
+            crossAttentionResidual = addResidual("crossAttention");
         }
         hiddenProjection = addProjection("hiddenProjection", embeddingSize, options.hiddenSize, options.bias);
         gateProjection = options.nonlinearity.isGated
                 ? addProjection("gateProjection", embeddingSize, options.hiddenSize, options.bias)
                 : null;
         outputProjection = addProjection("outputProjection", options.hiddenSize, embeddingSize, options.bias);
-        feedForwardNorm = addNorm("feedForwardNorm");
+        feedForwardResidual = addResidual("feedForward");
     }
 
-    private Block addNorm(String name) {
-        return addChildBlock(name, newNorm());
+    private Residual addResidual(String part) {
+        boolean hasTwoNorms = options.normPlacement == NormPlacement.AROUND_PART;
+        boolean hasNorm = !part.equals("feedForward") || options.arrangement != Arrangement.PARALLEL_WITH_ONE_NORM;
+        Float scale = options.residualScale;
+        Shape shape = new Shape(embeddingSize);
+        return new Residual(
+                hasNorm ? addChildBlock(part + "Norm", newNorm()) : null,
+                hasTwoNorms ? addChildBlock(part + "ResultNorm", newNorm()) : null,
+                scale == null ? null : addParameter(part + "Scale", shape, new ConstantInitializer(scale)));
     }
 
     /** Creates a normalization like the ones of this layer. */
@@ -233,8 +280,9 @@ public final class TransformerLayerBlock extends OptionsBlock {
         return builder().setAll(arguments).build();
     }
 
-    boolean isPreNorm() {
-        return options.preNorm;
+    /** Whether the output of the layer is normalized. */
+    boolean normalizesSum() {
+        return options.normPlacement == NormPlacement.AFTER_SUM;
     }
 
     /** {@return the attention over the layer's input} */
@@ -262,19 +310,54 @@ public final class TransformerLayerBlock extends OptionsBlock {
         return outputProjection;
     }
 
-    /** {@return the normalization of the attention, with parameters of (D)} */
+    /** {@return the normalization of the attention, or the first of two, with parameters of (D)} */
     public Block getAttentionNorm() {
-        return attentionNorm;
+        return attentionResidual.norm;
     }
 
-    /** {@return the normalization of the cross-attention, with parameters of (D); null for none} */
+    /** {@return the second normalization of the attention, with parameters of (D); null for none} */
+    public Block getAttentionResultNorm() {
+        return attentionResidual.resultNorm;
+    }
+
+    /**
+     * {@return the normalization of the cross-attention, or the first of two, with parameters of (D); null for none}
+     */
     public Block getCrossAttentionNorm() {
-        return crossAttentionNorm;
+        return crossAttention == null ? null : crossAttentionResidual.norm;
     }
 
-    /** {@return the normalization of the feed-forward network, with parameters of (D)} */
+    /** {@return the second normalization of the cross-attention, with parameters of (D); null for none} */
+    public Block getCrossAttentionResultNorm() {
+        return crossAttention == null ? null : crossAttentionResidual.resultNorm;
+    }
+
+    /**
+     * {@return the normalization of the feed-forward network, or the first of two, with parameters of (D); null if it
+     * has the normalization of the attention}
+     */
     public Block getFeedForwardNorm() {
-        return feedForwardNorm;
+        return feedForwardResidual.norm;
+    }
+
+    /** {@return the second normalization of the feed-forward network, with parameters of (D); null for none} */
+    public Block getFeedForwardResultNorm() {
+        return feedForwardResidual.resultNorm;
+    }
+
+    /** {@return the factors of the attention's result, the parameter (D); null without a residual scale} */
+    public Parameter getAttentionScale() {
+        return attentionResidual.scale;
+    }
+
+    /** {@return the factors of the cross-attention's result, the parameter (D); null for none} */
+    public Parameter getCrossAttentionScale() {
+        return crossAttention == null ? null : crossAttentionResidual.scale;
+    }
+
+    /** {@return the factors of the feed-forward network's result, the parameter (D); null without a residual scale} */
+    public Parameter getFeedForwardScale() {
+        return feedForwardResidual.scale;
     }
 
     @Override
@@ -290,18 +373,23 @@ public final class TransformerLayerBlock extends OptionsBlock {
         try (Temporaries temporaries = new Temporaries()) {
             Forward forward = new Forward(this, parameterStore, training, params, temporaries);
             boolean isDecoder = crossAttention != null;
+            if (options.arrangement != Arrangement.SEQUENTIAL) {
+                return new NDList(forward.inParallel(x, inputs));
+            }
             x = forward.residual(
-                    x, attentionNorm, normed -> forward.attend(attention, inputs, isDecoder ? 2 : 1, normed));
+                    x, attentionResidual, normed -> forward.attend(attention, inputs, isDecoder ? 2 : 1, normed));
             if (isDecoder) {
                 NDArray memory = inputs.get(1);
                 x = forward.residual(
                         x,
-                        crossAttentionNorm,
+                        crossAttentionResidual,
                         normed -> forward.attend(crossAttention, inputs, 3, memory, normed, memory));
             }
             NDArray result = forward.feedInOneCall(x);
             return new NDList(
-                    result != null ? result : temporaries.remove(forward.residual(x, feedForwardNorm, forward::feed)));
+                    result != null
+                            ? result
+                            : temporaries.remove(forward.residual(x, feedForwardResidual, forward::feed)));
         }
     }
 
@@ -336,11 +424,47 @@ public final class TransformerLayerBlock extends OptionsBlock {
             PairList<String, Object> params,
             Temporaries temporaries) {
 
-        /** Adds a part of the layer to x, with the normalization before or after. */
-        NDArray residual(NDArray x, Block norm, UnaryOperator<NDArray> part) {
-            NDArray input = layer.options.preNorm ? apply(norm, x) : x;
-            NDArray sum = temporaries.add(x.add(dropOut(part.apply(input))));
-            return layer.options.preNorm ? sum : apply(norm, sum);
+        /** Adds a part of the layer to x, with its normalizations. */
+        NDArray residual(NDArray x, Residual residual, UnaryOperator<NDArray> part) {
+            NormPlacement placement = layer.options.normPlacement;
+            boolean isFirst = placement == NormPlacement.BEFORE_PART || placement == NormPlacement.AROUND_PART;
+            NDArray result = part.apply(isFirst ? apply(residual.norm, x) : x);
+            NDArray sum = temporaries.add(x.add(branch(residual, result)));
+            return layer.normalizesSum() ? apply(residual.norm, sum) : sum;
+        }
+
+        /** Adds the attention and the feed-forward network, both of x, to x: a new array. */
+        NDArray inParallel(NDArray x, NDList inputs) {
+            NDArray normed = apply(layer.attentionResidual.norm, x);
+            NDArray attended = branch(layer.attentionResidual, attend(layer.attention, inputs, 1, normed));
+            Block norm = layer.feedForwardResidual.norm;
+            NDArray fed = branch(layer.feedForwardResidual, feed(norm == null ? normed : apply(norm, x)));
+            return temporaries.add(x.add(attended)).add(fed);
+        }
+
+        /** What is added to x for the result of a part. */
+        private NDArray branch(Residual residual, NDArray result) {
+            NDArray dropped = dropOut(result);
+            boolean isAfter = layer.options.normPlacement == NormPlacement.AFTER_PART;
+            Block norm = isAfter ? residual.norm : residual.resultNorm;
+            NDArray normed = norm == null ? dropped : apply(norm, dropped);
+            if (residual.scale == null) {
+                return dropPath(normed);
+            }
+            NDArray scale = DataTypes.value(layer, residual.scale, store, normed, training);
+            return dropPath(temporaries.add(normed.mul(scale)));
+        }
+
+        /** Replaces the results of some sequences by 0, in training only. */
+        private NDArray dropPath(NDArray y) {
+            float rate = layer.options.dropPathRate;
+            return !training || rate == 0
+                    ? y
+                    : temporaries.addResult(() -> {
+                        Shape shape = new Shape(y.getShape().get(0), 1, 1);
+                        NDArray ones = y.getManager().ones(shape, y.getDataType(), y.getDevice());
+                        return y.mul(Dropout.dropout(ones, rate, true).singletonOrThrow());
+                    });
         }
 
         /** Applies an attention to arrays, with the mask from the layer's inputs if there is one. */
@@ -354,11 +478,14 @@ public final class TransformerLayerBlock extends OptionsBlock {
         }
 
         /**
-         * The feed-forward part in one call of PyTorch, a new array; null on another engine, or if gradients are
-         * recorded.
+         * The feed-forward part in one call of PyTorch, a new array; null on another engine, for options that the call
+         * does not support, or if gradients are recorded.
          */
         NDArray feedInOneCall(NDArray x) {
-            TorchFunctions functions = training ? null : TorchFunctions.of(x);
+            boolean isFirst = layer.options.normPlacement == NormPlacement.BEFORE_PART;
+            boolean isSupported =
+                    !training && (isFirst || layer.normalizesSum()) && layer.options.residualScale == null;
+            TorchFunctions functions = isSupported ? TorchFunctions.of(x) : null;
             if (functions == null) {
                 return null;
             }
@@ -367,7 +494,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
             set(arrays, 1, layer.hiddenProjection);
             set(arrays, 3, layer.gateProjection);
             set(arrays, 5, layer.outputProjection);
-            set(arrays, 7, layer.feedForwardNorm);
+            set(arrays, 7, layer.feedForwardResidual.norm);
             boolean hasGradient = Stream.of(arrays).anyMatch(array -> array != null && array.hasGradient());
             boolean isLayerNorm = layer.options.norm == Norm.LAYER;
             // as DJL passes it
@@ -379,7 +506,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
                 case GELU_TANH, GEGLU_TANH -> 2;
                 case SILU, SWIGLU -> 3;
             };
-            return hasGradient ? null : functions.feedForward(arrays, nonlinearity, layer.options.preNorm ? 1 : 0);
+            return hasGradient ? null : functions.feedForward(arrays, nonlinearity, isFirst ? 1 : 0);
         }
 
         /** Sets the parameters of a block, from an index on. */
@@ -527,12 +654,14 @@ public final class TransformerLayerBlock extends OptionsBlock {
             return set("epsilon", epsilon);
         }
 
-        /**
-         * Normalizes the input of each part, as in GPT-2 and Llama, instead of each sum, as in the original transformer
-         * and BERT (default: false).
-         */
-        public Builder optPreNorm(boolean preNorm) {
-            return set("preNorm", preNorm);
+        /** Sets where the normalizations stand (default: {@link NormPlacement#AFTER_SUM}). */
+        public Builder optNormPlacement(NormPlacement normPlacement) {
+            return set("normPlacement", normPlacement);
+        }
+
+        /** Sets how attention and feed-forward network follow each other (default: {@link Arrangement#SEQUENTIAL}). */
+        public Builder optArrangement(Arrangement arrangement) {
+            return set("arrangement", arrangement);
         }
 
         /** Adds a bias to each matrix product of the feed-forward network (default: true); Llama has none. */
@@ -541,11 +670,29 @@ public final class TransformerLayerBlock extends OptionsBlock {
         }
 
         /**
+         * Multiplies the result of each part by learned factors, (D), with a finite initial value, 10<sup>-5</sup> in
+         * DINOv2 (default: no factors). After Touvron et al., <em>Going deeper with Image Transformers</em> (2021),
+         * section 2, CaiT. The parameters are {@code attentionScale}, {@code feedForwardScale} and so on.
+         */
+        public Builder optResidualScale(float initialScale) {
+            return set("residualScale", initialScale);
+        }
+
+        /**
          * Sets the dropout rate in training, after the function of the feed-forward network and after each part, at
          * least 0 and below 1 (default: 0). The dropout of the attention probabilities is an option of the attention.
          */
         public Builder optDropoutRate(float dropoutRate) {
             return set("dropoutRate", dropoutRate);
+        }
+
+        /**
+         * Sets the probability p that a part is skipped in training, for each sequence of the batch, at least 0 and
+         * below 1 (default: 0). Results that are not skipped are divided by 1 - p. After Huang et al., <em>Deep
+         * Networks with Stochastic Depth</em> (2016); vision transformers increase the rate from layer to layer.
+         */
+        public Builder optDropPathRate(float dropPathRate) {
+            return set("dropPathRate", dropPathRate);
         }
     }
 }

@@ -82,7 +82,7 @@ public final class TransformerStackBlock extends OptionsBlock {
                     layers != null && !layers.isEmpty(),
                     "layers are missing: expected at least one; set them with setLayers");
             layers = List.copyOf(layers);
-            finalNorm = finalNorm == null ? layers.get(layers.size() - 1).isPreNorm() : finalNorm;
+            finalNorm = finalNorm == null ? !layers.get(layers.size() - 1).normalizesSum() : finalNorm;
         }
     }
 
@@ -298,8 +298,8 @@ public final class TransformerStackBlock extends OptionsBlock {
         }
 
         /**
-         * Normalizes the output of the last layer, as that layer does (default: only with
-         * {@link TransformerLayerBlock.Builder#optPreNorm}).
+         * Normalizes the output of the last layer, as that layer does (default: unless its norms stand
+         * {@linkplain TransformerLayerBlock.NormPlacement#AFTER_SUM after the sum}).
          */
         public Builder optFinalNorm(boolean finalNorm) {
             return set("finalNorm", finalNorm);

@@ -224,7 +224,7 @@ public final class WeightLoader {
      *
      * The normalizations of a module with {@code bias=False} have no bias: their {@code beta}, which is zero in a new
      * block, gets no tensor then, and {@code allowMissing("*beta")} allows this. The following are not in a file and
-     * are not compared: the number of heads, pre- or post-norm, the function of the feed-forward network, and the
+     * are not compared: the number of heads, where norms stand, the function of the feed-forward network, and the
      * epsilon of a normalization.
      *
      * @param prefix the text before these names in the file, such as {@code transformer_encoder.}; may be empty
@@ -268,10 +268,10 @@ public final class WeightLoader {
     private WeightLoader layer(String prefix, TransformerLayerBlock layer) {
         boolean isDecoder = layer.getCrossAttention() != null;
         Check.that(
-                layer.getGateProjection() == null,
-                () -> "the layer for " + InvalidFileException.quoted(prefix) + " has a gate: expected a feed-forward"
-                        + " network without one, as PyTorch's; build it with another optNonlinearity, or load its parts"
-                        + " with module");
+                layer.getGateProjection() == null && layer.getFeedForwardNorm() != null,
+                () -> "the layer for " + InvalidFileException.quoted(prefix) + " has a gate, or one norm for parallel"
+                        + " parts: expected neither, as in PyTorch; build it with another optNonlinearity or"
+                        + " optArrangement, or load its parts with module");
         module(prefix + "self_attn.", layer.getAttention()).module(prefix + "norm1.", layer.getAttentionNorm());
         if (isDecoder) {
             module(prefix + "multihead_attn.", layer.getCrossAttention());

@@ -14,6 +14,7 @@ import io.github.djlpositional.guide.Windows;
 import io.github.djlpositional.relative.WindowBiasBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
+import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import java.util.List;
 
 /**
@@ -34,7 +35,7 @@ class ShiftedWindowsTest {
                         .build())
                 .setHiddenSize(16)
                 .optNonlinearity(Nonlinearity.GELU)
-                .optPreNorm(true)
+                .optNormPlacement(NormPlacement.BEFORE_PART)
                 .build();
     }
 

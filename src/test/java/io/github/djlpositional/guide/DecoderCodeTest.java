@@ -36,6 +36,7 @@ import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
+import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
@@ -78,7 +79,7 @@ class DecoderCodeTest {
                     .setHiddenSize(172)
                     .optNonlinearity(Nonlinearity.SWIGLU)
                     .optNorm(Norm.RMS)
-                    .optPreNorm(true)
+                    .optNormPlacement(NormPlacement.BEFORE_PART)
                     .optBias(false);
         }
 

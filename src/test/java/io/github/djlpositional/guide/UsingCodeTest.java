@@ -51,6 +51,7 @@ import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.WindowBiasBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
+import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -349,7 +350,7 @@ class UsingCodeTest {
                             .build())
                     .setHiddenSize(384)
                     .optNonlinearity(Nonlinearity.GELU)
-                    .optPreNorm(true)
+                    .optNormPlacement(NormPlacement.BEFORE_PART)
                     .build());
         }
         // end::layers-in-windows[]

@@ -62,8 +62,8 @@ final class ModelAttention {
     MultiHeadAttentionBlock block(int length) {
         Check.that(
                 value("other_attention") == null,
-                () -> rope + " " + value("other_attention") + ": expected a model whose attention is a"
-                        + " MultiHeadAttentionBlock; read its rotary encoding only");
+                () -> rope + ", " + value("other_attention")
+                        + ": expected a model whose attention is compared; read its" + " rotary encoding only");
         type.column("required")
                 .forEach((key, value) -> Check.that(
                         rope.config.get(key) == null || HuggingFaceRope.isSame(rope.config.get(key), value),

@@ -11,6 +11,7 @@ import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -190,6 +191,26 @@ class ModelTableTest {
                         .build();
             }
         }
+    }
+
+    @ParameterizedTest
+    @MethodSource("layers")
+    void aWholeLayerHasTheOptionsThatTheTableSays(String options) {
+        Map<Object, Object> arguments = new HashMap<>(map(options));
+        arguments.put("hiddenSize", 16);
+        arguments.put("attention", Map.of("embeddingSize", 8, "headCount", 2));
+        Map<String, Object> actual =
+                TransformerLayerBlock.fromArguments(arguments).getArguments();
+        assertThat(map(options))
+                .isNotEmpty()
+                .allSatisfy((name, value) -> assertThat(actual.get(name)).hasToString(value.toString()));
+    }
+
+    static Stream<String> layers() throws IOException {
+        return ModelTable.models().stream()
+                .map(row -> row.get("whole layer"))
+                .filter(options -> !options.startsWith("no: "))
+                .distinct();
     }
 
     /** Options as JSON, with semicolons between them. */

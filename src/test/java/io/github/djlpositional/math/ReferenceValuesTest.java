@@ -298,8 +298,11 @@ class ReferenceValuesTest {
     void queryScalesAreWithinTwoUlps() {
         for (String[] row : Goldens.rows("query_scales.csv")) {
             double[] p = reals(row[1]);
-            QueryScale scale =
-                    row[0].equals("logN") ? new QueryScale.LogN((int) p[0]) : new QueryScale.FloorLogarithm(p[0], p[1]);
+            QueryScale scale = switch (row[0]) {
+                case "logN" -> new QueryScale.LogN((int) p[0]);
+                case "learnedLogN" -> new QueryScale.LearnedLogN(p[0]);
+                default -> new QueryScale.FloorLogarithm(p[0], p[1]);
+            };
             double position = real(row[2]);
             // two logarithms within one ulp each and a quotient, all in about [1, 2)
             assertUlps(scale.factor(position), row[3], 2, row);

@@ -107,7 +107,8 @@ class AttentionDevicesTest {
             int inputs = random.nextInt(3);
             Stream<String> options = Stream.of(
                     RandomCases.one(random, List.of("", "window: 3", "chunkSize: 2")),
-                    RandomCases.one(random, List.of("", "scoreCap: 3", "sinks: true", "dropoutRate: 0.5")),
+                    RandomCases.one(
+                            random, List.of("", "scoreCap: 3", "sinks: true", "dropoutRate: 0.5", "cosine: true")),
                     // without causality, several tokens of a step need a mask of their own
                     RandomCases.one(random, isWhole ? List.of("", "causal: true") : List.of("causal: true")),
                     RandomCases.one(random, List.of("", "keyValueHeadCount: 1")),
@@ -133,6 +134,11 @@ class AttentionDevicesTest {
                     ? TransformerLayerBlock.builder()
                             .setAttention(attention)
                             .setHiddenSize(12)
+                            .optNormPlacement(RandomCases.one(
+                                    new SplittableRandom(options.hashCode()),
+                                    List.of(TransformerLayerBlock.NormPlacement.values())))
+                            .optDropPathRate(options.contains("dropoutRate: 0.5") ? 0.5f : 0)
+                            .optResidualScale(0.5f)
                             .build()
                     : attention;
         }
@@ -202,8 +208,8 @@ class AttentionDevicesTest {
 
     /** A norm, the attention, a sum, and the feed-forward part, or the norm after the sum. */
     @ParameterizedTest
-    @CsvSource({"LAYER, true", "LAYER, false", "RMS, true", "RMS, false"})
-    void aStepOfALayerTakesFourCalls(TransformerLayerBlock.Norm norm, boolean isPreNorm) {
+    @CsvSource({"LAYER, BEFORE_PART", "LAYER, AFTER_SUM", "RMS, BEFORE_PART", "RMS, AFTER_SUM"})
+    void aStepOfALayerTakesFourCalls(TransformerLayerBlock.Norm norm, TransformerLayerBlock.NormPlacement placement) {
         for (TransformerLayerBlock.Nonlinearity nonlinearity : TransformerLayerBlock.Nonlinearity.values()) {
             TransformerLayerBlock layer = TransformerLayerBlock.builder()
                     .setAttention(
@@ -211,7 +217,7 @@ class AttentionDevicesTest {
                     .setHiddenSize(6)
                     .optNonlinearity(nonlinearity)
                     .optNorm(norm)
-                    .optPreNorm(isPreNorm)
+                    .optNormPlacement(placement)
                     .build();
             assertThat(callsOfAStep(layer)).as("%s", nonlinearity).isEqualTo(4);
         }

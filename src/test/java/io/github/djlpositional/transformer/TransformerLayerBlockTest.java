@@ -3,6 +3,7 @@ package io.github.djlpositional.transformer;
 import static io.github.djlpositional.attention.TestNumbers.copyWeights;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
@@ -106,27 +107,44 @@ class TransformerLayerBlockTest {
 
     @EngineTest
     void dropsHiddenValuesAndTheResultOfEachPartInTrainingOnly(NDManager manager) {
+        // 0 or 2 of the attention, and 0 or 4 of the feed-forward network, whose values are dropped twice
+        Map<Float, Double> shares = Map.of(0f, 3 / 8.0, 2f, 3 / 8.0, 4f, 1 / 8.0, 6f, 1 / 8.0);
+        requireShares(trainedOnes(manager, "dropoutRate: 0.5"), shares);
+    }
+
+    @EngineTest
+    void skipsPartsOfWholeSequencesInTrainingOnly(NDManager manager) {
+        NDArray y = trainedOnes(manager, "dropPathRate: 0.75, residualScale: 0.5");
+        // 0 or 4 of each part, multiplied by the residual scale
+        NDArray firsts = y.get(":, :1, :1");
+        requireShares(firsts, Map.of(0f, 9 / 16.0, 2f, 6 / 16.0, 4f, 1 / 16.0));
+        requireSame(y, firsts.broadcast(y.getShape()));
+    }
+
+    /** The output in training of a layer whose parts return 1, for zeros. */
+    private static NDArray trainedOnes(NDManager manager, String options) {
         TransformerLayerBlock block =
-                layer("{attention: bidirectional, hiddenSize: 8, preNorm: true, dropoutRate: 0.5}");
-        block.initialize(manager, DataType.FLOAT32, new Shape(100, 5, 8));
-        // the attention's result is 1, and so is that of the feed-forward network
+                layer("{attention: bidirectional, hiddenSize: 8, normPlacement: BEFORE_PART, " + options + "}");
+        NDArray x = manager.zeros(new Shape(1000, 5, 8));
+        block.initialize(manager, DataType.FLOAT32, x.getShape());
         fill(block.getAttention().getResultProjection(), manager.zeros(new Shape(8, 8)), manager.ones(new Shape(8)));
         fill(block.getHiddenProjection(), manager.zeros(new Shape(8, 8)), manager.ones(new Shape(8)));
         fill(block.getOutputProjection(), manager.eye(8), manager.zeros(new Shape(8)));
-        NDArray x = manager.zeros(new Shape(100, 5, 8));
-        assertThat(Forward.infer(manager, block, x).toFloatArray()).containsOnly(2f);
+        float scale = block.getAttentionScale() == null ? 1 : 0.5f;
+        assertThat(Forward.infer(manager, block, x).toFloatArray()).containsOnly(2 * scale);
         try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
             assertThat(collector).isNotNull();
-            NDArray y = Forward.train(manager, block, x);
-            // 0 or 2 of the attention, and 0 or 4 of the feed-forward network, whose values are dropped twice
-            Map<Float, Double> shares = Map.of(0f, 3 / 8.0, 2f, 3 / 8.0, 4f, 1 / 8.0, 6f, 1 / 8.0);
-            shares.forEach((value, share) -> {
-                double found =
-                        y.eq(value).countNonzero().toType(DataType.INT64, false).getLong() / 4000.0;
-                // five standard deviations
-                assertThat(found).as("share of %s", value).isCloseTo(share, within(0.04));
-            });
+            return Forward.train(manager, block, x);
         }
+    }
+
+    private static void requireShares(NDArray y, Map<Float, Double> shares) {
+        shares.forEach((value, share) -> {
+            double found =
+                    y.eq(value).countNonzero().toType(DataType.INT64, false).getLong() / (double) y.size();
+            double deviation = Math.sqrt(share * (1 - share) / y.size());
+            assertThat(found).as("share of %s", value).isCloseTo(share, within(5 * deviation));
+        });
     }
 
     private static void fill(Block linear, NDArray weight, NDArray bias) {

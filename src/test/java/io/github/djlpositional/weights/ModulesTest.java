@@ -16,6 +16,7 @@ import io.github.djlpositional.Forward;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
+import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.nio.file.Path;
 import java.util.List;
@@ -110,7 +111,7 @@ class ModulesTest {
         TransformerLayerBlock.Builder builder = TransformerLayerBlock.builder()
                 .setAttention(attention(isDecoder).build())
                 .setHiddenSize(16)
-                .optPreNorm(isPreNorm)
+                .optNormPlacement(isPreNorm ? NormPlacement.BEFORE_PART : NormPlacement.AFTER_SUM)
                 .optNonlinearity(isPreNorm ? Nonlinearity.GELU : Nonlinearity.RELU);
         return isDecoder ? builder.optCrossAttention(attention(false).build()) : builder;
     }

@@ -14,6 +14,7 @@ import ai.djl.training.ParameterStore;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -94,7 +95,7 @@ final class TextExperiment implements Experiment {
                                 () -> TransformerLayerBlock.builder()
                                         .setAttention(encoding.attention(SIZES).build())
                                         .setHiddenSize(256)
-                                        .optPreNorm(true))
+                                        .optNormPlacement(NormPlacement.BEFORE_PART))
                         .optFinalNorm(true)
                         .build())
                 .add(Linear.builder().setUnits(tokens).build())

@@ -23,6 +23,7 @@ import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
+import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightFile.TensorInfo;
@@ -75,7 +76,7 @@ public final class LlamaDecoder extends AbstractBlock {
                     .optNonlinearity(Nonlinearity.SWIGLU)
                     .optNorm(Norm.RMS)
                     .optEpsilon(config.epsilon())
-                    .optPreNorm(true)
+                    .optNormPlacement(NormPlacement.BEFORE_PART)
                     .optBias(config.hasFeedForwardBias())
                     .build());
         }
