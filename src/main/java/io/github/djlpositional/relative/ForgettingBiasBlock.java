@@ -18,7 +18,7 @@ import java.util.Map;
  * Attention with a Forget Gate</em> (2025), section 3. For the query of token i and the key of token j, the bias is
  *
  * <pre>
- * ln f<sub>j + 1</sub> + … + ln f<sub>i</sub>      with f<sub>l</sub> = σ(w · x<sub>l</sub> + b)
+ * ln fⱼ₊₁ + … + ln fᵢ      with fₗ = σ(w · xₗ + b)
  * </pre>
  *
  * <p>x is the input of the attention. The parameters are {@code weight}, (N, D), with the initial values of PyTorch,

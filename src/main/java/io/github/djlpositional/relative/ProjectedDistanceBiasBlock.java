@@ -20,7 +20,7 @@ import java.util.Map;
  * attention's input x, the query's position i and the key's position j, the bias is
  *
  * <pre>
- * (W x<sub>i</sub> + b) · c<sub>i - j</sub>   for 0 ≤ i - j &lt; M,   otherwise 0
+ * (W xᵢ + b) · c(i - j)   for 0 ≤ i - j &lt; M,   otherwise 0
  * </pre>
  *
  * <p>The parameters are {@code weight}, (N · R, D), and {@code bias}, (N · R), the R rows of each head in turn, with
