@@ -53,7 +53,7 @@ class AttentionMaskTest {
         return NDArrays.concat(new NDList(first, last), 1);
     }
 
-    @EngineTest(Selection.PAIRS)
+    @EngineTest(Selection.EACH)
     void hiddenKeysHaveNoWeightHoweverLargeTheScoresAre(
             Engine engine, NDManager manager, EncodingType type, boolean fused) {
         NDArray tokens = manager.create(new int[][] {{1, 1, 1, 0, 0, 0}, {1, 1, 1, 0, 0, 0}});
@@ -102,7 +102,7 @@ class AttentionMaskTest {
         return new NDList(ofQueries, ofScores.neq(0), added, smallestFinite);
     }
 
-    @EngineTest(Selection.PAIRS)
+    @EngineTest(Selection.EACH)
     void aQueryWithoutKeysHasZeroProbabilitiesResultAndGradient(
             Engine engine, NDManager manager, EncodingType type, boolean fused, boolean causal) {
         for (DataType dataType : types(engine)) {

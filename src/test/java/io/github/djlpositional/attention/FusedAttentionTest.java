@@ -101,7 +101,7 @@ class FusedAttentionTest {
         }
     }
 
-    @EngineTest(Selection.PAIRS)
+    @EngineTest(Selection.EACH)
     void gradientsAreThoseOfTheFormulasWithAndWithoutTheTrainingFlag(
             Engine engine, NDManager manager, EncodingType type, Mask mask, boolean causal, boolean training) {
         ParameterStore store = new ParameterStore(manager, false);

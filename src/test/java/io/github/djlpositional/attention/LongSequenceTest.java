@@ -57,7 +57,7 @@ class LongSequenceTest {
         return filled(manager, view.of(type.attention(HEADS).optCausal(causal)).build(), dataType);
     }
 
-    @EngineTest(Selection.PAIRS)
+    @EngineTest(Selection.EACH)
     void givesTheNumbersOfThePaper(NDManager manager, EncodingType type, View view, boolean causal) {
         NDArray x = numbers(manager, 7, DataType.FLOAT64, 1, LENGTH, SIZE);
         MultiHeadAttentionBlock block = attention(manager, type, view, causal, DataType.FLOAT64);
