@@ -74,7 +74,7 @@ public class DevicesTest {
     private static final Device CPU = Device.cpu();
     private static final Device[] TWO = {Device.gpu(0), Device.gpu(1)};
 
-    private final SimulatedGpuEngine engine = new SimulatedGpuEngine();
+    private static final SimulatedGpuEngine engine = new SimulatedGpuEngine();
 
     /**
      * Trains a small model for a few steps by DJL's own data-parallel training, and runs an action before the trainer

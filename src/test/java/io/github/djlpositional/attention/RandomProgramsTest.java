@@ -39,7 +39,7 @@ import org.junit.jupiter.api.condition.EnabledIf;
  */
 class RandomProgramsTest {
 
-    private static final int CASES = EngineTestExtension.IS_NIGHTLY ? 20_000 : 150;
+    private static final int CASES = EngineTestExtension.IS_NIGHTLY ? 20_000 : 100;
 
     private static final List<EncodingType> ENCODINGS = List.of(EncodingType.values());
 

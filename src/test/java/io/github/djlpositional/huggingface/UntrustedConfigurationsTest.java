@@ -2,6 +2,7 @@ package io.github.djlpositional.huggingface;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.djlpositional.EngineTestExtension;
 import io.github.djlpositional.RandomCases;
 import io.github.djlpositional.ResourceGuard;
 import java.util.ArrayList;
@@ -108,7 +109,12 @@ class UntrustedConfigurationsTest {
     @ParameterizedTest
     @MethodSource("published")
     void everyKeyWithEveryHostileValue(String name) {
-        HOSTILE.forEach(value -> changed(PUBLISHED.get(name), value).forEach(UntrustedConfigurationsTest::read));
+        // in a build each value in a third of the configurations
+        for (int i = 0; i < HOSTILE.size(); i++) {
+            if (EngineTestExtension.IS_NIGHTLY || i % 3 == Math.floorMod(name.hashCode(), 3)) {
+                changed(PUBLISHED.get(name), HOSTILE.get(i)).forEach(UntrustedConfigurationsTest::read);
+            }
+        }
     }
 
     /** Also with keys of other models, which have meanings for some. */
