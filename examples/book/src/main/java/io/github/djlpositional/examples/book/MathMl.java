@@ -1,4 +1,4 @@
-package io.github.djlpositional.examples.notebooks;
+package io.github.djlpositional.examples.book;
 
 import java.io.IOException;
 import java.util.List;
@@ -33,9 +33,18 @@ final class MathMl {
      * @throws IllegalArgumentException if the LaTeX has an error, or a command that is not supported
      */
     static String of(String latex) {
+        return converted("$$" + latex + "$$", latex);
+    }
+
+    /** Converts a formula within a line. */
+    static String inline(String latex) {
+        return converted("$" + latex + "$", latex);
+    }
+
+    private static String converted(String input, String latex) {
         try {
             SnuggleSession session = ENGINE.createSession();
-            session.parseInput(new SnuggleInput(COMMANDS + "$$" + latex + "$$"));
+            session.parseInput(new SnuggleInput(COMMANDS + input));
             XMLStringOutputOptions options = new XMLStringOutputOptions();
             options.setEncoding("UTF-8");
             options.setDOMPostProcessors(

@@ -1,4 +1,4 @@
-package io.github.djlpositional.examples.notebooks;
+package io.github.djlpositional.examples.book;
 
 import io.github.djlpositional.examples.Resource;
 import java.io.ByteArrayInputStream;

@@ -1,4 +1,4 @@
-package io.github.djlpositional.examples.notebooks;
+package io.github.djlpositional.examples.book;
 
 import static io.github.djlpositional.examples.LineChart.each;
 

@@ -1,0 +1,161 @@
+package io.github.djlpositional.examples.book;
+
+import io.github.djlpositional.examples.Resource;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * A chapter: Markdown that names the pieces of its program and its sliders, in order.
+ *
+ * <p>In the Markdown {@code {{code name}}} is a piece of the program with what it prints and draws, and {@code {{play
+ * name}}} a script of sliders, each in a line of its own. In the program, {@code // %% name} begins a piece of the
+ * method {@code write}, and {@code // ...} the part of a piece that a page folds.
+ *
+ * @param name the name of its class, its Markdown and its page
+ * @param title its heading
+ * @param line its first paragraph, what it shows
+ * @param parts text, code and sliders, in order
+ * @param imports the imports of the program
+ * @param members its constants and its other methods
+ */
+record Chapter(String name, String title, String line, List<Part> parts, String imports, String members) {
+
+    /** Text, code with its outputs, or sliders. */
+    sealed interface Part {}
+
+    /** Markdown. */
+    record Text(String markdown) implements Part {}
+
+    /** A piece of the program: what a page shows, what it folds, and what the piece printed and drew. */
+    record Code(String shown, String folded, List<Notebook.Output> outputs) implements Part {
+
+        String printed() {
+            StringBuilder text = new StringBuilder();
+            outputs.stream()
+                    .filter(output -> output.figure() == null)
+                    .forEach(output -> text.append(output.text()).append('\n'));
+            return text.toString();
+        }
+
+        List<Notebook.Output> pictures() {
+            return outputs.stream().filter(output -> output.figure() != null).toList();
+        }
+    }
+
+    /** Sliders, which a script in {@code resources/play} draws. */
+    record Play(String script) implements Part {}
+
+    /** The program of a chapter. */
+    @FunctionalInterface
+    interface Program {
+        void write(Notebook out) throws Exception;
+    }
+
+    private static final Pattern DIRECTIVE = Pattern.compile("(?m)^\\{\\{(code|play) ([A-Za-z0-9-]+)}}$");
+
+    private static final Pattern TITLE = Pattern.compile("\\A# (.+)\n\n((?:.+\n)+)");
+
+    private static final String BEGIN = "    static void write(Notebook out) throws Exception {";
+
+    /** Joins the Markdown and the program of a chapter with what the program printed and drew. */
+    static Chapter of(String name, List<Notebook.Output> outputs) throws IOException {
+        return of(name, read(name + ".md"), read(name + ".java"), outputs);
+    }
+
+    private static String read(String file) throws IOException {
+        return new String(new Resource("/chapters/" + file, "djl-positional-book").read(), StandardCharsets.UTF_8);
+    }
+
+    /**
+     * Joins Markdown and a program.
+     *
+     * @throws IllegalArgumentException if the Markdown has no title, or does not name all pieces of the program in
+     *     order
+     */
+    static Chapter of(String name, String markdown, String program, List<Notebook.Output> outputs) {
+        Matcher title = TITLE.matcher(markdown);
+        if (!title.find()) {
+            throw new IllegalArgumentException("chapter " + name + " begins with "
+                    + markdown.lines().findFirst().orElse("nothing")
+                    + ": expected # and its title, and a paragraph; add them");
+        }
+        Map<String, Code> pieces = pieces(program, outputs);
+        List<Part> parts = new ArrayList<>();
+        List<String> used = new ArrayList<>();
+        int end = title.end();
+        for (MatchResult directive : DIRECTIVE.matcher(markdown).results().toList()) {
+            parts.add(new Text(markdown.substring(end, directive.start())));
+            if (directive.group(1).equals("code")) {
+                used.add(directive.group(2));
+                parts.add(pieces.get(directive.group(2)));
+            } else {
+                parts.add(new Play(directive.group(2)));
+            }
+            end = directive.end();
+        }
+        parts.add(new Text(markdown.substring(end)));
+        if (!used.equals(List.copyOf(pieces.keySet()))) {
+            throw new IllegalArgumentException("chapter " + name + " names the pieces " + used + ": expected all of "
+                    + pieces.keySet() + " in order; change the Markdown or the program");
+        }
+        parts.removeIf(part -> part instanceof Text text && text.markdown().isBlank());
+        return new Chapter(
+                name,
+                title.group(1),
+                title.group(2).strip().replace('\n', ' '),
+                parts,
+                program.lines().filter(line -> line.startsWith("import ")).collect(Collectors.joining("\n")),
+                members(program));
+    }
+
+    /** The pieces of the method write by name. */
+    private static Map<String, Code> pieces(String program, List<Notebook.Output> outputs) {
+        List<String> lines = program.lines().toList();
+        Map<String, Code> pieces = new LinkedHashMap<>();
+        int line = lines.indexOf(BEGIN) + 1;
+        while (!lines.get(line).equals("    }")) {
+            String name = lines.get(line).strip().replaceFirst("^// %% ", "");
+            int first = ++line;
+            while (!lines.get(line).equals("    }") && !lines.get(line).startsWith("        // %% ")) {
+                line++;
+            }
+            int last = line;
+            int fold = lines.subList(first, last).indexOf("        // ...");
+            String shown = code(lines.subList(first, fold < 0 ? last : first + fold));
+            String folded = fold < 0 ? "" : code(lines.subList(first + fold + 1, last));
+            // a line of a stack begins at 1
+            pieces.put(
+                    name,
+                    new Code(
+                            shown,
+                            folded,
+                            outputs.stream()
+                                    .filter(output -> output.line() > first && output.line() <= last)
+                                    .toList()));
+        }
+        return pieces;
+    }
+
+    private static String code(List<String> lines) {
+        return String.join("\n", lines).stripIndent().strip();
+    }
+
+    /** The constants and methods of the program but write, main and the constructor. */
+    private static String members(String program) {
+        return program.substring(
+                        program.indexOf(" {\n", program.indexOf("\npublic final class ")) + 3, program.lastIndexOf("}"))
+                .replaceAll("(?m)^    private [A-Z]\\w+\\(\\) \\{}\n", "")
+                .replaceAll("(?ms)^    (public static void main|static void write)\\(.*?^    }\n", "")
+                .replaceAll("\n{3,}", "\n\n")
+                .stripIndent()
+                .strip();
+    }
+}

@@ -1,0 +1,146 @@
+package io.github.djlpositional.examples.book;
+
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.training.ParameterStore;
+import io.github.djlpositional.attention.KeyValueCache;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.examples.LineChart;
+import io.github.djlpositional.math.Frequencies;
+import io.github.djlpositional.math.RotaryScaling;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Rotary embeddings: a rotation of each pair of dimensions, of which only the distance is left. */
+public final class Rotary {
+
+    private Rotary() {}
+
+    public static void main(String[] args) throws Exception {
+        write(Notebook.in(Path.of("pictures")));
+    }
+
+    static void write(Notebook out) throws Exception {
+        // %% turned
+        NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
+        RotaryEmbeddingBlock rotary =
+                RotaryEmbeddingBlock.builder().setHeadSize(8).build();
+        NDArray vector = manager.create(new double[] {1, 0, 1, 0, 1, 0, 1, 0}, new Shape(1, 1, 1, 8));
+        double[] turned = rotate(rotary, vector.repeat(2, 6)).toDoubleArray();
+        // ...
+        List<LineChart> planes = new ArrayList<>();
+        for (int m = 0; m < 4; m++) {
+            int first = 2 * m;
+            double[] x = LineChart.each(6, t -> turned[8 * t + first]);
+            double[] y = LineChart.each(6, t -> turned[8 * t + first + 1]);
+            out.print("pair %d at t = 0: (%.4f, %.4f), at t = 1: (%.4f, %.4f)", m, x[0], y[0], x[1], y[1]);
+            LineChart plane = LineChart.plane("Pair " + m, "first dimension", "second dimension", 0, 0, 1.6);
+            plane.circle("circle", 0, 0, 1);
+            plane.hands("vector", 0, 0, x, y, LABELS.get(m).split(" ", -1));
+            plane.hideLegend();
+            planes.add(plane);
+        }
+        out.pictures(
+                "rotary-turned",
+                "The same vector at positions 0 to 5: pair 0 turns fast, pair 3 hardly at all",
+                4,
+                planes);
+        // %% distance
+        RotaryEmbeddingBlock head =
+                RotaryEmbeddingBlock.builder().setHeadSize(64).build();
+        manager.getEngine().setRandomSeed(1);
+        NDArray q = manager.randomNormal(new Shape(1, 1, 1, 64)).toType(DataType.FLOAT64, false);
+        NDArray k = manager.randomNormal(new Shape(1, 1, 1, 64)).toType(DataType.FLOAT64, false);
+        // ...
+        out.print("without rotation:   %12.9f", product(q, k));
+        for (int distance : new int[] {0, 3, 50}) {
+            for (int t : new int[] {50, 4000}) {
+                double score = product(rotate(head, q, t), rotate(head, k, t - distance));
+                out.print("Δ = %2d, t = %4d:    %12.9f", distance, t, score);
+            }
+        }
+        // %% pairs
+        Frequencies frequencies = RotaryScaling.none().frequencies(64, 10_000);
+        for (int m : new int[] {0, 8, 16, 24, 31}) {
+            double turn = 2 * Math.PI / frequencies.get(m);
+            out.print("pair %2d: one turn in %9.1f tokens", m, turn);
+        }
+        // %% waves
+        NDArray ones = manager.ones(new Shape(1, 1, 1000, 64), DataType.FLOAT64);
+        LineChart curves = LineChart.of("Score of a vector with itself", "distance", "score / score at distance 0");
+        // ...
+        for (int base : new int[] {10_000, 500_000}) {
+            NDArray all = rotate(
+                            RotaryEmbeddingBlock.builder()
+                                    .setHeadSize(64)
+                                    .optBase(base)
+                                    .build(),
+                            ones)
+                    .reshape(1000, 64);
+            double[] scores = all.matMul(all.get(0)).div(64).toDoubleArray();
+            out.print(
+                    "base %,7d: %.3f at distance 1, %.3f at 10, %.3f at 100, %.3f at 999",
+                    base, scores[1], scores[10], scores[100], scores[999]);
+            curves.line("base " + base, 201, distance -> scores[distance]);
+        }
+        out.picture("rotary-waves", "With a larger base the score of equal vectors falls more slowly", curves);
+        // %% place
+        NDArray turnedKey = rotate(head, q, 1);
+        for (int distance = -1; distance <= 3; distance++) {
+            double score = product(rotate(head, q, 10), rotate(head, turnedKey, 10 - distance));
+            out.print("Δ = %2d: %7.3f", distance, score);
+        }
+        // %% partial
+        RotaryEmbeddingBlock quarter =
+                RotaryEmbeddingBlock.builder().setHeadSize(64).optRotarySize(16).build();
+        NDArray rotated = rotate(quarter, q, 7);
+        boolean isEqual = rotated.get("..., 16:").equals(q.get("..., 16:"));
+        out.print("dimensions 16 to 63 are unchanged: %b", isEqual);
+        // %% cache
+        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(128)
+                .setHeadCount(2)
+                .optCausal(true)
+                .optRelativeEncoding(
+                        RotaryEmbeddingBlock.builder().setHeadSize(64).build())
+                .build();
+        NDArray x = manager.randomNormal(new Shape(1, 20, 128));
+        attention.initialize(manager, DataType.FLOAT32, x.getShape());
+        ParameterStore store = new ParameterStore(manager, false);
+        NDArray whole = attention.forward(store, new NDList(x), false).head();
+        NDArray last = null;
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            for (NDArray token : x.split(20, 1)) {
+                last = attention
+                        .forward(store, new NDList(token), false, cache.nextStep())
+                        .head();
+            }
+        }
+        boolean isSame = last.sub(whole.get(":, 19:")).abs().max().getFloat() < 1e-5;
+        out.print("20 steps with a cache give the same as one forward: %b", isSame);
+        manager.close();
+    }
+
+    /** The positions that have a label in each pair; those of slow pairs would be on top of each other. */
+    private static final List<String> LABELS = List.of("0 1 2 3 4 5", "0     5", "0-5", "0-5");
+
+    /** Rotates (1, 1, T, H) by the positions 0 … T - 1, or by others. */
+    private static NDArray rotate(RotaryEmbeddingBlock rotary, NDArray x, int... positions) {
+        NDList input = new NDList(x);
+        if (positions.length > 0) {
+            input.add(x.getManager().create(positions));
+        }
+        return rotary.forward(new ParameterStore(x.getManager(), false), input, false)
+                .head();
+    }
+
+    private static double product(NDArray a, NDArray b) {
+        return a.mul(b).sum().getDouble();
+    }
+}
