@@ -10,10 +10,10 @@ var heatmap = {
 play.start("heatmap", {
     title: "The number in each cell",
     fields: {
-        size: { label: "size D", min: 1, max: 128, start: 64 },
+        size: { label: "dimensions d", min: 1, max: 128, start: 64 },
         base: { label: "base", values: play.bases, start: 10000 },
         length: { label: "length T", min: 1, max: 200, start: 100 },
-        position: { label: "position", min: 0, max: 199, start: 20 },
+        position: { label: "position t", min: 0, max: 199, start: 20 },
         dimension: { label: "dimension", min: 0, max: 127, start: 8 }
     },
 

@@ -30,6 +30,10 @@ public final class Book implements Callable<Integer> {
     static final Map<String, Chapter.Program> CHAPTERS = new LinkedHashMap<>();
 
     static {
+        CHAPTERS.put("OrderLost", OrderLost::write);
+        CHAPTERS.put("Count", Count::write);
+        CHAPTERS.put("Clock", Clock::write);
+        CHAPTERS.put("Added", Added::write);
         CHAPTERS.put("Rotary", Rotary::write);
     }
 
@@ -38,7 +42,7 @@ public final class Book implements Callable<Integer> {
 
     /** The scripts of sliders that several pages have. */
     private static final List<String> SCRIPTS =
-            List.of("play", "sinusoids", "rotary", "contexts", "bits", "shift", "biases", "heatmap");
+            List.of("play", "sinusoids", "rotary", "contexts", "bits", "shift", "biases", "heatmap", "added");
 
     @Parameters(paramLabel = "CHAPTER", arity = "0..*", description = "The chapters to run (default: all).")
     private List<String> names = new ArrayList<>();

@@ -1,0 +1,128 @@
+package io.github.djlpositional.examples.book;
+
+import static io.github.djlpositional.examples.LineChart.each;
+
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDManager;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.examples.HeatMapChart;
+import io.github.djlpositional.examples.LineChart;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/** Sinusoids as the hands of a clock, as a formula computed by hand, and as a heat map. */
+public final class Clock {
+
+    private Clock() {}
+
+    public static void main(String[] args) throws Exception {
+        write(Notebook.in(Path.of("pictures")));
+    }
+
+    static void write(Notebook out) throws Exception {
+        // %% hands
+        SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(8);
+        // ...
+        List<LineChart> hands = new ArrayList<>();
+        for (int m = 0; m < 4; m++) {
+            double frequency = encoding.frequency(2 * m);
+            out.print("pair %d: ω = %.3f, one turn in %.1f positions", m, frequency, 2 * Math.PI / frequency);
+            hands.add(clock(encoding, m, each(7, i -> Math.rint(i / frequency))));
+        }
+        out.pictures(
+                "clock-hands",
+                "Four hands at different positions: each is ten times slower than the one before",
+                2,
+                hands);
+        // %% read
+        double[] at25 = each(8, i -> encoding.value(25, i));
+        double[] at26 = each(8, i -> encoding.value(26, i));
+        double[] at250 = each(8, i -> encoding.value(250, i));
+        // ...
+        out.print("        pair 0        pair 1        pair 2        pair 3");
+        out.print("t = 25: %s", row(at25));
+        out.print("t = 26: %s", row(at26));
+        out.print("t =250: %s", row(at250));
+        List<LineChart> read = new ArrayList<>();
+        for (int m = 0; m < 4; m++) {
+            read.add(clock(encoding, m, 25, 26, 250));
+        }
+        out.pictures("clock-read", "Pair 0 tells 25 from 26; pair 2 and pair 3 tell both from 250", 2, read);
+        // %% hand
+        double slow = Math.pow(10_000, -2 / 4.0); // d = 4, m = 1
+        double[] byHand = {Math.sin(3), Math.cos(3), Math.sin(3 * slow), Math.cos(3 * slow)};
+        // ...
+        out.print("by hand: %.7f, %.7f, %.7f, %.7f", byHand[0], byHand[1], byHand[2], byHand[3]);
+        // %% library
+        NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
+        PositionalEncodingBlock block =
+                PositionalEncodingBlock.builder().setEmbeddingSize(4).build();
+        float[] row = block.encode(manager.create(new int[] {3})).toFloatArray();
+        // ...
+        out.print("library: %.7f, %.7f, %.7f, %.7f", row[0], row[1], row[2], row[3]);
+        manager.close();
+        // %% map
+        SinusoidalEncoding map = SinusoidalEncoding.vaswani(64);
+        // ...
+        out.picture(
+                "clock-map",
+                "100 positions in 64 dimensions: fast waves on the left, on the right hardly a change",
+                HeatMapChart.of("Sinusoids", "dimension", "position t", 100, 64, map::value));
+        // %% waves
+        for (int m : new int[] {0, 4, 8, 9, 10, 16, 24, 31}) {
+            double wavelength = 2 * Math.PI / map.frequency(2 * m);
+            out.print("pair %2d: one turn in %7.1f positions", m, wavelength);
+        }
+        // ...
+        SinusoidalEncoding small = SinusoidalEncoding.vaswani(32);
+        LineChart columns = LineChart.of("Pairs 3 and 4 of 16", "position t", "value");
+        for (int i = 6; i < 10; i++) {
+            int dimension = i;
+            String name = "pair %d, %s".formatted(i / 2, i % 2 == 0 ? "sine" : "cosine");
+            columns.line(name, 60, t -> small.value(t, dimension));
+        }
+        out.picture("clock-columns", "A cosine is a quarter of a wave ahead of its sine; pair 4 is slower", columns);
+        // %% unique
+        double[] distances = each(2000, t -> distance(map, 0, t));
+        // ...
+        double smallest = Arrays.stream(distances).skip(1).min().orElseThrow();
+        out.print("distance of positions 0 and 1:           %.4f", distances[1]);
+        out.print("distance of positions 0 and 1000:        %.4f", distances[1000]);
+        out.print("smallest distance of 0 from 1 to 1999:   %.4f", smallest);
+    }
+
+    /** Draws a pair at some positions; hands that are close together share a label. */
+    private static LineChart clock(SinusoidalEncoding encoding, int m, double... positions) {
+        double[] x = each(positions.length, i -> encoding.value(positions[i], 2 * m + 1));
+        double[] y = each(positions.length, i -> encoding.value(positions[i], 2 * m));
+        String[] labels = new String[positions.length];
+        for (int i = 0; i < labels.length; i++) {
+            labels[i] = "%.0f".formatted(positions[i]);
+            if (i > 0 && Math.hypot(x[i] - x[i - 1], y[i] - y[i - 1]) < 0.2) {
+                labels[i] = labels[i - 1] + "-" + labels[i];
+                labels[i - 1] = "";
+            }
+        }
+        LineChart chart = LineChart.plane("Pair " + m, "cosine", "sine", 0, 0, 2.1);
+        chart.hideLegend();
+        chart.circle("circle", 0, 0, 1);
+        chart.hands("hand", 0, 0, x, y, labels);
+        return chart;
+    }
+
+    private static double distance(SinusoidalEncoding encoding, int a, int b) {
+        return Math.sqrt(Arrays.stream(each(64, i -> Math.pow(encoding.value(a, i) - encoding.value(b, i), 2)))
+                .sum());
+    }
+
+    private static String row(double... values) {
+        StringBuilder row = new StringBuilder();
+        for (double value : values) {
+            row.append("%7.3f".formatted(value));
+        }
+        return row.toString();
+    }
+}

@@ -1,0 +1,114 @@
+package io.github.djlpositional.examples.book;
+
+import static io.github.djlpositional.examples.LineChart.each;
+
+import io.github.djlpositional.examples.HeatMapChart;
+import io.github.djlpositional.examples.LineChart;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import java.nio.file.Path;
+import java.util.Arrays;
+
+/** Integers, fractions and bits as positions, what each of them lacks, and how bits become sines and cosines. */
+public final class Count {
+
+    private Count() {}
+
+    public static void main(String[] args) throws Exception {
+        write(Notebook.in(Path.of("pictures")));
+    }
+
+    static void write(Notebook out) throws Exception {
+        // %% count
+        double[] dog = each(64, i -> i % 2 == 0 ? 1 : -1); // 1, -1, 1, -1, ...
+        double[] man = each(64, i -> i % 4 < 2 ? 1 : -1); // 1, 1, -1, -1, ...
+        for (int t : new int[] {0, 10, 100, 1000}) {
+            double[] count = each(64, i -> i == 0 ? t : 0);
+            out.print("t = %4d: cosine of dog and man %.4f", t, cosine(sum(dog, count), sum(man, count)));
+        }
+        // %% fractions
+        LineChart fractions = LineChart.of("A position as a fraction of the sentence", "position t", "fraction");
+        // ...
+        for (int length : new int[] {5, 20, 50}) {
+            double step = 1 / (length - 1.0);
+            out.print("%2d words: a step is %.3f, position 4 is %.3f", length, step, 4 * step);
+            fractions.line(length + " words", length, t -> t * step);
+        }
+        fractions.mark("position 4", 4, 0, 1);
+        out.picture("count-fractions", "Position 4 is another number in each of three sentences", fractions);
+        // %% bits
+        // ...
+        out.picture(
+                "count-bits",
+                "The first 32 positions as binary numbers, 1 is red: from row 15 to row 16 every bit changes",
+                HeatMapChart.of("Positions as bits", "bit, from the left", "position t", 32, 5, (t, i) -> bits(t)[i])
+                        .range(0, 1));
+        for (int t : new int[] {0, 14, 15, 17, 24}) {
+            out.print("distance of 16 and %2d: %.3f", t, distance(bits(16), bits(t)));
+        }
+        // %% sines
+        // ...
+        out.print("sines: distance of 0 and 16:              %.3f", distance(waves(0, 0), waves(16, 0)));
+        out.print("       fastest wave at positions 0 to 3:  %s", fastest(0));
+        out.print("with cosines: distance of 0 and 16:       %.3f", distance(waves(0, 1), waves(16, 1)));
+        out.print("       fastest cosine at positions 0 to 3:%s", fastest(1));
+        // %% sinusoids
+        SinusoidalEncoding sinusoids = SinusoidalEncoding.vaswani(64);
+        for (int t : new int[] {0, 10, 100, 1000}) {
+            double[] p = row(sinusoids, t);
+            double[] next = row(sinusoids, t + 1);
+            double cosine = cosine(sum(dog, p), sum(man, p));
+            out.print("t = %4d: cosine of dog and man %.4f, step to the next %.4f", t, cosine, distance(p, next));
+        }
+        // ...
+        double[] byBits = each(32, t -> distance(bits(16), bits(t)));
+        double[] bySines = each(32, t -> distance(row(sinusoids, 16), row(sinusoids, t)));
+        double farthest = Arrays.stream(bySines).max().orElseThrow();
+        LineChart distances =
+                LineChart.of("How far is a position from position 16?", "position t", "distance / largest distance");
+        distances.line("bits", 32, t -> byBits[t] / Math.sqrt(5));
+        distances.line("sines and cosines", 32, t -> bySines[t] / farthest);
+        out.picture(
+                "count-distances",
+                "By their bits, 15 is farthest from 16 and 0 is close; with sinusoids the neighbors are closest",
+                distances);
+    }
+
+    private static double[] bits(int t) {
+        return each(5, i -> t >> (4 - i) & 1);
+    }
+
+    /** Sines with the periods 2, 4, 8, 16 and 32, with a cosine beside each or without. */
+    private static double[] waves(int t, int cosines) {
+        return each(5 * (1 + cosines), i -> Math.sin(2 * Math.PI * t / (2 << i % 5) + (i < 5 ? 0 : Math.PI / 2)));
+    }
+
+    /** The fastest sine or cosine of {@link #waves}. */
+    private static String fastest(int cosine) {
+        StringBuilder row = new StringBuilder();
+        for (int t = 0; t < 4; t++) {
+            row.append("%3d".formatted(Math.round(waves(t, cosine)[5 * cosine])));
+        }
+        return row.toString();
+    }
+
+    private static double[] row(SinusoidalEncoding encoding, int t) {
+        return each(64, i -> encoding.value(t, i));
+    }
+
+    private static double[] sum(double[] a, double[] b) {
+        return each(a.length, i -> a[i] + b[i]);
+    }
+
+    private static double dot(double[] a, double[] b) {
+        return Arrays.stream(each(a.length, i -> a[i] * b[i])).sum();
+    }
+
+    private static double cosine(double[] a, double[] b) {
+        return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
+    }
+
+    private static double distance(double[] a, double[] b) {
+        double[] difference = each(a.length, i -> a[i] - b[i]);
+        return Math.sqrt(dot(difference, difference));
+    }
+}

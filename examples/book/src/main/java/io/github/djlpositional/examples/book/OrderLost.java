@@ -1,0 +1,127 @@
+package io.github.djlpositional.examples.book;
+
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.training.ParameterStore;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.examples.HeatMapChart;
+import java.nio.file.Path;
+import java.util.List;
+
+/** What attention computes for a sentence and for the same words in another order, without and with positions. */
+public final class OrderLost {
+
+    private OrderLost() {}
+
+    public static void main(String[] args) throws Exception {
+        write(Notebook.in(Path.of("pictures")));
+    }
+
+    static void write(Notebook out) throws Exception {
+        // %% words
+        NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
+        NDArray words = manager.eye(4); // the, dog, bites, man
+        NDArray x = words.get(manager.create(new int[] {0, 1, 2, 0, 3})); // the dog bites the man
+        // %% attention
+        NDArray scores = x.matMul(x.transpose()).div(2); // the root of d = 4
+        NDArray y = scores.softmax(1).matMul(x);
+        // ...
+        print(out, DOG_BITES, y);
+        // %% shuffled
+        NDArray other = words.get(manager.create(new int[] {0, 3, 2, 0, 1})); // the man bites the dog
+        NDArray z = attend(other, false);
+        // ...
+        print(out, MAN_BITES, z);
+        out.pictures(
+                "order-lost-words",
+                "The results of attention: the same five rows, only dog and man have exchanged places",
+                2,
+                List.of(map("the dog bites the man", DOG_BITES, y), map("the man bites the dog", MAN_BITES, z)));
+        // %% heads
+        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(64)
+                .setHeadCount(4)
+                .build();
+        NDArray vectors = manager.randomNormal(new Shape(1, 5, 64));
+        NDArray order = manager.create(new int[] {0, 4, 2, 3, 1});
+        // ...
+        attention.initialize(manager, DataType.FLOAT32, vectors.getShape());
+        ParameterStore store = new ParameterStore(manager, false);
+        NDArray straight = attention.forward(store, new NDList(vectors), false).head();
+        NDArray shuffled = attention
+                .forward(store, new NDList(vectors.get(":, {}", order)), false)
+                .head();
+        boolean isSame = largest(straight.get(":, {}", order), shuffled) < 1e-4;
+        out.print("the same results in the other order, but for rounding: %b", isSame);
+        // %% positions
+        PositionalEncodingBlock encoding =
+                PositionalEncodingBlock.builder().setEmbeddingSize(4).build();
+        NDArray p = encoding.encode(manager.arange(5));
+        NDArray yWith = attend(x.add(p), false);
+        NDArray zWith = attend(other.add(p), false);
+        // ...
+        out.print("dog at position 1: %s", row(yWith.get(1)));
+        out.print("dog at position 4: %s", row(zWith.get(4)));
+        out.print("the at position 0: %s", row(yWith.get(0)));
+        out.print("the at position 3: %s", row(yWith.get(3)));
+        int[] rows = {0};
+        out.print("largest difference of the means without positions: %.3f", largest(y.mean(rows), z.mean(rows)));
+        out.print(
+                "largest difference of the means with positions:    %.3f", largest(yWith.mean(rows), zWith.mean(rows)));
+        // %% causal
+        NDArray prefix = x.get(manager.create(new int[] {2, 0, 3, 1, 4})); // bites the the dog man
+        NDArray once = attend(x, true);
+        NDArray onceOther = attend(prefix, true);
+        // ...
+        out.print("the dog:               dog %s", row(once.get(1)));
+        out.print("the man bites the dog: dog %s", row(attend(other, true).get(4)));
+        out.print("the dog bites the man: man %s", row(once.get(4)));
+        out.print("bites the the dog man: man %s", row(onceOther.get(4)));
+        // %% layers
+        NDArray twice = attend(once, true).get(4);
+        NDArray twiceOther = attend(onceOther, true).get(4);
+        // ...
+        out.print("the dog bites the man: man %s", row(twice));
+        out.print("bites the the dog man: man %s", row(twiceOther));
+        manager.close();
+    }
+
+    private static final List<String> DOG_BITES = List.of("the", "dog", "bites", "the", "man");
+    private static final List<String> MAN_BITES = List.of("the", "man", "bites", "the", "dog");
+
+    /** Attention with q = k = v = x; a causal one hides the words behind each word. */
+    private static NDArray attend(NDArray x, boolean isCausal) {
+        NDArray scores = x.matMul(x.transpose()).div(Math.sqrt(x.size(1)));
+        if (isCausal) {
+            NDArray t = x.getManager().arange((int) x.size(0));
+            scores = scores.sub(
+                    t.reshape(-1, 1).lt(t).toType(DataType.FLOAT32, false).mul(1e9));
+        }
+        return scores.softmax(1).matMul(x);
+    }
+
+    private static void print(Notebook out, List<String> sentence, NDArray rows) {
+        out.print("          the    dog  bites    man");
+        for (int t = 0; t < sentence.size(); t++) {
+            out.print("%-5s %s", sentence.get(t), row(rows.get(t)));
+        }
+    }
+
+    private static String row(NDArray x) {
+        return "%7.3f%7.3f%7.3f%7.3f".formatted(x.getFloat(0), x.getFloat(1), x.getFloat(2), x.getFloat(3));
+    }
+
+    private static float largest(NDArray a, NDArray b) {
+        return a.sub(b).abs().max().getFloat();
+    }
+
+    private static HeatMapChart map(String title, List<String> sentence, NDArray rows) {
+        return HeatMapChart.ofWordRows(title, "dimension: the, dog, bites, man", sentence, 4, rows::getFloat)
+                .range(0, 0.6);
+    }
+}
