@@ -43,7 +43,7 @@ var added = {
 play.start("added", {
     title: "Read a word and its position from their sum",
     fields: {
-        norm: { label: "norm of words", min: 0.5, max: 24, step: 0.5, start: 8 },
+        norm: { label: "norm of words", min: 0.5, max: 24, step: 0.5, start: 4 },
         word: { label: "word", options: Object.fromEntries(added.names.map((label, i) => [i, { label }])) },
         position: { label: "position t", min: 0, max: 49, start: 7 }
     },

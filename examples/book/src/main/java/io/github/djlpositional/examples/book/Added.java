@@ -12,6 +12,7 @@ import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 
@@ -63,7 +64,7 @@ public final class Added {
         // %% read
         NDArray places = p.get(":100");
         NDArray directions = directions(places, 0.001);
-        NDArray word = manager.arange(1000);
+        NDArray word = manager.arange(0, 1000, 1, DataType.INT64);
         NDArray position = word.mod(100);
         // ...
         for (NDArray words : List.of(longWords, shortWords)) {
@@ -77,29 +78,32 @@ public final class Added {
             out.print("  word, positions projected:   %.3f", share(found(projected, words), word));
         }
         // %% products
-        NDArray said = longWords.get(manager.create(new int[] {0, 1, 2, 3, 0, 4, 5, 0, 6, 7, 8, 0, 4}));
+        NDArray said = longWords.get(manager.create(SENTENCE));
         NDArray at = p.get(":13");
-        NDArray saidProjected = project(said, directions);
-        NDArray atProjected = project(at, directions);
+        NDArray saidPassed = project(said, directions);
+        NDArray atPassed = project(at, directions);
         // ...
-        out.print("share of the squares of the words that remains:     %.3f", squares(saidProjected) / squares(said));
-        out.print("share of the squares of the positions that remains: %.3f", squares(atProjected) / squares(at));
+        out.print("share of the squares of the words that remains:     %.3f", squares(saidPassed) / squares(said));
+        out.print("share of the squares of the positions that remains: %.3f", squares(atPassed) / squares(at));
+        List<HeatMapChart> maps = new ArrayList<>();
+        for (List<NDArray> parts : List.of(List.of(said, at), List.of(saidPassed, atPassed))) {
+            for (int i = 0; i < 4; i++) {
+                maps.add(map(PRODUCTS.get(i), parts.get(i / 2), parts.get(i % 2)));
+            }
+        }
         out.pictures(
                 "added-products",
                 "The four products of a score, before (above) and after (below) a matrix that only passes the dimensions of"
                         + " positions: only the products of two positions are left",
                 4,
-                List.of(
-                        map("word · word", said, said),
-                        map("word · position", said, at),
-                        map("position · word", at, said),
-                        map("position · position", at, at),
-                        map("word · word, after", saidProjected, saidProjected),
-                        map("word · position, after", saidProjected, atProjected),
-                        map("position · word, after", atProjected, saidProjected),
-                        map("position · position, after", atProjected, atProjected)));
+                maps);
         manager.close();
     }
+
+    /** The numbers of the words of "the dog that chased the cat saw the man who fed the cat". */
+    private static final int[] SENTENCE = {0, 1, 2, 3, 0, 4, 5, 0, 6, 7, 8, 0, 4};
+
+    private static final List<String> PRODUCTS = List.of("x · y", "x · r", "p · y", "p · r");
 
     private static String name(NDArray words, NDArray longWords) {
         return words == longWords ? "long words:" : "short words:";
@@ -123,12 +127,13 @@ public final class Added {
      * Returns directions at right angles that leave a share of the squares of rows: each is the longest that is left.
      */
     private static NDArray directions(NDArray rows, double share) {
-        NDArray rest = rows;
-        NDArray longest = rows.get(0).reshape(1, -1);
-        NDArray all = longest.div(norms(longest));
-        while (squares(rest = rows.sub(project(rows, all))) > share * squares(rows)) {
-            longest = rest.get(norms(rest).argMax()).reshape(1, -1);
+        NDArray all = rows.get(0).reshape(1, -1).div(norms(rows.get("0:1")));
+        NDArray rest = rows.sub(project(rows, all));
+        while (squares(rest) > share * squares(rows)) {
+            // rounded, so that of two equally long rows the first one is chosen
+            NDArray longest = rest.get(norms(rest).mul(1000).round().argMax()).reshape(1, -1);
             all = all.concat(longest.div(norms(longest)));
+            rest = rows.sub(project(rows, all));
         }
         return all;
     }
@@ -143,10 +148,7 @@ public final class Added {
     }
 
     private static double share(NDArray found, NDArray right) {
-        return found.eq(right.toType(found.getDataType(), false))
-                .toType(DataType.FLOAT64, false)
-                .mean()
-                .getDouble();
+        return found.eq(right).toType(DataType.FLOAT64, false).mean().getDouble();
     }
 
     private static HeatMapChart map(String title, NDArray queries, NDArray keys) {

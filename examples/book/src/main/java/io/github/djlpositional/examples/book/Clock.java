@@ -42,10 +42,10 @@ public final class Clock {
         double[] at26 = each(8, i -> encoding.value(26, i));
         double[] at250 = each(8, i -> encoding.value(250, i));
         // ...
-        out.print("        pair 0        pair 1        pair 2        pair 3");
-        out.print("t = 25: %s", row(at25));
-        out.print("t = 26: %s", row(at26));
-        out.print("t =250: %s", row(at250));
+        out.print("         pair 0        pair 1        pair 2        pair 3");
+        out.print("t =  25: %s", row(at25));
+        out.print("t =  26: %s", row(at26));
+        out.print("t = 250: %s", row(at250));
         List<LineChart> read = new ArrayList<>();
         for (int m = 0; m < 4; m++) {
             read.add(clock(encoding, m, 25, 26, 250));
@@ -106,7 +106,7 @@ public final class Clock {
                 labels[i - 1] = "";
             }
         }
-        LineChart chart = LineChart.plane("Pair " + m, "cosine", "sine", 0, 0, 2.1);
+        LineChart chart = LineChart.plane("Pair " + m, "cosine", "sine", 0, 0, 1.9);
         chart.hideLegend();
         chart.circle("circle", 0, 0, 1);
         chart.hands("hand", 0, 0, x, y, labels);

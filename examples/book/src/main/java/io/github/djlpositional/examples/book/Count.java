@@ -23,15 +23,18 @@ public final class Count {
         double[] man = each(64, i -> i % 4 < 2 ? 1 : -1); // 1, 1, -1, -1, ...
         for (int t : new int[] {0, 10, 100, 1000}) {
             double[] count = each(64, i -> i == 0 ? t : 0);
-            out.print("t = %4d: cosine of dog and man %.4f", t, cosine(sum(dog, count), sum(man, count)));
+            double cosine = cosine(sum(dog, count), sum(man, count));
+            out.print("t = %4d: cosine of dog and man %.4f", t, cosine);
         }
         // %% fractions
-        LineChart fractions = LineChart.of("A position as a fraction of the sentence", "position t", "fraction");
-        // ...
         for (int length : new int[] {5, 20, 50}) {
             double step = 1 / (length - 1.0);
             out.print("%2d words: a step is %.3f, position 4 is %.3f", length, step, 4 * step);
-            fractions.line(length + " words", length, t -> t * step);
+        }
+        // ...
+        LineChart fractions = LineChart.of("A position as a fraction of the sentence", "position t", "fraction");
+        for (int length : new int[] {5, 20, 50}) {
+            fractions.line(length + " words", length, t -> t / (length - 1.0));
         }
         fractions.mark("position 4", 4, 0, 1);
         out.picture("count-fractions", "Position 4 is another number in each of three sentences", fractions);
@@ -56,8 +59,8 @@ public final class Count {
         for (int t : new int[] {0, 10, 100, 1000}) {
             double[] p = row(sinusoids, t);
             double[] next = row(sinusoids, t + 1);
-            double cosine = cosine(sum(dog, p), sum(man, p));
-            out.print("t = %4d: cosine of dog and man %.4f, step to the next %.4f", t, cosine, distance(p, next));
+            out.print("t = %4d: cosine of dog and man %.4f", t, cosine(sum(dog, p), sum(man, p)));
+            out.print("          step to the next position %.4f", distance(p, next));
         }
         // ...
         double[] byBits = each(32, t -> distance(bits(16), bits(t)));

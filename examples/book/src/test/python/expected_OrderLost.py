@@ -1,0 +1,45 @@
+"""Prints the rows of expected/OrderLost.txt, from the formulas of Vaswani et al. (2017)."""
+import numpy as np
+
+
+def row(text, *numbers):
+    print(text, "|", *numbers, "| numpy")
+
+
+def attend(x, causal=False):
+    scores = x @ x.T / np.sqrt(x.shape[1])
+    if causal:
+        scores[np.triu_indices(len(x), 1)] = -np.inf
+    powers = np.exp(scores)
+    return powers / powers.sum(1, keepdims=True) @ x
+
+
+def three(numbers):
+    return ["%.3f" % (number + 0.0) for number in numbers]
+
+
+words = np.eye(4)
+sentences = {"the dog bites the man": words[[0, 1, 2, 0, 3]], "the man bites the dog": words[[0, 3, 2, 0, 1]]}
+for sentence, x in sentences.items():
+    for word, numbers in zip(sentence.split(), attend(x)):
+        row(word + " {} {} {} {}", *three(numbers))
+x, other = sentences.values()
+angles = np.arange(5)[:, None] / np.array([1, 100])
+p = np.stack([np.sin(angles), np.cos(angles)], 2).reshape(5, 4)
+y, z = attend(x + p), attend(other + p)
+for word, t, numbers in (("dog", 1, y[1]), ("dog", 4, z[4]), ("the", 0, y[0]), ("the", 3, y[3])):
+    row(word + " at position {}: {} {} {} {}", t, *three(numbers))
+row("largest difference of the means without positions: {}", "%.3f" % abs(attend(x).mean(0) - attend(other).mean(0)).max())
+row("largest difference of the means with positions: {}", "%.3f" % abs(y.mean(0) - z.mean(0)).max())
+prefix = x[[2, 0, 3, 1, 4]]
+once, once_other = attend(x, True), attend(prefix, True)
+row("the dog: dog {} {} {} {}", *three(once[1]))
+row("the man bites the dog: dog {} {} {} {}", *three(attend(other, True)[4]))
+for one, two in ((once, once_other), (attend(once, True), attend(once_other, True))):
+    row("the dog bites the man: man {} {} {} {}", *three(one[4]))
+    row("bites the the dog man: man {} {} {} {}", *three(two[4]))
+weight = np.exp(0.5) / (np.exp(0.5) + 4)
+row("+ 4) = {}$, and {} for each other word", "%.3f" % weight, "%.3f" % (1 / (np.exp(0.5) + 4)))
+row("so there is {} of it", "%.3f" % (2 / (np.exp(0.5) + 4)))
+row("numbers, ({}, {}, {}, {}) for position {}", *("%g" % number for number in p[0]), 0)
+row("and ({}, {}, {}, {}) for position {}", *three(p[1]), 1)
