@@ -19,7 +19,7 @@ for m, frequency in enumerate(frequencies(8)):
     row("pair {}: ω = {}, one turn in {} positions", m, "%.3f" % frequency, "%.1f" % (2 * np.pi / frequency))
 row("pair {} pair {} pair {} pair {}", 0, 1, 2, 3)
 for t, numbers in zip((25, 26, 250), rows((25, 26, 250), 8)):
-    row("t = {}:" + 8 * " {}", t, *("%.3f" % number for number in numbers))
+    row("t = {}:" + 8 * " {}", t, *("%.2f" % number for number in numbers))
 row("about {} radians", "%.2f" % (2 * np.pi))
 row("From {} to {}, pair {} turns by {} degrees", 25, 26, 0, "%.0f" % np.degrees(1))
 by_hand = ["%.7f" % number for number in rows([3], 4)[0]]

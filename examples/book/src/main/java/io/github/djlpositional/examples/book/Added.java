@@ -88,13 +88,13 @@ public final class Added {
         List<HeatMapChart> maps = new ArrayList<>();
         for (List<NDArray> parts : List.of(List.of(said, at), List.of(saidPassed, atPassed))) {
             for (int i = 0; i < 4; i++) {
-                maps.add(map(PRODUCTS.get(i), parts.get(i / 2), parts.get(i % 2)));
+                maps.add(map(PRODUCTS.get(maps.size()), parts.get(i / 2), parts.get(i % 2)));
             }
         }
         out.pictures(
                 "added-products",
-                "The four products of a score, before (above) and after (below) a matrix that only passes the dimensions of"
-                        + " positions: only the products of two positions are left",
+                "The four products of a score, and after a matrix that passes only the dimensions of positions: then p · r"
+                        + " is almost all that is left",
                 4,
                 maps);
         manager.close();
@@ -103,7 +103,8 @@ public final class Added {
     /** The numbers of the words of "the dog that chased the cat saw the man who fed the cat". */
     private static final int[] SENTENCE = {0, 1, 2, 3, 0, 4, 5, 0, 6, 7, 8, 0, 4};
 
-    private static final List<String> PRODUCTS = List.of("x · y", "x · r", "p · y", "p · r");
+    private static final List<String> PRODUCTS =
+            List.of("x · y", "x · r", "p · y", "p · r", "x · y after", "x · r after", "p · y after", "p · r after");
 
     private static String name(NDArray words, NDArray longWords) {
         return words == longWords ? "long words:" : "short words:";

@@ -42,7 +42,7 @@ public final class Clock {
         double[] at26 = each(8, i -> encoding.value(26, i));
         double[] at250 = each(8, i -> encoding.value(250, i));
         // ...
-        out.print("         pair 0        pair 1        pair 2        pair 3");
+        out.print("          pair 0      pair 1      pair 2      pair 3");
         out.print("t =  25: %s", row(at25));
         out.print("t =  26: %s", row(at26));
         out.print("t = 250: %s", row(at250));
@@ -121,7 +121,7 @@ public final class Clock {
     private static String row(double... values) {
         StringBuilder row = new StringBuilder();
         for (double value : values) {
-            row.append("%7.3f".formatted(value));
+            row.append("%6.2f".formatted(value));
         }
         return row.toString();
     }
