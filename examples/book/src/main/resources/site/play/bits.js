@@ -33,7 +33,10 @@ play.start("bits", {
     title: "From bits to sines",
     fields: {
         smoothness: { label: "smoothness", min: 0, max: 1, step: 0.05, start: 0 },
-        waves: { label: "waves", options: { one: { label: "one for each bit: sines" }, both: { label: "two for each bit: sines and cosines" } } },
+        waves: {
+            label: "waves",
+            options: { one: { label: "one for each bit: sines" }, both: { label: "two for each bit: sines and cosines" } }
+        },
         position: { label: "position t", min: 0, max: 31, start: 0 }
     },
 
@@ -50,7 +53,8 @@ play.start("bits", {
         find(".waves").innerHTML = rows.map(bit => `
             <svg class="wave" viewBox="0 -1.1 32 1.2" preserveAspectRatio="none">
                 ${play.curve("curve", play.each(641, n => [n / 20, -bits.wave(bit, n / 20, smoothness)]))}
-                ${waves === "both" ? play.curve("curve1", play.each(641, n => [n / 20, -bits.cosine(bit, n / 20, smoothness)])) : ""}
+                ${waves !== "both" ? ""
+                    : play.curve("curve1", play.each(641, n => [n / 20, -bits.cosine(bit, n / 20, smoothness)]))}
                 <path d="M${position} .1V-1.1"/></svg>`).join("");
         const same = bits.same(waves, position, smoothness);
         find(".score").innerHTML = `The same numbers as position <b>${position}</b>: <b>${same.join(", ") || "none"}</b>.`;

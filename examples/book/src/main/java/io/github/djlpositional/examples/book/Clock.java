@@ -34,8 +34,8 @@ public final class Clock {
         }
         out.pictures(
                 "clock-hands",
-                "Four hands at different positions: each is ten times slower than the one before",
-                2,
+                "Four hands, labeled with positions: each is ten times slower than the one before",
+                4,
                 hands);
         // %% read
         double[] at25 = each(8, i -> encoding.value(25, i));
@@ -50,7 +50,7 @@ public final class Clock {
         for (int m = 0; m < 4; m++) {
             read.add(clock(encoding, m, 25, 26, 250));
         }
-        out.pictures("clock-read", "Pair 0 tells 25 from 26; pair 2 and pair 3 tell both from 250", 2, read);
+        out.pictures("clock-read", "Pair 0 tells 25 from 26; pair 2 and pair 3 tell both from 250", 4, read);
         // %% hand
         double slow = Math.pow(10_000, -2 / 4.0); // d = 4, m = 1
         double[] byHand = {Math.sin(3), Math.cos(3), Math.sin(3 * slow), Math.cos(3 * slow)};
@@ -106,7 +106,7 @@ public final class Clock {
                 labels[i - 1] = "";
             }
         }
-        LineChart chart = LineChart.plane("Pair " + m, "cosine", "sine", 0, 0, 1.9);
+        LineChart chart = LineChart.plane("Pair " + m, "cosine", "sine", 0, 0, 2.1);
         chart.hideLegend();
         chart.circle("circle", 0, 0, 1);
         chart.hands("hand", 0, 0, x, y, labels);
