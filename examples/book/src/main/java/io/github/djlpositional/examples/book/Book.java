@@ -31,6 +31,7 @@ public final class Book implements Callable<Integer> {
 
     static {
         CHAPTERS.put("Rotary", Rotary::write);
+        CHAPTERS.put("Relative", Relative::write);
     }
 
     /** The first chapter of the appendix. */
