@@ -7,16 +7,13 @@ import numpy as np
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?")
 
-
 def row(line, source="numpy"):
     line = " ".join(line.split())
     print(NUMBER.sub("{}", line), "|", " ".join(NUMBER.findall(line)), "|", source)
 
-
 def weights(bias):
     powers = np.exp(bias - np.max(bias))
     return powers / powers.sum()
-
 
 def bucket(relative, both, buckets, farthest):  # of T5, relative = key - query
     first = 0
@@ -28,7 +25,6 @@ def bucket(relative, both, buckets, farthest):  # of T5, relative = key - query
     if distance < exact:
         return first + distance
     return first + min(exact + int(np.log(distance / exact) / np.log(farthest / exact) * (buckets - exact)), buckets - 1)
-
 
 d = np.arange(24.0)
 steep, flat = weights(-d), weights(-d / 4)

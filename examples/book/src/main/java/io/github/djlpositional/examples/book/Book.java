@@ -32,6 +32,7 @@ public final class Book implements Callable<Integer> {
     static {
         CHAPTERS.put("Rotary", Rotary::write);
         CHAPTERS.put("Relative", Relative::write);
+        CHAPTERS.put("Longer", Longer::write);
     }
 
     /** The first chapter of the appendix. */
