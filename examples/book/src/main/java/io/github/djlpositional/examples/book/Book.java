@@ -33,6 +33,7 @@ public final class Book implements Callable<Integer> {
         CHAPTERS.put("Rotary", Rotary::write);
         CHAPTERS.put("Relative", Relative::write);
         CHAPTERS.put("Longer", Longer::write);
+        CHAPTERS.put("Which", Which::write);
     }
 
     /** The first chapter of the appendix. */
