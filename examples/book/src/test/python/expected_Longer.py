@@ -8,7 +8,6 @@ import numpy as np
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?")
 FOLDER = os.path.dirname(os.path.abspath(__file__)) + "/../../main/resources/"
 CODE = open(FOLDER + "../java/io/github/djlpositional/examples/book/Longer.java").read()
-LONG_ROPE = np.array(re.search(r"PHI_3 = \{(.*?)}", CODE, re.S)[1].split(","), float)  # the published divisors
 
 def row(line, source="numpy"):
     line = " ".join(line.split())
@@ -34,12 +33,13 @@ for s in 2, 8:
     row("%d times beyond farthest first pair" % s, "count")
     for name, divisor in divisors(128, s)[1].items():
         row("%s %s %.3f" % (name, beyond(omega, divisor, s), 1 / divisor[0]))
-for line in ("pair 0 12 24 47 beyond farthest", "tokens from 33 65 129 225 three trainings",
+for line in ("tokens from 33 65 129 225 three trainings",
              "tokens from 33 225 three trainings change far", "words from 5 17 25 three trainings"):
     row(line, "count")
 omega, by = divisors(96, 32)
-for name, divisor in list(by.items()) + [("LongRoPE", LONG_ROPE)]:
-    row("%s %.2f %.2f %.2f %.2f %s" % ((name,) + tuple(divisor[[0, 12, 24, 47]]) + (beyond(omega, divisor, 32),)))
+row("The %d pairs without a full turn begin with pair %d" % ((omega * 4096 < 2 * np.pi).sum(), (omega * 4096 >= 2 * np.pi).sum()))
+row("YaRN would divide pair 24 by %.2f only" % by["YaRN"][24])
+row("further than 32/59.92 = %.2f" % (32 / 59.92))
 row("%.5f turns instead of %.5f" % (2 * turns[63], turns[63]))
 title = dict(zip("t5 alibi kerple kerple_power disentangled sandwich gaussian shaw fire transformer_xl rotary_linear rotary_ntk "
                  "rotary_yarn sinusoidal_unit sinusoidal_scaled distance_network".split(), (

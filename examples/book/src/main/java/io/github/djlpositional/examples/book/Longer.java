@@ -16,7 +16,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
-import java.util.stream.IntStream;
 
 /** Texts longer than in training: the angles of each scaling of rotary embeddings, and the losses of all kinds. */
 public final class Longer {
@@ -62,21 +61,6 @@ public final class Longer {
                 "YaRN and Llama 3 leave fast pairs as they are and slow the last 18 by 8, which brings them inside",
                 2,
                 List.of(ratios.yRange(0.0, Double.NaN), ends.yLogarithmic()));
-        // %% search
-        Map<String, RotaryScaling> ofPhi3 = scalings(32); // 48 pairs, 32 times as many tokens
-        ofPhi3.put("LongRoPE", RotaryScaling.longRope(PHI_3, PHI_3, 4096, 131_072, 131_072));
-        // ...
-        Frequencies phi3 = RotaryScaling.none().frequencies(96, 10_000);
-        int first = (int) IntStream.range(0, 48)
-                .filter(m -> 4096 * phi3.get(m) >= 2 * Math.PI)
-                .count();
-        out.print("%-10s %6s %6s %6s %6s %7s %9s", "pair", 0, 12, 24, 47, "beyond", "farthest");
-        ofPhi3.forEach((name, scaling) -> {
-            double[] by =
-                    each(48, m -> phi3.get(m) / scaling.frequencies(96, 10_000).get(m));
-            String reached = beyond(first, each(48, m -> 32 / by[m]));
-            out.print("%-10s %6.2f %6.2f %6.2f %6.2f  %s", name, by[0], by[12], by[24], by[47], reached);
-        });
         // %% losses
         Map<String, double[]> losses =
                 MeasuredTable.of(MeasuredTable.TEXT, "mean").rows();
@@ -132,13 +116,6 @@ public final class Longer {
                 "The direction decides up to 24 words, the continuation from 25 on; the group that has both is the best",
                 groups);
     }
-
-    /** {@code long_factor} of Phi-3-mini-128k-instruct. */
-    private static final double[] PHI_3 = {
-        1.03, 1.05, 1.05, 1.08, 1.23, 1.23, 1.3, 1.45, 1.6, 1.65, 1.9, 2.86, 3.69, 5.42, 5.49, 5.49, 9.09, 11.58, 15.66,
-        15.77, 15.79, 18.36, 21.99, 23.08, 30.01, 32.35, 32.59, 35.56, 39.95, 53.84, 56.2, 57.95, 59.29, 59.77, 59.92,
-        61.19, 61.96, 62.5, 63.37, 63.48, 63.48, 63.66, 63.85, 64.08, 64.76, 64.8, 64.81, 64.81
-    };
 
     private static final Map<String, String> GROUPS = new TreeMap<>(Map.of(
             "direction, continues", "distance_network transformer_xl",

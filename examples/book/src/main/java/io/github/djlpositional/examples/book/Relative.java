@@ -34,6 +34,7 @@ public final class Relative {
     static void write(Notebook out) throws Exception {
         // %% curves
         NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
+        manager.getEngine().setRandomSeed(1);
         NDArray words = manager.randomNormal(new Shape(2, 8, 24, 64)); // queries and keys, 8 heads
         RelativeEncoding alibi = RelativeEncoding.named("ALiBi", 8, 64, Map.of());
         NDArray added = added(alibi, words); // (8, 24, 24): for each head, query and key
