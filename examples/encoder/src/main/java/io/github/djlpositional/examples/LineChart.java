@@ -79,7 +79,7 @@ public final class LineChart extends Chart {
     }
 
     /** Creates a chart with a name for each whole number of y, downwards from 0. */
-    static LineChart ofRows(String title, String xTitle, String yTitle, List<String> rows) {
+    public static LineChart ofRows(String title, String xTitle, String yTitle, List<String> rows) {
         LineChart chart = of(title, xTitle, yTitle).yRange(rows.size() - 0.5, -0.5);
         chart.rows = rows;
         return chart;
@@ -145,7 +145,7 @@ public final class LineChart extends Chart {
     }
 
     /** Adds points, each in a horizontal line from a smallest number to a largest one. */
-    void ranges(String name, double[] xs, double[] ys, double[] smallest, double[] largest) {
+    public void ranges(String name, double[] xs, double[] ys, double[] smallest, double[] largest) {
         int number = next() / 2; // each has two series
         add(name, xs, ys, number, number + CIRCLE, 0);
         double[] ends =

@@ -35,6 +35,9 @@ public final class Book implements Callable<Integer> {
         CHAPTERS.put("Clock", Clock::write);
         CHAPTERS.put("Added", Added::write);
         CHAPTERS.put("Rotary", Rotary::write);
+        CHAPTERS.put("Relative", Relative::write);
+        CHAPTERS.put("Longer", Longer::write);
+        CHAPTERS.put("Which", Which::write);
     }
 
     /** The first chapter of the appendix. */
