@@ -30,7 +30,11 @@ public final class Book implements Callable<Integer> {
     static final Map<String, Chapter.Program> CHAPTERS = new LinkedHashMap<>();
 
     static {
+        CHAPTERS.put("Similarity", Similarity::write);
+        CHAPTERS.put("Shift", Shift::write);
         CHAPTERS.put("Rotary", Rotary::write);
+        CHAPTERS.put("Learned", Learned::write);
+        CHAPTERS.put("Heads", Heads::write);
     }
 
     /** The first chapter of the appendix. */
@@ -38,7 +42,7 @@ public final class Book implements Callable<Integer> {
 
     /** The scripts of sliders that several pages have. */
     private static final List<String> SCRIPTS =
-            List.of("play", "sinusoids", "rotary", "contexts", "bits", "shift", "biases", "heatmap");
+            List.of("play", "sinusoids", "rotary", "contexts", "bits", "shift", "similarity", "biases", "heatmap");
 
     @Parameters(paramLabel = "CHAPTER", arity = "0..*", description = "The chapters to run (default: all).")
     private List<String> names = new ArrayList<>();
