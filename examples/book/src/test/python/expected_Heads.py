@@ -56,12 +56,6 @@ places = {h: [at([{h: m} for m in maps], h, k).mean() for k in range(-4, 5)] for
 for h in sorted(places, key=lambda h: -max(places[h]))[:3]:
     after, middle, before = places[h][3:6]
     row(f"{name(h)}: after {after:.3f}, itself {middle:.3f}, before {before:.3f}", "trained")
-log = list(csv.DictReader(open(TRAINED / "log.csv")))
-for kind in ("none", "sinusoidal"):
-    accuracy = [float(line["accuracy"]) for line in log if line["positions"] == kind]
-    last = np.mean(accuracy[len(accuracy) * 9 // 10:])
-    row(f"{kind}, last tenth of {len(accuracy)} steps: accuracy {last:.3f}", "trained")
-row(f"With sinusoids it reaches {last:.3f}", "trained")
 data = {tuple(line[:4]): np.array(line[4:], float) for line in csv.reader(open(TRAINED / "decoder.csv"))}
 mean, rest = ({(int(k[1]), int(k[2])): v for k, v in data.items() if k[0] == kind and k[3] == "mean"}
               for kind in ("rotary", "none"))

@@ -5,18 +5,16 @@ import static io.github.djlpositional.examples.book.Vectors.mean;
 import static io.github.djlpositional.examples.book.Vectors.quantile;
 
 import io.github.djlpositional.examples.AttentionMaps;
-import io.github.djlpositional.examples.Encoding;
 import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.examples.LineChart;
-import io.github.djlpositional.examples.TrainingLog;
 import io.github.djlpositional.examples.sentences.SentenceEncoder;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
 
@@ -48,21 +46,18 @@ public final class Heads {
         // %% members
         double[] tokens = weights(with, best.get(0), 1);
         double[] bare = weights(without, best.get(0), 1);
+        // ...
         out.print("%d tokens, with positions: smallest weight %.3f", tokens.length, quantile(0, tokens));
         out.print(
                 "without: from %.3f to %.3f, half are below %.3f",
                 quantile(0, bare), quantile(0.999, bare), quantile(0.5, bare));
-        double[] equal = with.stream()
-                .flatMapToDouble(maps -> maps.words().stream()
-                        .skip(1)
-                        .mapToDouble(word -> 1.0 / maps.words().size()))
-                .toArray();
-        out.print("equal weights would give %.3f on average", mean(equal));
-        // ...
+        double equal =
+                with.stream().mapToDouble(maps -> 1 - 1.0 / maps.words().size()).sum() / tokens.length;
+        out.print("equal weights would give %.3f on average", equal);
         LineChart members = LineChart.of(best.get(0) + ": each token", "token, sorted by its weight", "weight");
         members.line("with positions", tokens.length, i -> quantile((i + 0.5) / tokens.length, tokens));
         members.line("without", bare.length, i -> quantile((i + 0.5) / bare.length, bare));
-        members.line("equal weights", bare.length, i -> quantile((i + 0.5) / bare.length, equal));
+        members.line("equal weights, mean", bare.length, i -> equal);
         out.picture(
                 "heads-members",
                 "With positions every token gives the one before nearly everything; without, most give it little and a few"
@@ -73,7 +68,7 @@ public final class Heads {
                 best.get(0) + ": the diagonal of places is there with positions only; without them the three rows of"
                         + " rose are equal",
                 2,
-                List.of(map(with, 0, best.get(0), "With positions"), map(without, 0, best.get(0), "Without")));
+                List.of(map(with.get(0), best.get(0), "With positions"), map(without.get(0), best.get(0), "Without")));
         // %% itself
         Head self = heads(6, 12, head -> mean(weights(without, head, 0))).get(0);
         out.print(
@@ -86,63 +81,45 @@ public final class Heads {
                 self + ": the diagonal without positions is one of words, since each repeated word has the same weight"
                         + " everywhere",
                 2,
-                List.of(map(with, 1, self, "With positions"), map(without, 1, self, "Without")));
+                List.of(map(with.get(1), self, "With positions"), map(without.get(1), self, "Without")));
         // %% small
         List<AttentionMaps> small = Trained.attention();
-        List<Head> peaks =
-                heads(3, 4, head -> Arrays.stream(byDistance(small, head)).max().orElseThrow());
+        Function<Head, double[]> byDistance = head -> each(9, i -> mean(weights(small, head, i - 4)));
+        List<Head> peaks = heads(3, 4, head -> quantile(0.99, byDistance.apply(head)));
+        // ...
         LineChart places = LineChart.of("Heads of the small encoder", "distance Δ: after, before", "mean weight");
         for (Head head : peaks.subList(0, 3)) {
-            double[] means = byDistance(small, head);
+            double[] means = byDistance.apply(head);
             out.print("%s: after %.3f, itself %.3f, before %.3f", head, means[3], means[4], means[5]);
             places.line(head.toString(), each(9, i -> i - 4), means);
         }
-        // ...
         places.yRange(0.0, Double.NaN);
         out.picture("heads-small", "No head looks at one neighbor only, but all three know the direction", places);
-        LineChart training = LineChart.of("Training of the small encoder", "step", "accuracy, mean of 10 steps");
-        for (Encoding encoding : List.of(Encoding.NONE, Encoding.SINUSOIDAL)) {
-            List<TrainingLog.Line> log = Trained.log().lines().stream()
-                    .filter(line -> line.encoding() == encoding)
-                    .toList();
-            double[] accuracy =
-                    log.stream().mapToDouble(TrainingLog.Line::accuracy).toArray();
-            double[] last = Arrays.copyOfRange(accuracy, accuracy.length * 9 / 10, accuracy.length);
-            out.print("%s, last tenth of %d steps: accuracy %.3f", encoding.title(), accuracy.length, mean(last));
-            int points = accuracy.length / 10;
-            double[] means = each(points, i -> mean(Arrays.copyOfRange(accuracy, 10 * i, 10 * i + 10)));
-            training.line(encoding.title(), each(points, i -> 10 * i + 10), means);
-        }
-        out.picture("heads-training", "Without positions the accuracy stays at chance, 0.5", training);
         // %% decoder
         Map<String, double[]> decoder = Trained.decoder();
-        List<Head> byWeight = heads(2, 4, head -> decoder.get("rotary," + head.key() + ",mean")[1]);
+        List<Head> byWeight = heads(2, 4, head -> decoder.get("rotary, " + head + ", mean")[1]);
+        // ...
+        LineChart turned = LineChart.of("With rotary embeddings", "distance Δ", "mean weight");
+        LineChart still = LineChart.of("The same weights, not turned", "distance Δ", "mean weight");
         for (Head head : byWeight) {
-            double[] means = decoder.get("rotary," + head.key() + ",mean");
-            double bareMean = decoder.get("none," + head.key() + ",mean")[1];
-            double low = decoder.get("rotary," + head.key() + ",10 %")[1];
-            double high = decoder.get("rotary," + head.key() + ",90 %")[1];
+            double[] means = decoder.get("rotary, " + head + ", mean");
+            double[] bareMeans = decoder.get("none, " + head + ", mean");
+            double low = decoder.get("rotary, " + head + ", 10 %")[1];
+            double high = decoder.get("rotary, " + head + ", 90 %")[1];
             double near = Arrays.stream(means, 0, 4).sum();
             String format = "%s: one before %.3f (80 %% from %.3f to %.3f), last four %.3f; without %.3f";
-            out.print(format, head, means[1], low, high, near, bareMean);
-        }
-        // ...
-        List<LineChart> charts = new ArrayList<>();
-        for (String kind : List.of("rotary", "none")) {
-            String title = kind.equals("none") ? "The same weights, not turned" : "With rotary embeddings";
-            LineChart chart = LineChart.of(title, "distance Δ", "mean weight").yRange(0, 0.6);
-            for (Head head : byWeight.subList(0, 4)) {
-                double[] means = decoder.get(kind + "," + head.key() + ",mean");
-                chart.line(head.toString(), 17, distance -> means[distance]);
+            out.print(format, head, means[1], low, high, near, bareMeans[1]);
+            if (head.layer == 1) {
+                turned.line(head.toString(), 17, distance -> means[distance]);
+                still.line(head.toString(), 17, distance -> bareMeans[distance]);
             }
-            charts.add(chart);
         }
         out.pictures(
                 "heads-decoder",
                 "The four heads of layer 2 look at the last characters; with the same weights and no rotation they look"
                         + " nowhere in particular",
                 2,
-                charts);
+                List.of(turned.yRange(0, 0.6), still.yRange(0, 0.6)));
     }
 
     /** Words are repeated, so that the same word stands at several places. */
@@ -162,8 +139,8 @@ public final class Heads {
             return "layer " + (layer + 1) + ", head " + (head + 1);
         }
 
-        String key() {
-            return (layer + 1) + "," + (head + 1);
+        double weight(AttentionMaps maps, int t, int key) {
+            return maps.weight(layer, head, t, key);
         }
     }
 
@@ -181,53 +158,38 @@ public final class Heads {
                 .flatMapToDouble(maps -> IntStream.range(0, maps.words().size())
                         .filter(t ->
                                 t >= distance && t - distance < maps.words().size())
-                        .mapToDouble(t -> maps.weight(head.layer(), head.head(), t, t - distance)))
+                        .mapToDouble(t -> head.weight(maps, t, t - distance)))
                 .toArray();
-    }
-
-    /** The mean weights at the distances -4 to 4. */
-    private static double[] byDistance(List<AttentionMaps> sentences, Head head) {
-        return each(9, i -> mean(weights(sentences, head, i - 4)));
     }
 
     /** The mean weight of repeated words: to themselves, or to the same word elsewhere. */
     private static double same(List<AttentionMaps> sentences, Head head, boolean itself) {
-        List<Double> means = new ArrayList<>();
-        for (AttentionMaps maps : sentences) {
-            List<String> words = maps.words();
-            for (int t = 0; t < words.size(); t++) {
-                int query = t;
-                IntStream.range(0, words.size())
-                        .filter(key -> words.get(key).equals(words.get(query)) && (key == query) == itself)
-                        .filter(key -> Collections.frequency(words, words.get(query)) > 1)
-                        .mapToDouble(key -> maps.weight(head.layer(), head.head(), query, key))
-                        .average()
-                        .ifPresent(means::add);
-            }
-        }
-        return mean(means.stream().mapToDouble(Double::doubleValue).toArray());
+        return sentences.stream()
+                .flatMapToDouble(maps -> IntStream.range(0, maps.words().size())
+                        .filter(t ->
+                                Collections.frequency(maps.words(), maps.words().get(t)) > 1)
+                        .mapToDouble(t -> IntStream.range(0, maps.words().size())
+                                .filter(key -> maps.words()
+                                        .get(key)
+                                        .equals(maps.words().get(t)))
+                                .filter(key -> (key == t) == itself)
+                                .mapToDouble(key -> head.weight(maps, t, key))
+                                .average()
+                                .orElseThrow()))
+                .average()
+                .orElseThrow();
     }
 
     private static HeatMapChart ofAll(String title, List<AttentionMaps> sentences) {
-        return HeatMapChart.of(
-                        title,
-                        "head, from 0",
-                        "layer, from 0",
-                        6,
-                        12,
-                        (layer, head) -> mean(weights(sentences, new Head(layer, head), 1)))
+        HeatMapChart.Cells cells = (layer, head) -> mean(weights(sentences, new Head(layer, head), 1));
+        return HeatMapChart.of(title, "head, from 0", "layer, from 0", 6, 12, cells)
                 .range(0, 1);
     }
 
-    private static HeatMapChart map(List<AttentionMaps> sentences, int sentence, Head head, String title) {
-        AttentionMaps maps = sentences.get(sentence);
-        int count = maps.words().size();
-        return HeatMapChart.ofWordRows(
-                        title,
-                        "word attended to",
-                        maps.words(),
-                        count,
-                        (t, key) -> maps.weight(head.layer(), head.head(), t, key))
+    private static HeatMapChart map(AttentionMaps maps, Head head, String title) {
+        HeatMapChart.Cells cells = (t, key) -> head.weight(maps, t, key);
+        List<String> words = maps.words();
+        return HeatMapChart.ofWordRows(title, "word attended to", words, words.size(), cells)
                 .range(0, 1);
     }
 }

@@ -41,19 +41,19 @@ public final class Learned {
                         similarity("Learned by all-MiniLM-L6-v2", learned, 100),
                         similarity("Sinusoids", sinusoids, 100)));
         // %% distance
+        double[] third = cosines(learned, 3);
+        double[] sixth = cosines(learned, 6);
+        // ...
         for (int distance : new int[] {1, 3, 6, 9, 12, 17, 25, 52, 100}) {
             double[] each = cosines(learned, distance);
             String format = "Δ = %3d: %6.3f on average, 80 %% from %6.3f to %6.3f; sinusoids %.3f";
             double ofSinusoids = mean(cosines(sinusoids, distance));
             out.print(format, distance, mean(each), quantile(0.1, each), quantile(0.9, each), ofSinusoids);
         }
-        double[] third = cosines(learned, 3);
-        double[] sixth = cosines(learned, 6);
         long closer = IntStream.range(0, sixth.length)
                 .filter(i -> third[i] < sixth[i])
                 .count();
         out.print("closer to the sixth position after it than to the third: %d of %d", closer, sixth.length);
-        // ...
         LineChart byDistance = LineChart.of("Similarity by distance", "distance Δ", "cosine");
         List<double[]> all = IntStream.range(0, 120)
                 .mapToObj(distance -> cosines(learned, distance))
@@ -71,6 +71,7 @@ public final class Learned {
         // %% waves
         double[] ofLearned = waves(learned);
         double[] ofFormula = waves(sinusoids);
+        // ...
         for (double[] band : BANDS) {
             double share = 100 * share(ofLearned, band);
             out.print(
@@ -80,7 +81,6 @@ public final class Learned {
         double together =
                 Arrays.stream(BANDS).mapToDouble(band -> share(ofLearned, band)).sum();
         out.print("together:       %5.1f %%", 100 * together);
-        // ...
         LineChart spectrum = LineChart.of("Waves up to a length", "length of the wave in positions", "share");
         double[] lengths = each(255, i -> 511.0 / (255 - i));
         spectrum.line("learned", lengths, each(255, i -> share(ofLearned, 0, lengths[i] + 1e-9)));
