@@ -11,6 +11,7 @@ import ai.djl.nn.Block;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
+import ai.djl.training.dataset.Batch;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
@@ -24,6 +25,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -38,6 +40,9 @@ final class TextExperiment implements Experiment {
     /** The number of positions whose losses are averaged. */
     private static final int RANGE = 32;
 
+    /** The number of windows whose attention is measured, and of characters from one to the next. */
+    private static final int OBSERVED = 256;
+
     private static final Encoding.Sizes SIZES = new Encoding.Sizes(64, 4, 64, 256, true);
     private static final int LENGTH = SIZES.longest();
 
@@ -45,7 +50,9 @@ final class TextExperiment implements Experiment {
     private final int[] learned;
     private final int tokens;
     private final TextWindows measuring;
+    private final TextWindows observed;
     private final Map<Encoding, String> biases = new LinkedHashMap<>();
+    private final Map<Encoding, String> attention = new LinkedHashMap<>();
 
     TextExperiment(int windows, boolean quick) throws IOException {
         batches = (windows + BATCH - 1) / BATCH;
@@ -54,6 +61,7 @@ final class TextExperiment implements Experiment {
         Vocabulary vocabulary = Vocabulary.mostFrequent(List.of(plays), 100);
         tokens = vocabulary.size();
         learned = vocabulary.idsOf(plays);
+        observed = TextWindows.every(OBSERVED, vocabulary.idsOf(heldOut), SIZES.trained(), OBSERVED);
         measuring = TextWindows.every(
                 quick ? heldOut.size() / 2 - LENGTH : LENGTH / 2, vocabulary.idsOf(heldOut), LENGTH, BATCH / 2);
     }
@@ -120,6 +128,13 @@ final class TextExperiment implements Experiment {
         } else if (!biases.containsKey(as)) {
             biases.put(as, biases(as, block, manager));
         }
+        if (as == Encoding.ROTARY && attention.isEmpty()) {
+            Block withoutPositions = languageModel(Encoding.NONE, tokens);
+            withoutPositions.initialize(manager, DataType.FLOAT32, new Shape(1, LENGTH));
+            Experiment.copyParameters(block, withoutPositions);
+            attention.put(as, attention(as, block, manager));
+            attention.put(Encoding.NONE, attention(Encoding.NONE, withoutPositions, manager));
+        }
         return losses(block, manager, measuring);
     }
 
@@ -147,9 +162,13 @@ final class TextExperiment implements Experiment {
 
     @Override
     public void saveMore(Path folder) throws IOException {
-        AtomicFile.write(
-                folder.resolve("biases.csv"),
-                file -> file.write(String.join("", biases.values()).getBytes(StandardCharsets.UTF_8)));
+        save(folder.resolve("biases.csv"), biases);
+        save(folder.resolve("attention.csv"), attention);
+    }
+
+    private static void save(Path file, Map<Encoding, String> lines) throws IOException {
+        byte[] text = String.join("", lines.values()).getBytes(StandardCharsets.UTF_8);
+        AtomicFile.write(file, out -> out.write(text));
     }
 
     /**
@@ -182,5 +201,58 @@ final class TextExperiment implements Experiment {
             }
         }
         return lines.toString();
+    }
+
+    /**
+     * Returns how much the second half of the characters of held-out windows attend to those before them. For each head
+     * there are three lines: the kind, the layer, the head, {@code mean}, {@code 10 %} or {@code 90 %}, and the mean or
+     * the quantile over the characters of the weights at the distances 0, 1, 2, ….
+     */
+    private String attention(Encoding encoding, Block model, NDManager parent) {
+        TransformerStackBlock stack =
+                (TransformerStackBlock) model.getChildren().valueAt(0);
+        StringBuilder lines = new StringBuilder();
+        try (NDManager manager = parent.newSubManager();
+                Batch batch = observed.getData(manager).iterator().next()) {
+            ParameterStore store = new ParameterStore(manager, false);
+            NDList x = stack.getInput().forward(store, batch.getData(), false);
+            for (int layer = 0; layer < stack.getLayers().size(); layer++) {
+                TransformerLayerBlock block = stack.getLayers().get(layer);
+                NDArray weights = block.getAttention()
+                        .probabilities(store, block.getAttentionNorm().forward(store, x, false));
+                for (int head = 0; head < SIZES.heads(); head++) {
+                    double[][] byDistance =
+                            byDistance(weights.get(":, {}", head).toFloatArray());
+                    String name = encoding + "," + (layer + 1) + "," + (head + 1);
+                    lines.append(line(
+                            name + ",mean",
+                            byDistance,
+                            each -> Arrays.stream(each).average().orElseThrow()));
+                    lines.append(line(name + ",10 %", byDistance, each -> each[each.length / 10]));
+                    lines.append(line(name + ",90 %", byDistance, each -> each[each.length * 9 / 10]));
+                }
+                x = block.forward(store, x, false);
+            }
+        }
+        return lines.toString();
+    }
+
+    /** Returns the sorted weights at each distance, of all windows and queries, from weights (B, T, T). */
+    private static double[][] byDistance(float... weights) {
+        int length = SIZES.trained();
+        int half = length / 2;
+        return IntStream.rangeClosed(0, half)
+                .mapToObj(distance -> IntStream.range(0, weights.length / length)
+                        .filter(row -> row % length >= half)
+                        .mapToDouble(row -> weights[row * length + row % length - distance])
+                        .sorted()
+                        .toArray())
+                .toArray(double[][]::new);
+    }
+
+    private static String line(String name, double[][] byDistance, ToDoubleFunction<double[]> statistic) {
+        return Arrays.stream(byDistance)
+                .map(each -> String.format(Locale.ROOT, ",%.5f", statistic.applyAsDouble(each)))
+                .collect(Collectors.joining("", name, "\n"));
     }
 }

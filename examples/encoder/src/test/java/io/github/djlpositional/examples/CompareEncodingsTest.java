@@ -78,6 +78,7 @@ class CompareEncodingsTest {
         assertThat(Files.exists(folder.resolve("biases.csv"))).isEqualTo(task == Task.TEXT);
         if (task == Task.TEXT) {
             requireBiases();
+            requireAttention();
         }
     }
 
@@ -92,6 +93,19 @@ class CompareEncodingsTest {
         assertThat(biases.stream().filter(line -> line[0].equals("t5")))
                 .hasSize(8)
                 .allMatch(line -> line.length == 259);
+    }
+
+    /** For the rotary model and without its rotation, three lines for each of 2 layers of 4 heads; 33 distances. */
+    private void requireAttention() throws Exception {
+        List<String[]> lines = Files.readAllLines(folder.resolve("attention.csv")).stream()
+                .map(line -> line.split(","))
+                .toList();
+        assertThat(lines).hasSize(48).allMatch(line -> line.length == 37);
+        for (String[] line : lines) {
+            double sum = Arrays.stream(line).skip(4).mapToDouble(Double::parseDouble).sum();
+            // the weights of a character add up to 1, and the windows have further characters
+            assertThat(line[3].equals("mean") ? sum : 0.5).isBetween(0.01, 1.0);
+        }
     }
 
     @ParameterizedTest

@@ -34,9 +34,13 @@ public final class Book implements Callable<Integer> {
         CHAPTERS.put("Count", Count::write);
         CHAPTERS.put("Clock", Clock::write);
         CHAPTERS.put("Added", Added::write);
+        CHAPTERS.put("Similarity", Similarity::write);
+        CHAPTERS.put("Shift", Shift::write);
         CHAPTERS.put("Rotary", Rotary::write);
         CHAPTERS.put("Relative", Relative::write);
+        CHAPTERS.put("Learned", Learned::write);
         CHAPTERS.put("Longer", Longer::write);
+        CHAPTERS.put("Heads", Heads::write);
         CHAPTERS.put("Which", Which::write);
     }
 

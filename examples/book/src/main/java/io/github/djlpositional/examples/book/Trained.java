@@ -7,7 +7,9 @@ import java.io.IOException;
 import java.io.StringReader;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.commons.csv.CSVFormat;
 import org.apache.commons.csv.CSVRecord;
 
@@ -56,5 +58,19 @@ public final class Trained {
             rows.add(numbers(row, 0));
         }
         return rows.toArray(double[][]::new);
+    }
+
+    /**
+     * Returns how much the heads of a language model with rotary embeddings attend to the characters before, which
+     * {@code compare --on text} saves: the weights at the distances 0, 1, 2, …, by kind, layer, head and statistic, for
+     * example {@code rotary, layer 1, head 2, mean}. The kind {@code none} is the same model without rotary embeddings.
+     */
+    public static Map<String, double[]> decoder() throws IOException {
+        Map<String, double[]> rows = new LinkedHashMap<>();
+        for (CSVRecord row : CSVFormat.DEFAULT.parse(new StringReader(csv("decoder")))) {
+            String head = "%s, layer %s, head %s, %s".formatted(row.get(0), row.get(1), row.get(2), row.get(3));
+            rows.put(head, numbers(row, 4));
+        }
+        return rows;
     }
 }

@@ -1,0 +1,195 @@
+package io.github.djlpositional.examples.book;
+
+import static io.github.djlpositional.examples.LineChart.each;
+import static io.github.djlpositional.examples.book.Vectors.mean;
+import static io.github.djlpositional.examples.book.Vectors.quantile;
+
+import io.github.djlpositional.examples.AttentionMaps;
+import io.github.djlpositional.examples.HeatMapChart;
+import io.github.djlpositional.examples.LineChart;
+import io.github.djlpositional.examples.sentences.SentenceEncoder;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.IntStream;
+
+/** Where trained heads look, with their positions and without: in a published encoder, a small one, and a decoder. */
+public final class Heads {
+
+    private Heads() {}
+
+    public static void main(String[] args) throws Exception {
+        write(Notebook.in(Path.of("pictures")));
+    }
+
+    static void write(Notebook out) throws Exception {
+        // %% before
+        List<AttentionMaps> with = SentenceEncoder.attention(SENTENCES, true);
+        List<AttentionMaps> without = SentenceEncoder.attention(SENTENCES, false);
+        List<Head> best = heads(6, 12, head -> mean(weights(with, head, 1)));
+        for (Head head : best.subList(0, 5)) {
+            double bare = mean(weights(without, head, 1));
+            out.print("%s: %.3f with positions, %.3f without", head, mean(weights(with, head, 1)), bare);
+        }
+        // ...
+        out.pictures(
+                "heads-before",
+                "The mean weight of the token before: of 72 heads one is dark red (row 0, column 2), and without"
+                        + " positions none",
+                2,
+                List.of(ofAll("With positions", with), ofAll("Without", without)));
+        // %% members
+        double[] tokens = weights(with, best.get(0), 1);
+        double[] bare = weights(without, best.get(0), 1);
+        // ...
+        out.print("%d tokens, with positions: smallest weight %.3f", tokens.length, quantile(0, tokens));
+        out.print(
+                "without: from %.3f to %.3f, half are below %.3f",
+                quantile(0, bare), quantile(0.999, bare), quantile(0.5, bare));
+        double equal =
+                with.stream().mapToDouble(maps -> 1 - 1.0 / maps.words().size()).sum() / tokens.length;
+        out.print("equal weights would give %.3f on average", equal);
+        LineChart members = LineChart.of(best.get(0) + ": each token", "token, sorted by its weight", "weight");
+        members.line("with positions", tokens.length, i -> quantile((i + 0.5) / tokens.length, tokens));
+        members.line("without", bare.length, i -> quantile((i + 0.5) / bare.length, bare));
+        members.line("equal weights, mean", bare.length, i -> equal);
+        out.picture(
+                "heads-members",
+                "With positions every token gives the one before nearly everything; without, most give it little and a few"
+                        + " much",
+                members);
+        out.pictures(
+                "heads-rose",
+                best.get(0) + ": the diagonal of places is there with positions only; without them the three rows of"
+                        + " rose are equal",
+                2,
+                List.of(map(with.get(0), best.get(0), "With positions"), map(without.get(0), best.get(0), "Without")));
+        // %% itself
+        Head self = heads(6, 12, head -> mean(weights(without, head, 0))).get(0);
+        out.print(
+                "%s, with positions: itself %.4f, repetition %.4f",
+                self, same(with, self, true), same(with, self, false));
+        out.print("without: itself %.4f, repetition %.4f", same(without, self, true), same(without, self, false));
+        // ...
+        out.pictures(
+                "heads-itself",
+                self + ": the diagonal without positions is one of words, since each repeated word has the same weight"
+                        + " everywhere",
+                2,
+                List.of(map(with.get(1), self, "With positions"), map(without.get(1), self, "Without")));
+        // %% small
+        List<AttentionMaps> small = Trained.attention();
+        Function<Head, double[]> byDistance = head -> each(9, i -> mean(weights(small, head, i - 4)));
+        List<Head> peaks = heads(3, 4, head -> quantile(0.99, byDistance.apply(head)));
+        // ...
+        LineChart places = LineChart.of("Heads of the small encoder", "distance Δ: after, before", "mean weight");
+        for (Head head : peaks.subList(0, 3)) {
+            double[] means = byDistance.apply(head);
+            out.print("%s: after %.3f, itself %.3f, before %.3f", head, means[3], means[4], means[5]);
+            places.line(head.toString(), each(9, i -> i - 4), means);
+        }
+        places.yRange(0.0, Double.NaN);
+        out.picture("heads-small", "No head looks at one neighbor only, but all three know the direction", places);
+        // %% decoder
+        Map<String, double[]> decoder = Trained.decoder();
+        List<Head> byWeight = heads(2, 4, head -> decoder.get("rotary, " + head + ", mean")[1]);
+        // ...
+        LineChart turned = LineChart.of("With rotary embeddings", "distance Δ", "mean weight");
+        LineChart still = LineChart.of("The same weights, not turned", "distance Δ", "mean weight");
+        for (Head head : byWeight) {
+            double[] means = decoder.get("rotary, " + head + ", mean");
+            double[] bareMeans = decoder.get("none, " + head + ", mean");
+            double low = decoder.get("rotary, " + head + ", 10 %")[1];
+            double high = decoder.get("rotary, " + head + ", 90 %")[1];
+            double near = Arrays.stream(means, 0, 4).sum();
+            String format = "%s: one before %.3f (80 %% from %.3f to %.3f), last four %.3f; without %.3f";
+            out.print(format, head, means[1], low, high, near, bareMeans[1]);
+            if (head.layer == 1) {
+                turned.line(head.toString(), 17, distance -> means[distance]);
+                still.line(head.toString(), 17, distance -> bareMeans[distance]);
+            }
+        }
+        out.pictures(
+                "heads-decoder",
+                "The four heads of layer 2 look at the last characters; with the same weights and no rotation they look"
+                        + " nowhere in particular",
+                2,
+                List.of(turned.yRange(0, 0.6), still.yRange(0, 0.6)));
+    }
+
+    /** Words are repeated, so that the same word stands at several places. */
+    private static final List<String> SENTENCES = List.of(
+            "a rose is a rose is a rose",
+            "the dog that chased the cat that ate the mouse sat on the mat",
+            "the old man and the old dog walked along the old road",
+            "what you see is what you get and what you get is what you want",
+            "time after time and day after day the rain fell",
+            "the more we learn the more we know and the more we forget");
+
+    /** A head; both numbers begin at 0. */
+    private record Head(int layer, int head) {
+
+        @Override
+        public String toString() {
+            return "layer " + (layer + 1) + ", head " + (head + 1);
+        }
+
+        double weight(AttentionMaps maps, int t, int key) {
+            return maps.weight(layer, head, t, key);
+        }
+    }
+
+    /** All heads, the one with the largest value first. */
+    private static List<Head> heads(int layers, int heads, ToDoubleFunction<Head> value) {
+        return IntStream.range(0, layers * heads)
+                .mapToObj(i -> new Head(i / heads, i % heads))
+                .sorted(Comparator.comparingDouble(head -> -value.applyAsDouble(head)))
+                .toList();
+    }
+
+    /** The weights of the tokens at a distance before each token that has one there. */
+    private static double[] weights(List<AttentionMaps> sentences, Head head, int distance) {
+        return sentences.stream()
+                .flatMapToDouble(maps -> IntStream.range(0, maps.words().size())
+                        .filter(t ->
+                                t >= distance && t - distance < maps.words().size())
+                        .mapToDouble(t -> head.weight(maps, t, t - distance)))
+                .toArray();
+    }
+
+    /** The mean weight of repeated words: to themselves, or to the same word elsewhere. */
+    private static double same(List<AttentionMaps> sentences, Head head, boolean itself) {
+        return sentences.stream()
+                .flatMapToDouble(maps -> IntStream.range(0, maps.words().size())
+                        .filter(t ->
+                                Collections.frequency(maps.words(), maps.words().get(t)) > 1)
+                        .mapToDouble(t -> IntStream.range(0, maps.words().size())
+                                .filter(key -> maps.words()
+                                        .get(key)
+                                        .equals(maps.words().get(t)))
+                                .filter(key -> (key == t) == itself)
+                                .mapToDouble(key -> head.weight(maps, t, key))
+                                .average()
+                                .orElseThrow()))
+                .average()
+                .orElseThrow();
+    }
+
+    private static HeatMapChart ofAll(String title, List<AttentionMaps> sentences) {
+        HeatMapChart.Cells cells = (layer, head) -> mean(weights(sentences, new Head(layer, head), 1));
+        return HeatMapChart.of(title, "head, from 0", "layer, from 0", 6, 12, cells)
+                .range(0, 1);
+    }
+
+    private static HeatMapChart map(AttentionMaps maps, Head head, String title) {
+        HeatMapChart.Cells cells = (t, key) -> head.weight(maps, t, key);
+        List<String> words = maps.words();
+        return HeatMapChart.ofWordRows(title, "word attended to", words, words.size(), cells)
+                .range(0, 1);
+    }
+}

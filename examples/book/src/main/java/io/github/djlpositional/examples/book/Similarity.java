@@ -1,0 +1,95 @@
+package io.github.djlpositional.examples.book;
+
+import static io.github.djlpositional.examples.LineChart.each;
+import static io.github.djlpositional.examples.book.Vectors.dot;
+import static io.github.djlpositional.examples.book.Vectors.row;
+
+import io.github.djlpositional.examples.HeatMapChart;
+import io.github.djlpositional.examples.LineChart;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import java.nio.file.Path;
+import java.util.Arrays;
+
+/** The dot product of two sinusoidal encodings: a function of their distance, which falls, but not everywhere. */
+public final class Similarity {
+
+    private Similarity() {}
+
+    public static void main(String[] args) throws Exception {
+        write(Notebook.in(Path.of("pictures")));
+    }
+
+    static void write(Notebook out) throws Exception {
+        // %% distance
+        SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(64);
+        for (int distance : new int[] {0, 1, 2, 5, 10, 50}) {
+            double early = dot(row(encoding, 100 + distance), row(encoding, 100));
+            double late = dot(row(encoding, 1000), row(encoding, 1000 - distance));
+            out.print("Δ = %2d: %.4f at positions near 100, %.4f near 1000", distance, early, late);
+        }
+        // ...
+        LineChart curve = LineChart.of("Similarity of two positions, d = 64", "distance Δ", "dot product");
+        curve.line("dot product", each(241, i -> i - 120), each(241, i -> encoding.similarity(i - 120)));
+        curve.yRange(0.0, Double.NaN);
+        curve.hideLegend();
+        out.picture(
+                "similarity",
+                "The dot product has one high peak at distance 0, and is the same before and after it; farther away it"
+                        + " goes up and down",
+                curve);
+        // %% rises
+        for (int distance : new int[] {5, 6, 30, 96, 101}) {
+            out.print("Δ = %3d: %6.3f of %d", distance, encoding.similarity(distance), 64 / 2);
+        }
+        // %% parts
+        for (int m : new int[] {0, 1, 2, 3}) {
+            double turns = 101 * encoding.frequency(2 * m) / (2 * Math.PI);
+            out.print("pair %d: %5.2f turns in 101 positions, cosine %6.3f", m, turns, Math.cos(2 * Math.PI * turns));
+        }
+        // ...
+        LineChart parts = LineChart.of("What each pair adds to the dot product", "pair m", "cosine of its angle");
+        for (int distance : new int[] {96, 101}) {
+            parts.line("Δ = " + distance, 32, m -> Math.cos(distance * encoding.frequency(2 * m)));
+        }
+        parts.yRange(-1.0, 1.0);
+        out.picture(
+                "similarity-parts",
+                "The slow pairs on the right are the same at both distances; the fast ones on the left make the"
+                        + " difference",
+                parts);
+        out.picture(
+                "similarity-map",
+                "The same numbers for all pairs of 120 positions: stripes along the diagonal, since only the distance"
+                        + " counts",
+                HeatMapChart.of(
+                                "Dot product divided by 32",
+                                "position",
+                                "position",
+                                120,
+                                120,
+                                (row, column) -> encoding.similarity(column - row) / 32)
+                        .range(0, 1));
+        // %% sizes
+        SinusoidalEncoding large = SinusoidalEncoding.vaswani(512);
+        for (int distance : new int[] {10, 20, 40, 80, 160}) {
+            double limit = 1 - (Math.log(distance) + EULER) / Math.log(10_000);
+            out.print(
+                    "Δ = %3d: %.3f for d = 64, %.3f for d = 512, %.3f by the formula",
+                    distance, encoding.similarity(distance) / 32, large.similarity(distance) / 256, limit);
+        }
+        // ...
+        LineChart sizes = LineChart.of("Dot product as a share of d / 2", "distance Δ", "similarity");
+        sizes.line("d = 64", 201, distance -> encoding.similarity(distance) / 32);
+        sizes.line("d = 512", 201, distance -> large.similarity(distance) / 256);
+        sizes.yRange(0.0, 1.0);
+        out.picture("similarity-sizes", "With 512 dimensions the curve is smooth, and almost never rises", sizes);
+        for (SinusoidalEncoding sized : new SinusoidalEncoding[] {encoding, large}) {
+            double[] steps = each(100, distance -> sized.similarity(distance + 1) - sized.similarity(distance));
+            long rising = Arrays.stream(steps).filter(step -> step > 0).count();
+            out.print("d = %3d: %d of the first 100 steps go up", sized.getEmbeddingSize(), rising);
+        }
+    }
+
+    /** The Euler-Mascheroni constant. */
+    private static final double EULER = 0.5772156649015329;
+}

@@ -1,0 +1,77 @@
+import csv, pathlib
+import numpy as np
+import minilm
+from expected import row
+
+TRAINED = pathlib.Path(__file__).parents[2] / "main/resources/trained"
+PROGRAM = (pathlib.Path(__file__).parents[2] / "main/java/io/github/djlpositional/examples/book/Heads.java").read_text()
+SENTENCES = [line.strip(' ",);') for line in PROGRAM.split("SENTENCES = List.of(")[1].split(");")[0].strip().split("\n")]
+
+
+def at(maps, head, distance):
+    return np.concatenate([np.diagonal(m[head], -distance) for m in maps])
+
+
+def same(maps, itself):
+    """The mean weight of repeated words to themselves, or to their repetitions."""
+    means = []
+    for weights, sentence in zip(maps, SENTENCES):
+        words = ["", *sentence.split(), "."]
+        for t, word in enumerate(words):
+            keys = [k for k, other in enumerate(words) if other == word and (k == t) == itself]
+            if words.count(word) > 1:
+                means.append(weights[own][t, keys].mean())
+    return np.mean(means)
+
+
+def name(head):
+    return f"layer {head[0] + 1}, head {head[1] + 1}"
+
+
+w = minilm.weights()
+turned, bare = ([minilm.attention(w, s.split(), p) for s in SENTENCES] for p in (True, False))
+heads = sorted(((i, j) for i in range(6) for j in range(12)), key=lambda h: -at(turned, h, 1).mean())
+for h in heads[:5]:
+    row(f"{name(h)}: {at(turned, h, 1).mean():.3f} with positions, {at(bare, h, 1).mean():.3f} without")
+full, left = at(turned, heads[0], 1), np.sort(at(bare, heads[0], 1))
+equal = np.concatenate([np.full(m.shape[-1] - 1, 1 / m.shape[-1]) for m in turned]).mean()
+row(f"{len(full)} tokens, with positions: smallest weight {full.min():.3f}")
+row(f"without: from {left[0]:.3f} to {left[-1]:.3f}, half are below {left[len(left) // 2]:.3f}")
+row(f"equal weights would give {equal:.3f} on average")
+row(f"give {len(full)} tokens that have one before them")
+row(f"{full.mean():.3f} to three decimals. Without positions {left.mean():.3f} of it is left")
+row(f"would give {equal:.3f}, so that is {left.mean() / equal:.1f} times as much")
+row(f"no token gives the one before less than {full.min():.3f}")
+row(f"half of the tokens give it less than {left[len(left) // 2]:.3f}")
+row(f"a few give it up to {left[-1]:.3f}")
+row(f"The mean of {left.mean():.3f} describes neither")
+own = max(heads, key=lambda h: at(bare, h, 0).mean())
+for kind, maps in ((name(own) + ", with positions", turned), ("without", bare)):
+    row(f"{kind}: itself {same(maps, True):.4f}, repetition {same(maps, False):.4f}")
+row(f"prefers the repetition, {same(turned, False):.4f} against {same(turned, True):.4f}")
+small = {}
+for words, layer, head, *numbers in csv.reader(open(TRAINED / "attention.csv")):
+    small.setdefault((int(layer), int(head)), []).append(np.array(numbers, float).reshape(2 * [len(words.split())]))
+places = {h: [at([{h: m} for m in maps], h, k).mean() for k in range(-4, 5)] for h, maps in small.items()}
+for h in sorted(places, key=lambda h: -max(places[h]))[:3]:
+    after, middle, before = places[h][3:6]
+    row(f"{name(h)}: after {after:.3f}, itself {middle:.3f}, before {before:.3f}", "trained")
+data = {tuple(line[:4]): np.array(line[4:], float) for line in csv.reader(open(TRAINED / "decoder.csv"))}
+mean, rest = ({(int(k[1]), int(k[2])): v for k, v in data.items() if k[0] == kind and k[3] == "mean"}
+              for kind in ("rotary", "none"))
+order = sorted(mean, key=lambda h: -mean[h][1])
+near = {h: mean[h][:4].sum() for h in order}
+ends = {h: [data["rotary", *map(str, h), share][1] for share in ("10 %", "90 %")] for h in order}
+for h in order:
+    spread = f"80 % from {ends[h][0]:.3f} to {ends[h][1]:.3f}"
+    row(f"layer {h[0]}, head {h[1]}: one before {mean[h][1]:.3f} ({spread}), last four {near[h]:.3f}; "
+        f"without {rest[h][1]:.3f}", "trained")
+second = [h for h in order if h[0] == 2]
+assert second == order[:4]
+row(f"{100 * min(near[h] for h in second):.0f} to {100 * max(near[h] for h in second):.0f} % of their weight", "trained")
+row(f"from {min(rest[h][1] for h in second):.3f} to {max(rest[h][1] for h in second):.3f}, and equal weights would give "
+    f"{np.mean(1 / np.arange(33, 65)):.3f}", "trained")
+row(f"the character before {mean[order[0]][1]:.3f} on average, but for one character in ten less than "
+    f"{ends[order[0]][0]:.3f}, and for one in ten more than {ends[order[0]][1]:.3f}", "trained")
+row("and 108,481 parameters", "trained")
+row("the 64 weights have at most 9 different values", "count")

@@ -1,0 +1,51 @@
+import numpy as np
+from expected import row
+
+FREQUENCIES = 10000.0 ** (-np.arange(8) * 2 / 16)
+
+
+def encoding(t):
+    return np.stack([np.sin(t * FREQUENCIES), np.cos(t * FREQUENCIES)], 1).ravel()
+
+
+def rotation(distance):
+    matrix = np.zeros((16, 16))
+    for m, angle in enumerate(distance * FREQUENCIES):
+        c, s = np.cos(angle), np.sin(angle)
+        matrix[2 * m:2 * m + 2, 2 * m:2 * m + 2] = [[c, s], [-s, c]]
+    return matrix
+
+
+def weight(keys, query, gain):
+    scores = np.array([rotation(-3) @ encoding(query) @ encoding(key) / 4 for key in range(keys)])
+    assert scores.argmax() == query - 3
+    return 1 / np.exp(gain * (scores - scores[query - 3])).sum()
+
+
+def squares(positions):
+    """The squares of the singular values of a table with 512 dimensions, as shares."""
+    angles = np.arange(positions)[:, None] * 10000.0 ** (-np.arange(256) * 2 / 512)
+    squares = np.linalg.svd(np.concatenate([np.sin(angles), np.cos(angles)], 1), compute_uv=False) ** 2
+    return squares / squares.sum()
+
+
+row(f"whose frequencies are {FREQUENCIES[0]:.0f} and {FREQUENCIES[1]:.3f}")
+for line in rotation(3)[:4]:
+    row(" ".join(f"{x + 0.0:.4f}" for x in line[:4]))
+for distance in (1, 3, 100, -7, 0.5):
+    matrix = rotation(distance)
+    same = all(np.allclose(matrix @ encoding(t), encoding(t + distance), atol=1e-12) for t in range(1000))
+    row(f"Δ = {distance:.1f}: the same for all 1000 positions: {str(same).lower()}")
+for t in (5, 50, 500):
+    weight(600, t, 1)
+    row(f"query at {t}: the largest score is that of the key at {t - 3}")
+row(f"50 keys, query at 25: the key at 22 gets {weight(50, 25, 1):.4f}")
+row(f"600 keys, query at 500: the key at 497 gets {weight(600, 500, 1):.4f}")
+for gain in (1, 2, 4, 8, 16):
+    row(f"gain {gain}: {weight(50, 25, gain):.4f} of 50 keys, {weight(600, 500, gain):.4f} of 600")
+assert f"{weight(50, 25, 16):.2f}" == f"{weight(600, 500, 16):.2f}"
+row(f"With a gain of 16 the key three places back gets {100 * weight(50, 25, 16):.0f} % in both cases")
+few, many = squares(100), squares(1000)
+row(f"the first 100 positions (`numpy.linalg.svd`) show that {(few.cumsum() > 0.999).argmax() + 1} directions hold 99.9 %")
+row(f"Of 1,000 positions, the best 64 directions hold {100 * many[:64].sum():.0f} %")
+row("turns all 256 pairs: its rank is 512", "count")

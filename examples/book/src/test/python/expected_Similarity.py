@@ -1,0 +1,46 @@
+import numpy as np
+from expected import row
+
+
+def frequencies(d):
+    return 10000.0 ** (-np.arange(d // 2) * 2 / d)
+
+
+def encoding(t, d):
+    return np.concatenate([np.sin(t * frequencies(d)), np.cos(t * frequencies(d))])
+
+
+def product(distance, d):
+    return np.cos(distance * frequencies(d)).sum()
+
+
+def limit(distance):
+    return 1 - (np.log(distance) + np.euler_gamma) / np.log(10000)
+
+
+for k in (0, 1, 2, 5, 10, 50):
+    early, late = (encoding(t + k, 64) @ encoding(t, 64) for t in (100, 1000 - k))
+    row(f"Δ = {k}: {early:.4f} at positions near 100, {late:.4f} near 1000")
+row(f"the same norm, √32 = {np.linalg.norm(encoding(7, 64)):.3f}")
+for k in (5, 6, 30, 96, 101):
+    row(f"Δ = {k}: {product(k, 64):.3f} of {product(0, 64):.0f}")
+assert max(product(k, 64) for k in range(1, 100_000)) < 32 and product(101, 64) > product(30, 64)
+row("no other distance reaches 32 again")
+row("it rises from distance 5 to 6, and at distance 101 it is larger than at 30")
+for m in range(4):
+    angle = 101 * frequencies(64)[m]
+    row(f"pair {m}: {angle / 2 / np.pi:.2f} turns in 101 positions, cosine {np.cos(angle):.3f}")
+row(f"Pair 0 makes {101 / 2 / np.pi:.2f} turns in 101 positions")
+row("would give the word 101 positions back more weight than the word 30 back")
+many = 2 ** 15
+assert all(abs(product(k, many) / many * 2 - limit(k)) < 0.01 for k in range(10, 3001))
+row("Between the distances 10 and 3,000 its value is, within 0.01")
+for k in (10, 20, 40, 80, 160):
+    small, large = product(k, 64) / 32, product(k, 512) / 256
+    row(f"Δ = {k}: {small:.3f} for d = 64, {large:.3f} for d = 512, {limit(k):.3f} by the formula")
+for d in (64, 512):
+    rises = (np.diff([product(k, d) for k in range(101)]) > 0).sum()
+    row(f"d = {d}: {rises} of the first 100 steps go up")
+row(f"ln 2 / ln 10000 = {np.log(2) / np.log(10000):.3f}")
+row(f"2π = {np.floor(2 * np.pi * 1000) / 1000:.3f}")
+row(f"cos 44 = {np.cos(44):.5f}")
