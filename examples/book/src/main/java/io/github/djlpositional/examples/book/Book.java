@@ -31,6 +31,11 @@ public final class Book implements Callable<Integer> {
 
     static {
         CHAPTERS.put("Rotary", Rotary::write);
+        CHAPTERS.put("TwoDimensions", TwoDimensions::write);
+        CHAPTERS.put("Model", Model::write);
+        CHAPTERS.put("Conventions", Conventions::write);
+        CHAPTERS.put("Precision", Precision::write);
+        CHAPTERS.put("Others", Others::write);
     }
 
     /** The first chapter of the appendix. */
@@ -117,6 +122,8 @@ public final class Book implements Callable<Integer> {
         }
         write(folder.resolve("index.html"), Page.contents(read("/chapters/index.md"), chapters, List.of()));
         write(folder.resolve("style.css"), read("/site/style.css"));
+        byte[] photograph = new Resource("/site/cat.png", "djl-positional-book").read();
+        AtomicFile.write(folder.resolve("cat.png"), out -> out.write(photograph));
         for (String script : SCRIPTS) {
             write(folder.resolve("play").resolve(script + ".js"), read("/site/play/" + script + ".js"));
         }
