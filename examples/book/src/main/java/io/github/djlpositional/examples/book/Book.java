@@ -40,8 +40,13 @@ public final class Book implements Callable<Integer> {
         CHAPTERS.put("Relative", Relative::write);
         CHAPTERS.put("Learned", Learned::write);
         CHAPTERS.put("Longer", Longer::write);
+        CHAPTERS.put("TwoDimensions", TwoDimensions::write);
         CHAPTERS.put("Heads", Heads::write);
         CHAPTERS.put("Which", Which::write);
+        CHAPTERS.put("Model", Model::write);
+        CHAPTERS.put("Conventions", Conventions::write);
+        CHAPTERS.put("Precision", Precision::write);
+        CHAPTERS.put("Others", Others::write);
     }
 
     /** The first chapter of the appendix. */
@@ -128,6 +133,8 @@ public final class Book implements Callable<Integer> {
         }
         write(folder.resolve("index.html"), Page.contents(read("/chapters/index.md"), chapters, List.of()));
         write(folder.resolve("style.css"), read("/site/style.css"));
+        byte[] photograph = new Resource("/site/cat.png", "djl-positional-book").read();
+        AtomicFile.write(folder.resolve("cat.png"), out -> out.write(photograph));
         for (String script : SCRIPTS) {
             write(folder.resolve("play").resolve(script + ".js"), read("/site/play/" + script + ".js"));
         }

@@ -1,0 +1,152 @@
+package io.github.djlpositional.examples.book;
+
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Activation;
+import ai.djl.nn.Block;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.examples.HeatMapChart;
+import io.github.djlpositional.relative.ForgettingBiasBlock;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import java.nio.file.Path;
+import java.util.List;
+
+/** No positions at all, packed sequences, contextual positions and forgetting attention. */
+public final class Others {
+
+    private Others() {}
+
+    public static void main(String[] args) throws Exception {
+        write(Notebook.in(Path.of("pictures")));
+    }
+
+    static void write(Notebook out) throws Exception {
+        // %% count
+        NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
+        NDArray isVisible = manager.ones(new Shape(8, 8))
+                .cumSum(1)
+                .lte(manager.arange(1f, 9).reshape(8, 1));
+        NDArray weights = isVisible.toType(DataType.FLOAT32, false).log().softmax(1); // all scores are 0
+        NDArray isFirst = manager.create(new float[] {1, 0, 0, 0, 0, 0, 0, 0}); // a value of the first token
+        NDArray result = weights.matMul(isFirst);
+        // ...
+        for (int t : new int[] {0, 1, 3, 7}) {
+            out.print(
+                    "t = %d: result %.4f, so t = 1/result - 1 = %.0f",
+                    t, result.getFloat(t), 1 / result.getFloat(t) - 1);
+        }
+        // %% layers
+        Block one = attention(manager, null);
+        Block two = attention(manager, null);
+        NDArray x = manager.randomNormal(new Shape(1, 5, 16));
+        NDArray swapped = NDArrays.concat(new NDList(x.get(":, 1:2"), x.get(":, :1"), x.get(":, 2:")), 1);
+        // ...
+        NDArray before = x.add(forward(one, x));
+        NDArray after = swapped.add(forward(one, swapped));
+        out.print("one layer:  the last row is the same: %b", isClose(before.get(":, 4"), after.get(":, 4")));
+        out.print(
+                "two layers: the last row is the same: %b",
+                isClose(forward(two, before).get(":, 4"), forward(two, after).get(":, 4")));
+        // %% packed
+        NDArray positions = manager.create(new int[][] {{0, 1, 2, 0, 1, 2, 3}}); // (B, T)
+        NDArray mask = MultiHeadAttentionBlock.packedMask(positions); // (B, T, T)
+        PairList<String, Object> params = new PairList<>();
+        params.add(PositionalEncodingBlock.POSITIONS, positions);
+        Block rotary =
+                attention(manager, RotaryEmbeddingBlock.builder().setHeadSize(8).build());
+        NDArray both = manager.randomNormal(new Shape(1, 7, 16));
+        NDArray packed = forward(rotary, params, both, mask);
+        // ...
+        for (String document : List.of(":, :3", ":, 3:")) {
+            boolean isSame = isClose(packed.get(document), forward(rotary, both.get(document)));
+            boolean isSameUnmasked =
+                    isClose(packed.get(document), forward(rotary, params, both).get(document));
+            out.print("as by itself: %b; without the mask: %b", isSame, isSameUnmasked);
+        }
+        boolean[] isDocument = mask.toBooleanArray();
+        out.picture(
+                "others-packed",
+                "Two documents in one row: each token sees the earlier tokens of its own document",
+                HeatMapChart.of(
+                                "Keys that a query sees",
+                                "key",
+                                "query",
+                                7,
+                                7,
+                                (i, j) -> j <= i && isDocument[7 * i + j] ? 1 : 0)
+                        .range(0, 1));
+        // %% cope
+        NDArray isStop = manager.create(STOPS);
+        NDArray gates = Activation.sigmoid(isStop.mul(12).sub(6)); // of q · k, here 6 for a full stop and -6 for others
+        NDArray sums = gates.cumSum(0);
+        NDArray places = sums.get("8").sub(sums).add(gates); // of the last query: the gates from each key to it
+        NDArray share = places.sub(places.floor());
+        NDArray terms = manager.create(new float[] {2, 0, -1, -1}); // q · e of the positions 0, 1, 2, 3
+        NDArray term = share.mul(terms.get(places.ceil().toType(DataType.INT64, false)))
+                .add(share.neg().add(1).mul(terms.get(places.floor().toType(DataType.INT64, false))));
+        // ...
+        for (int j = 0; j < WORDS.size(); j++) {
+            out.print(
+                    "%-4s position %.3f, added to the score %6.3f", WORDS.get(j), places.getFloat(j), term.getFloat(j));
+        }
+        // %% fox
+        ForgettingBiasBlock forgetting = ForgettingBiasBlock.builder()
+                .setHeadCount(1)
+                .setEmbeddingSize(1)
+                .build();
+        NDArray input = isStop.reshape(1, 9, 1); // the only dimension: is it a full stop?
+        forgetting.initialize(manager, DataType.FLOAT32, input.getShape());
+        forgetting.getParameters().get("weight").getArray().set(new float[] {-10}); // the bias is 5
+        NDArray biases = forward(forgetting, input).reshape(9, 9);
+        // ...
+        for (int j = 0; j < WORDS.size(); j++) {
+            out.print("%-4s added to the score %7.3f", WORDS.get(j), biases.getFloat(8, j) + 0.0); // not -0
+        }
+        out.picture(
+                "others-fox",
+                "What is added to the scores: little within a sentence, about -5 for each full stop between",
+                HeatMapChart.ofWordRows("Forgetting", "key", WORDS, 9, (i, j) -> j <= i ? biases.getFloat(i, j) : 0)
+                        .range(-10, 10));
+        manager.close();
+    }
+
+    private static final List<String> WORDS = List.of("the", "cat", "sat", ".", "the", "dog", "ran", ".", "it");
+
+    private static final float[] STOPS = {0, 0, 0, 1, 0, 0, 0, 1, 0};
+
+    /** A causal attention with random weights. */
+    private static Block attention(NDManager manager, RelativeEncoding encoding) {
+        MultiHeadAttentionBlock.Builder builder = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(16)
+                .setHeadCount(2)
+                .optCausal(true);
+        if (encoding != null) {
+            builder.optRelativeEncoding(encoding);
+        }
+        Block block = builder.build();
+        block.initialize(manager, DataType.FLOAT32, new Shape(1, 5, 16));
+        return block;
+    }
+
+    private static NDArray forward(Block block, NDArray input) {
+        return forward(block, new PairList<>(), input);
+    }
+
+    private static NDArray forward(Block block, PairList<String, Object> params, NDArray... inputs) {
+        ParameterStore store = new ParameterStore(inputs[0].getManager(), false);
+        return block.forward(store, new NDList(inputs), false, params).head();
+    }
+
+    private static boolean isClose(NDArray a, NDArray b) {
+        return a.sub(b).abs().max().getFloat() < 1e-5;
+    }
+}
