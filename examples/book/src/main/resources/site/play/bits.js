@@ -18,14 +18,14 @@ play.start("bits", {
     title: "From bits to sines",
     fields: {
         smoothness: { label: "smoothness", min: 0, max: 1, step: 0.05, start: 0 },
-        position: { label: "position", min: 0, max: 31, start: 15 }
+        position: { label: "t, position", min: 0, max: 31, start: 15 }
     },
 
     view: `
         <figure>
             <div class="waves" role="img" aria-label="One wave for each bit, over the positions 0 to 31"></div>
             <figcaption>One wave for each bit, the slowest at the top, over the positions 0 to 31. The vertical line is
-                the position.</figcaption>
+                at <i>t</i>.</figcaption>
         </figure>`,
 
     draw({ smoothness, position }, find) {

@@ -69,11 +69,11 @@ var play = {
         return settings;
     },
 
-    greatest: values => values.reduce((a, b) => Math.max(a, b)),
+    largest: values => values.reduce((a, b) => Math.max(a, b)),
 
     /** Returns the weights of scores: their softmax. */
     softmax(scores) {
-        const most = play.greatest(scores);
+        const most = play.largest(scores);
         const powers = scores.map(score => Math.exp(score - most));
         const sum = powers.reduce((a, b) => a + b, 0);
         return powers.map(power => power / sum);

@@ -1,25 +1,25 @@
 // Sinusoidal positions to play with: the table as a heat map, and one position as bars, hands of clocks and numbers.
 var sinusoids = {
     /**
-     * In a convention, pair k of n has the frequency base^(-k / period), and dimensions for its sine and cosine. Half of
+     * In a convention, pair m of n has the frequency base^(-m / period), and dimensions for its sine and cosine. Half of
      * the last pair of an odd size is left out; with count, there is a pair less, and a zero.
      */
     conventions: {
         // Vaswani et al. (2017), section 3.5
-        vaswani: { label: "Attention Is All You Need", period: (n, size) => size / 2, dimensions: k => [2 * k, 2 * k + 1] },
+        vaswani: { label: "Attention Is All You Need", period: (n, size) => size / 2, dimensions: m => [2 * m, 2 * m + 1] },
         // get_timing_signal_1d, with timescales from 1 to the base
-        tensor2tensor: { label: "tensor2tensor", count: Math.floor, period: n => Math.max(n - 1, 1), dimensions: (k, n) => [k, n + k] },
+        tensor2tensor: { label: "tensor2tensor", count: Math.floor, period: n => Math.max(n - 1, 1), dimensions: (m, n) => [m, n + m] },
         // ScaledSinusoidalEmbedding
-        xTransformers: { label: "x-transformers", period: (n, size) => size / 2, dimensions: (k, n) => [k, n + k] },
+        xTransformers: { label: "x-transformers", period: (n, size) => size / 2, dimensions: (m, n) => [m, n + m] },
         // get_timestep_embedding with flip_sin_to_cos
-        diffusion: { label: "Stable Diffusion", count: Math.floor, period: n => n, dimensions: (k, n) => [n + k, k] }
+        diffusion: { label: "Stable Diffusion", count: Math.floor, period: n => n, dimensions: (m, n) => [n + m, m] }
     },
 
     /** Returns each pair's angle per position, in radians, and its dimensions. */
     pairs(convention, size, base) {
         const { period, dimensions, count } = sinusoids.conventions[convention];
         const n = (count || Math.ceil)(size / 2);
-        return play.each(n, k => ({ frequency: base ** (-k / period(n, size)), dimensions: dimensions(k, n) }));
+        return play.each(n, m => ({ frequency: base ** (-m / period(n, size)), dimensions: dimensions(m, n) }));
     },
 
     /** Returns the encoding of a position: the sine and the cosine of position times frequency, for each pair. */
@@ -37,10 +37,10 @@ play.start("sinusoids", {
     title: "Sinusoidal positions",
     fields: {
         convention: { label: "convention", options: sinusoids.conventions },
-        size: { label: "size D", min: 2, max: 64, start: 32 },
+        size: { label: "d, dimensions", min: 2, max: 64, start: 32 },
         base: { label: "base", values: play.bases, start: 10000 },
-        length: { label: "length T", min: 10, max: 200, step: 10, start: 100 },
-        position: { label: "position", min: 0, max: 199, start: 20 }
+        length: { label: "T, length", min: 10, max: 200, step: 10, start: 100 },
+        position: { label: "t, position", min: 0, max: 199, start: 20 }
     },
 
     view: `
