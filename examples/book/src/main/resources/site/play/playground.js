@@ -1,0 +1,136 @@
+// Words to type and to move: the scores and the weights of one head without and with encodings of their positions.
+var playground = {
+    encodings: {
+        none: { label: "none" },
+        sinusoids: { label: "sinusoids, added to the words" },
+        learned: { label: "learned table, added to the words" },
+        rotary: { label: "rotary: queries and keys are turned" },
+        alibi: { label: "ALiBi: a line is added to the scores" },
+        t5: { label: "T5: a number for each bucket is added" }
+    },
+    slope: 0.25,
+    buckets: 8,
+    largest: 16,
+
+    /** Returns a number from -1 to 1 that depends on a text only: FNV-1a, with the bits mixed as in MurmurHash3. */
+    hash(text) {
+        let bits = text.split("").reduce((sum, letter) => Math.imul(sum ^ letter.charCodeAt(0), 0x01000193), 0x811c9dc5 | 0);
+        bits = Math.imul(bits ^ bits >>> 16, 0x85ebca6b);
+        bits = Math.imul(bits ^ bits >>> 13, 0xc2b2ae35);
+        return (bits ^ bits >>> 16) / 2147483648;
+    },
+
+    /** Returns the vector of a word, in place of a trained one: d numbers with the variance 1. */
+    word: (word, d) => play.each(d, i => Math.sqrt(3) * playground.hash(word + "/" + i)),
+
+    /** Returns the row of a position that is added to a word: sinusoids (Vaswani et al., 2017), or made up as if learned. */
+    position: (encoding, t, d) => play.each(d, i => encoding === "none" ? 0
+        : encoding === "learned" ? Math.sqrt(1.5) * playground.hash("position " + t + "/" + i)
+            : (i % 2 === 0 ? Math.sin : Math.cos)(t * 10000 ** (-(i - i % 2) / d))),
+
+    /** Returns a vector whose neighboring pairs are turned by a position: Su et al. (2021). */
+    turned: (x, t) => x.map((value, i) => {
+        const angle = t * 10000 ** (-(i - i % 2) / x.length);
+        return value * Math.cos(angle) + (i % 2 === 0 ? -x[i + 1] : x[i - 1]) * Math.sin(angle);
+    }),
+
+    /** Returns T5's bucket of a key, for both directions: Raffel et al. (2020). distance is that of the query less the key's. */
+    bucket(distance) {
+        const [half, exact, size] = [playground.buckets / 2, playground.buckets / 4, Math.abs(distance)];
+        const first = step => exact * (playground.largest / exact) ** (step / (half - exact)) * (1 - 1e-12);
+        return (distance < 0 ? half : 0) + (size < exact ? size
+            : exact + play.each(half - exact - 1, i => i + 1).filter(step => size >= first(step)).length);
+    },
+
+    /** Returns what is added to a score: ALiBi's line (Press et al., 2022), or a number of the bucket as if learned. */
+    bias: (encoding, distance) => encoding === "alibi" ? -playground.slope * Math.abs(distance)
+        : encoding === "t5" ? 1.5 * playground.hash("bucket " + playground.bucket(distance)) : 0,
+
+    /** Returns q·k / sqrt(d) + bias for each query and key, row by row; queries and keys are the vectors themselves. */
+    scores(encoding, words, d) {
+        const added = ["sinusoids", "learned"].includes(encoding) ? encoding : "none";
+        const vectors = words.map((word, t) => {
+            const position = playground.position(added, t, d);
+            const x = playground.word(word, d).map((value, i) => value + position[i]);
+            return encoding === "rotary" ? playground.turned(x, t) : x;
+        });
+        return vectors.map((q, t) => vectors.map((k, s) =>
+            q.reduce((sum, value, i) => sum + value * k[i], 0) / Math.sqrt(d) + playground.bias(encoding, t - s)));
+    },
+
+    /** The words of a text, at most 12. */
+    split: text => text.toLowerCase().split(/\s+/).filter(word => word).slice(0, 12)
+};
+
+play.start("playground", {
+    title: "Scores of your words",
+    fields: {
+        encoding: { label: "encoding", options: playground.encodings },
+        text: { label: "words", text: "the dog bites the man" },
+        t: { label: "t of the query", min: 0, max: 11, start: 3 },
+        d: { label: "d, dimensions", values: [4, 8, 16, 32, 64], start: 16 }
+    },
+
+    view: `
+        <div class="words" role="group" aria-label="Words: choose the query, or move a word by the arrow keys"></div>
+        <figure>
+            <div class="map" role="img" aria-label="The scores of each query and key"></div>
+            <p role="status" class="score"></p>
+            <figcaption>The score of each query (row) and key (column); red is above 0, blue below. The bars are the softmax of
+                the chosen row: the weights of the keys. Choose a word, or drag it to another place (arrow keys move it).
+                The vectors of the words are fixed random numbers, and query and key are the same vector; in a
+                trained head both are learned.</figcaption>
+        </figure>`,
+
+    draw({ encoding, text, t: chosen, d }, find) {
+        const words = playground.split(text);
+        const count = words.length;
+        const t = Math.min(chosen, count - 1);
+        const scores = playground.scores(encoding, words, d);
+        const weights = count ? play.softmax(scores[t]) : [];
+        const names = words.map(play.escape);
+        find(".words").innerHTML = names.map((name, i) =>
+            `<button type="button" data-i="${i}" aria-pressed="${i === t}">${name}</button>`).join("");
+        const most = play.largest([1e-9, ...scores.flat().map(Math.abs)]);
+        const label = (x, y, i, turn) => `<text transform="translate(${x} ${y}) rotate(${turn})" text-anchor="${turn ? "start" : "end"}">
+            ${play.escape(words[i].slice(0, 7))} ${i}</text>`;
+        find(".map").innerHTML = `<svg viewBox="0 0 ${4 + Math.max(count, 8)} ${count + 6}">
+            ${names.map((_, i) => label(3.8, 3.7 + i, i, 0) + label(4.7 + i, 2.8, i, -90)).join("")}
+            ${scores.map((row, i) => row.map((score, j) => `<rect class="cell ${score < 0 ? "negative" : ""}" x="${4 + j}"
+                y="${3 + i}" width=".95" height=".95" fill-opacity="${Math.abs(score) / most}"><title>${play.number(score, 3)}</title>
+                </rect>`).join("")).join("")}
+            <rect class="chosen" x="4" y="${3 + t}" width="${count}" height=".95"/>
+            <g transform="translate(4 ${count + 5.5})">${weights.map((weight, i) => `<rect class="weight" x="${i + 0.1}" width=".75"
+                y="${-2 * weight}" height="${2 * weight}"/>`).join("")}<path class="zero" d="M0 0H${count}"/></g></svg>`;
+        const best = count ? weights.indexOf(play.largest(weights)) : 0;
+        find(".score").innerHTML = count ? `The query <i>${names[t]}</i> at <i>t</i> = ${t} gives the largest weight,
+            <b>${play.number(weights[best], 4)}</b>, to <i>${names[best]}</i> at <i>t</i> = ${best}.` : "Type some words.";
+        find("table").innerHTML = play.table(["key", "t", "Δ", "bias", "score", "weight"], names.map((name, s) => [name, s, t - s,
+            play.number(playground.bias(encoding, t - s), 3), play.number(scores[t][s], 4), play.number(weights[s], 4)]));
+    },
+
+    listen(find, set, settings) {
+        const index = element => element?.closest?.(".words button")?.dataset.i ?? -1;
+        const move = (from, to) => {
+            const words = playground.split(settings().text);
+            if (from >= 0 && to >= 0 && to < words.length) {
+                words.splice(to, 0, ...words.splice(from, 1));
+                set("text", words.join(" "));
+                set("t", to);
+                find(`[data-i="${to}"]`).focus();
+            }
+        };
+        let from = -1;
+        find(".words").addEventListener("pointerdown", event => { from = Number(index(event.target)); });
+        find(".words").addEventListener("pointerup", event =>
+            move(from, Number(index(document.elementFromPoint(event.clientX, event.clientY)))));
+        find(".words").addEventListener("click", event => move(Number(index(event.target)), Number(index(event.target))));
+        find(".words").addEventListener("keydown", event => {
+            const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+            if (step) {
+                move(Number(index(event.target)), Number(index(event.target)) + step);
+                event.preventDefault();
+            }
+        });
+    }
+});
