@@ -8,9 +8,6 @@ var playground = {
         alibi: { label: "ALiBi: a line is added to the scores" },
         t5: { label: "T5: a number for each bucket is added" }
     },
-    slope: 0.25,
-    buckets: 8,
-    largest: 16,
 
     /** Returns a number from -1 to 1 that depends on a text only: FNV-1a, with the bits mixed as in MurmurHash3. */
     hash(text) {
@@ -34,16 +31,11 @@ var playground = {
         return value * Math.cos(angle) + (i % 2 === 0 ? -x[i + 1] : x[i - 1]) * Math.sin(angle);
     }),
 
-    /** Returns T5's bucket of a key, for both directions: Raffel et al. (2020). distance is that of the query less the key's. */
-    bucket(distance) {
-        const [half, exact, size] = [playground.buckets / 2, playground.buckets / 4, Math.abs(distance)];
-        const first = step => exact * (playground.largest / exact) ** (step / (half - exact)) * (1 - 1e-12);
-        return (distance < 0 ? half : 0) + (size < exact ? size
-            : exact + play.each(half - exact - 1, i => i + 1).filter(step => size >= first(step)).length);
-    },
+    /** Returns T5's bucket of a key, one of 4 in each direction with the largest distance 16: Raffel et al. (2020). */
+    bucket: distance => (distance < 0 ? 4 : 0) + [1, 2, 6].filter(first => Math.abs(distance) >= first).length,
 
     /** Returns what is added to a score: ALiBi's line (Press et al., 2022), or a number of the bucket as if learned. */
-    bias: (encoding, distance) => encoding === "alibi" ? -playground.slope * Math.abs(distance)
+    bias: (encoding, distance) => encoding === "alibi" ? -0.25 * Math.abs(distance)
         : encoding === "t5" ? 1.5 * playground.hash("bucket " + playground.bucket(distance)) : 0,
 
     /** Returns q·k / sqrt(d) + bias for each query and key, row by row; queries and keys are the vectors themselves. */
@@ -58,7 +50,7 @@ var playground = {
             q.reduce((sum, value, i) => sum + value * k[i], 0) / Math.sqrt(d) + playground.bias(encoding, t - s)));
     },
 
-    /** The words of a text, at most 12. */
+    /** Returns the words of a text, at most 12. */
     split: text => text.toLowerCase().split(/\s+/).filter(word => word).slice(0, 12)
 };
 
@@ -76,10 +68,9 @@ play.start("playground", {
         <figure>
             <div class="map" role="img" aria-label="The scores of each query and key"></div>
             <p role="status" class="score"></p>
-            <figcaption>The score of each query (row) and key (column); red is above 0, blue below. The bars are the softmax of
-                the chosen row: the weights of the keys. Choose a word, or drag it to another place (arrow keys move it).
-                The vectors of the words are fixed random numbers, and query and key are the same vector; in a
-                trained head both are learned.</figcaption>
+            <figcaption>The score of each query (row) and key (column); red is above 0, blue below. The bars are the softmax of the
+                chosen row: the weights of the keys. Choose a word, or drag it to another place (arrow keys move it). The vectors
+                of words are fixed random numbers, and query and key are the same; a trained head learns both.</figcaption>
         </figure>`,
 
     draw({ encoding, text, t: chosen, d }, find) {
@@ -92,16 +83,15 @@ play.start("playground", {
         find(".words").innerHTML = names.map((name, i) =>
             `<button type="button" data-i="${i}" aria-pressed="${i === t}">${name}</button>`).join("");
         const most = play.largest([1e-9, ...scores.flat().map(Math.abs)]);
-        const label = (x, y, i, turn) => `<text transform="translate(${x} ${y}) rotate(${turn})" text-anchor="${turn ? "start" : "end"}">
-            ${play.escape(words[i].slice(0, 7))} ${i}</text>`;
+        const label = (place, anchor, i) =>
+            `<text transform="translate${place}" text-anchor="${anchor}">${play.escape(words[i].slice(0, 7))} ${i}</text>`;
         find(".map").innerHTML = `<svg viewBox="0 0 ${4 + Math.max(count, 8)} ${count + 6}">
-            ${names.map((_, i) => label(3.8, 3.7 + i, i, 0) + label(4.7 + i, 2.8, i, -90)).join("")}
-            ${scores.map((row, i) => row.map((score, j) => `<rect class="cell ${score < 0 ? "negative" : ""}" x="${4 + j}"
-                y="${3 + i}" width=".95" height=".95" fill-opacity="${Math.abs(score) / most}"><title>${play.number(score, 3)}</title>
-                </rect>`).join("")).join("")}
+            ${names.map((_, i) => label(`(3.8 ${3.7 + i})`, "end", i) + label(`(${4.7 + i} 2.8) rotate(-90)`, "start", i)).join("")}
+            ${scores.flatMap((row, i) => row.map((score, j) => `<rect class="cell ${score < 0 ? "negative" : ""}" x="${4 + j}"
+                y="${3 + i}" width=".95" height=".95" fill-opacity="${Math.abs(score) / most}"/>`)).join("")}
             <rect class="chosen" x="4" y="${3 + t}" width="${count}" height=".95"/>
-            <g transform="translate(4 ${count + 5.5})">${weights.map((weight, i) => `<rect class="weight" x="${i + 0.1}" width=".75"
-                y="${-2 * weight}" height="${2 * weight}"/>`).join("")}<path class="zero" d="M0 0H${count}"/></g></svg>`;
+            ${weights.map((weight, i) => `<rect class="weight" x="${4.1 + i}" width=".75"
+                y="${count + 5.5 - 2 * weight}" height="${2 * weight}"/>`).join("")}</svg>`;
         const best = count ? weights.indexOf(play.largest(weights)) : 0;
         find(".score").innerHTML = count ? `The query <i>${names[t]}</i> at <i>t</i> = ${t} gives the largest weight,
             <b>${play.number(weights[best], 4)}</b>, to <i>${names[best]}</i> at <i>t</i> = ${best}.` : "Type some words.";
@@ -110,7 +100,7 @@ play.start("playground", {
     },
 
     listen(find, set, settings) {
-        const index = element => element?.closest?.(".words button")?.dataset.i ?? -1;
+        const index = element => Number(element?.closest(".words button")?.dataset.i ?? -1);
         const move = (from, to) => {
             const words = playground.split(settings().text);
             if (from >= 0 && to >= 0 && to < words.length) {
@@ -121,16 +111,10 @@ play.start("playground", {
             }
         };
         let from = -1;
-        find(".words").addEventListener("pointerdown", event => { from = Number(index(event.target)); });
-        find(".words").addEventListener("pointerup", event =>
-            move(from, Number(index(document.elementFromPoint(event.clientX, event.clientY)))));
-        find(".words").addEventListener("click", event => move(Number(index(event.target)), Number(index(event.target))));
-        find(".words").addEventListener("keydown", event => {
-            const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-            if (step) {
-                move(Number(index(event.target)), Number(index(event.target)) + step);
-                event.preventDefault();
-            }
-        });
+        const on = (type, react) => find(".words").addEventListener(type, event => react(event, index(event.target)));
+        on("pointerdown", (_, i) => { from = i; });
+        on("pointerup", event => move(from, index(document.elementFromPoint(event.clientX, event.clientY))));
+        on("click", (_, i) => move(i, i));
+        on("keydown", (event, i) => move(i, i + ({ ArrowLeft: -1, ArrowRight: 1 }[event.key] ?? NaN)));
     }
 });
