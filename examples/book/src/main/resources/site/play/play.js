@@ -74,9 +74,6 @@ var play = {
         return settings;
     },
 
-    /** Writes a text that was typed as HTML. */
-    escape: text => text.replace(/[&<>"]/g, letter => `&#${letter.charCodeAt(0)};`),
-
     largest: values => values.reduce((a, b) => Math.max(a, b)),
 
     /** Returns the weights of scores: their softmax. */

@@ -21,9 +21,8 @@ var playground = {
     word: (word, d) => play.each(d, i => Math.sqrt(3) * playground.hash(word + "/" + i)),
 
     /** Returns the row of a position that is added to a word: sinusoids (Vaswani et al., 2017), or made up as if learned. */
-    position: (encoding, t, d) => play.each(d, i => encoding === "none" ? 0
-        : encoding === "learned" ? Math.sqrt(1.5) * playground.hash("position " + t + "/" + i)
-            : (i % 2 === 0 ? Math.sin : Math.cos)(t * 10000 ** (-(i - i % 2) / d))),
+    position: (encoding, t, d) => play.each(d, i => encoding === "learned" ? Math.sqrt(1.5) * playground.hash(t + "/" + i)
+        : encoding === "sinusoids" ? (i % 2 === 0 ? Math.sin : Math.cos)(t * 10000 ** (-(i - i % 2) / d)) : 0),
 
     /** Returns a vector whose neighboring pairs are turned by a position: Su et al. (2021). */
     turned: (x, t) => x.map((value, i) => {
@@ -40,9 +39,8 @@ var playground = {
 
     /** Returns q·k / sqrt(d) + bias for each query and key, row by row; queries and keys are the vectors themselves. */
     scores(encoding, words, d) {
-        const added = ["sinusoids", "learned"].includes(encoding) ? encoding : "none";
         const vectors = words.map((word, t) => {
-            const position = playground.position(added, t, d);
+            const position = playground.position(encoding, t, d);
             const x = playground.word(word, d).map((value, i) => value + position[i]);
             return encoding === "rotary" ? playground.turned(x, t) : x;
         });
@@ -50,8 +48,8 @@ var playground = {
             q.reduce((sum, value, i) => sum + value * k[i], 0) / Math.sqrt(d) + playground.bias(encoding, t - s)));
     },
 
-    /** Returns the words of a text, at most 12. */
-    split: text => text.toLowerCase().split(/\s+/).filter(word => word).slice(0, 12)
+    /** Returns the words of a text, from 1 to 12, without letters that HTML reads as its own. */
+    split: text => (text.toLowerCase().match(/[^\s<>&"]+/g) || ["…"]).slice(0, 12)
 };
 
 play.start("playground", {
@@ -78,24 +76,23 @@ play.start("playground", {
         const count = words.length;
         const t = Math.min(chosen, count - 1);
         const scores = playground.scores(encoding, words, d);
-        const weights = count ? play.softmax(scores[t]) : [];
-        const names = words.map(play.escape);
-        find(".words").innerHTML = names.map((name, i) =>
-            `<button type="button" data-i="${i}" aria-pressed="${i === t}">${name}</button>`).join("");
-        const most = play.largest([1e-9, ...scores.flat().map(Math.abs)]);
+        const weights = play.softmax(scores[t]);
+        const best = weights.indexOf(play.largest(weights));
+        find(".words").innerHTML = words.map((word, i) =>
+            `<button type="button" data-i="${i}" aria-pressed="${i === t}">${word}</button>`).join("");
+        const most = play.largest(scores.flat().map(Math.abs));
         const label = (place, anchor, i) =>
-            `<text transform="translate${place}" text-anchor="${anchor}">${play.escape(words[i].slice(0, 7))} ${i}</text>`;
+            `<text transform="translate${place}" text-anchor="${anchor}">${words[i].slice(0, 7)} ${i}</text>`;
         find(".map").innerHTML = `<svg viewBox="0 0 ${4 + Math.max(count, 8)} ${count + 6}">
-            ${names.map((_, i) => label(`(3.8 ${3.7 + i})`, "end", i) + label(`(${4.7 + i} 2.8) rotate(-90)`, "start", i)).join("")}
+            ${words.map((_, i) => label(`(3.8 ${3.7 + i})`, "end", i) + label(`(${4.7 + i} 2.8) rotate(-90)`, "start", i)).join("")}
             ${scores.flatMap((row, i) => row.map((score, j) => `<rect class="cell ${score < 0 ? "negative" : ""}" x="${4 + j}"
                 y="${3 + i}" width=".95" height=".95" fill-opacity="${Math.abs(score) / most}"/>`)).join("")}
             <rect class="chosen" x="4" y="${3 + t}" width="${count}" height=".95"/>
-            ${weights.map((weight, i) => `<rect class="weight" x="${4.1 + i}" width=".75"
-                y="${count + 5.5 - 2 * weight}" height="${2 * weight}"/>`).join("")}</svg>`;
-        const best = count ? weights.indexOf(play.largest(weights)) : 0;
-        find(".score").innerHTML = count ? `The query <i>${names[t]}</i> at <i>t</i> = ${t} gives the largest weight,
-            <b>${play.number(weights[best], 4)}</b>, to <i>${names[best]}</i> at <i>t</i> = ${best}.` : "Type some words.";
-        find("table").innerHTML = play.table(["key", "t", "Δ", "bias", "score", "weight"], names.map((name, s) => [name, s, t - s,
+            ${weights.map((weight, i) => `<rect class="weight" x="${4.1 + i}" y="${count + 5.5 - 2 * weight}" width=".75"
+                height="${2 * weight}"/>`).join("")}</svg>`;
+        find(".score").innerHTML = `The query <i>${words[t]}</i> at <i>t</i> = ${t} gives the largest weight,
+            <b>${play.number(weights[best], 4)}</b>, to <i>${words[best]}</i> at <i>t</i> = ${best}.`;
+        find("table").innerHTML = play.table(["key", "t", "Δ", "bias", "score", "weight"], words.map((word, s) => [word, s, t - s,
             play.number(playground.bias(encoding, t - s), 3), play.number(scores[t][s], 4), play.number(weights[s], 4)]));
     },
 
@@ -114,7 +111,6 @@ play.start("playground", {
         const on = (type, react) => find(".words").addEventListener(type, event => react(event, index(event.target)));
         on("pointerdown", (_, i) => { from = i; });
         on("pointerup", event => move(from, index(document.elementFromPoint(event.clientX, event.clientY))));
-        on("click", (_, i) => move(i, i));
-        on("keydown", (event, i) => move(i, i + ({ ArrowLeft: -1, ArrowRight: 1 }[event.key] ?? NaN)));
+        on("keydown", (event, i) => move(i, i + ({ ArrowLeft: -1, ArrowRight: 1, Enter: 0, " ": 0 }[event.key] ?? NaN)));
     }
 });
