@@ -37,8 +37,19 @@ public final class Book implements Callable<Integer> {
     private static final String APPENDIX = "Model";
 
     /** The scripts of sliders that several pages have. */
-    private static final List<String> SCRIPTS =
-            List.of("play", "sinusoids", "rotary", "contexts", "bits", "shift", "biases", "heatmap");
+    static final List<String> SCRIPTS = List.of(
+            "play",
+            "bits",
+            "biases",
+            "checker",
+            "contexts",
+            "formats",
+            "heatmap",
+            "patches",
+            "playground",
+            "rotary",
+            "shift",
+            "sinusoids");
 
     @Parameters(paramLabel = "CHAPTER", arity = "0..*", description = "The chapters to run (default: all).")
     private List<String> names = new ArrayList<>();
@@ -115,7 +126,7 @@ public final class Book implements Callable<Integer> {
             write(folder.resolve(chapter.name() + ".html"), Page.of(chapter, previous, next));
             write(folder.resolve(chapter.name() + ".ipynb"), Jupyter.of(chapter));
         }
-        write(folder.resolve("index.html"), Page.contents(read("/chapters/index.md"), chapters, List.of()));
+        write(folder.resolve("index.html"), Page.contents(read("/chapters/index.md"), chapters));
         write(folder.resolve("style.css"), read("/site/style.css"));
         for (String script : SCRIPTS) {
             write(folder.resolve("play").resolve(script + ".js"), read("/site/play/" + script + ".js"));
