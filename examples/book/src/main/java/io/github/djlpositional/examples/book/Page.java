@@ -54,7 +54,7 @@ final class Page {
         List<String> headings = new ArrayList<>();
         String anchored = HEADING.matcher(body).replaceAll(match -> {
             String id = match.group(1)
-                    .replaceAll("<[^>]*>|[^\\p{Alnum} -]", "")
+                    .replaceAll("<[^>]*>|&\\w+;|[^\\p{Alnum} -]", "")
                     .strip()
                     .toLowerCase(Locale.ROOT)
                     .replace(' ', '-');
