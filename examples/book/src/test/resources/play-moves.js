@@ -1,4 +1,4 @@
-// Moves the sliders of heatmap and rotary by keys and pointers, and writes their numbers as JSON into the page around.
+// Moves the sliders of heatmap, patches, playground and rotary by keys and pointers, and writes their numbers as JSON into the page around.
 const place = name => document.querySelector(`[data-play="${name}"]`);
 const boxes = (name, ...fields) => fields.map(field => Number(place(name).querySelector(`[data-box="${field}"]`).value));
 
@@ -10,6 +10,11 @@ const cells = canvas.getBoundingClientRect();
 canvas.dispatchEvent(new PointerEvent("pointermove",
     { clientX: cells.left + cells.width * 10.5 / 64, clientY: cells.top + cells.height * 30.5 / 100 }));
 const pointed = boxes("heatmap", "position", "dimension");
+
+const grid = place("patches").querySelector(".grid");
+["ArrowLeft", "ArrowDown"].forEach(key => grid.dispatchEvent(new KeyboardEvent("keydown", { key })));
+const word = place("playground").querySelector('[data-i="1"]');
+word.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
 
 // a pointer that is not pressed cannot be captured
 Element.prototype.setPointerCapture = () => {};
@@ -25,9 +30,11 @@ const drag = (from, to) => {
     move("pointerup", to);
     move("pointermove", from);
 };
-drag(20, 90);
-const turned = 3 * 0.2 * 180 / Math.PI;
-drag(90 + 40 + turned, 90 + 70 + turned);
+// pair 1 of 4 turns by 0.1 a token: the query is at 20, the key at 17
+const degrees = tokens => tokens * 0.1 * 180 / Math.PI;
+drag(20 + degrees(20), 90 + degrees(20));
+drag(90 + degrees(17), 50 + degrees(17));
 const written = Object.assign(document.createElement("pre"), { id: "shown" });
-written.textContent = JSON.stringify({ keyed, pointed, dragged: boxes("rotary", "query", "alpha") });
+written.textContent = JSON.stringify({ keyed, pointed, patch: boxes("patches", "row", "column"),
+    dragged: boxes("rotary", "query", "alpha"), words: place("playground").querySelector("[name=text]").value });
 parent.document.body.append(written);

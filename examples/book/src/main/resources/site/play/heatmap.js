@@ -10,10 +10,10 @@ var heatmap = {
 play.start("heatmap", {
     title: "The number in each cell",
     fields: {
-        size: { label: "dimensions d", min: 1, max: 128, start: 64 },
+        size: { label: "d, dimensions", min: 1, max: 128, start: 64 },
         base: { label: "base", values: play.bases, start: 10000 },
-        length: { label: "length T", min: 1, max: 200, start: 100 },
-        position: { label: "position t", min: 0, max: 199, start: 20 },
+        length: { label: "T, length", min: 1, max: 200, start: 100 },
+        position: { label: "t, position", min: 0, max: 199, start: 20 },
         dimension: { label: "dimension", min: 0, max: 127, start: 8 }
     },
 
@@ -41,7 +41,7 @@ play.start("heatmap", {
         find(".mark").style = `top: calc(${100 * row / length}% - 2px); height: ${100 / length}%;
             left: calc(${100 * column / size}% - 2px); width: ${100 / size}%; right: auto`;
         const value = heatmap.value(row, column, size, base);
-        find(".score").innerHTML = `Position <b>${row}</b>, dimension <b>${column}</b>: <b>${play.number(value, 4)}</b>.`;
+        find(".score").innerHTML = `<i>t</i> = <b>${row}</b>, dimension <b>${column}</b>: <b>${play.number(value, 4)}</b>.`;
         find("table").innerHTML = play.table(["dimension", "function", "positions per turn", "value"],
             play.each(5, i => column - 2 + i).filter(i => i >= 0 && i < size).map(i => [i, i % 2 === 0 ? "sine" : "cosine",
                 play.wavelength(base ** (-2 * Math.floor(i / 2) / size)), play.number(heatmap.value(row, i, size, base), 4)]));

@@ -6,8 +6,8 @@ var play = {
 
     /**
      * Fills each empty <div class="play" data-play="(name)"> before the script, and draws its view at each change.
-     * A field is a list of options, a list of values, or a range. The view may change fields by set(name, number).
-     * Without a page, as in tests, nothing is filled.
+     * A field is a list of options, a text, a list of values, or a range. The view may change fields by set(name, value).
+     * An attribute data-(field) of the <div> chooses the first option. Without a page, as in tests, nothing is filled.
      */
     start(name, { title, fields, view, draw, listen }) {
         globalThis.document?.querySelectorAll(`[data-play="${name}"]:empty`).forEach(place => {
@@ -15,10 +15,11 @@ var play = {
                 ${Object.entries(fields).map(play.control).join("")}</fieldset>
                 ${view}<details open><summary>Numbers</summary><table></table></details>`;
             const find = selector => place.querySelector(selector);
+            place.querySelectorAll("select").forEach(select => { select.value = place.dataset[select.name] || select.value; });
             const update = event => draw(play.read(place, fields, event?.target), find);
-            const set = (field, number) => {
+            const set = (field, value) => {
                 const box = find(`[data-box="${field}"]`);
-                box.value = Math.min(Math.max(number, box.min), box.max);
+                box.value = fields[field].text ? value : Math.min(Math.max(value, box.min), box.max);
                 box.dispatchEvent(new Event("input", { bubbles: true }));
             };
             place.addEventListener("input", update);
@@ -28,10 +29,14 @@ var play = {
     },
 
     /** A native select, or a range and a box for its number, with labels, so that keyboards and screen readers work. */
-    control([name, { label, options, values, min, max, step, start }]) {
+    control([name, { label, options, text, values, min, max, step, start }]) {
         if (options) {
             const texts = Object.entries(options).map(([value, option]) => `<option value="${value}">${option.label}`);
             return `<label><span>${label}</span><select name="${name}">${texts.join("")}</select></label>`;
+        }
+        if (text) {
+            return `<label><span>${label}</span><input type="text" name="${name}" data-box="${name}" value="${text}"
+                autocomplete="off" autocapitalize="off" spellcheck="false"></label>`;
         }
         const range = values // the range then chooses an index
             ? `min="0" max="${values.length - 1}" value="${values.indexOf(start)}"`
@@ -46,9 +51,9 @@ var play = {
     /** Returns the value of each control; the range and the box that were not changed follow the other. */
     read(place, fields, changed) {
         const settings = {};
-        Object.entries(fields).forEach(([name, { options, values }]) => {
+        Object.entries(fields).forEach(([name, { options, text, values }]) => {
             const input = place.querySelector(`[name="${name}"]`);
-            if (options) {
+            if (options || text) {
                 settings[name] = input.value;
                 return;
             }
@@ -69,11 +74,11 @@ var play = {
         return settings;
     },
 
-    greatest: values => values.reduce((a, b) => Math.max(a, b)),
+    largest: values => values.reduce((a, b) => Math.max(a, b)),
 
     /** Returns the weights of scores: their softmax. */
     softmax(scores) {
-        const most = play.greatest(scores);
+        const most = play.largest(scores);
         const powers = scores.map(score => Math.exp(score - most));
         const sum = powers.reduce((a, b) => a + b, 0);
         return powers.map(power => power / sum);
@@ -118,7 +123,8 @@ var play = {
         input { box-sizing: border-box; width: 100%; min-width: 0; margin: 0 }
         input[type=number] { font: inherit; text-align: right; color: var(--text); background: var(--code);
             border: 1px solid var(--line); border-radius: .2rem }
-        select { grid-column: 2 / -1; min-width: 0; font: inherit; color: var(--text); background: var(--code) }
+        select, input[type=text] { grid-column: 2 / -1; min-width: 0; font: inherit; color: var(--text); background: var(--code) }
+        input[type=text] { color: var(--text); border: 1px solid var(--line); border-radius: .2rem; padding: .2rem .4rem }
         th, td { text-align: right; font-variant-numeric: tabular-nums }
         figure { margin: 1rem 0; border: 0; overflow: visible }
         figcaption { margin: .4rem 0; padding: 0; font-size: .9rem; text-align: left }
@@ -146,7 +152,17 @@ var play = {
         svg text { fill: currentColor; stroke: none }
         .above { fill: var(--above); stroke: none }
         .below { fill: var(--below); stroke: none }
+        .other { stroke-width: 1px; opacity: .3 }
         .unscaled { stroke-width: 1px; opacity: .5 }
+        .words { display: flex; flex-wrap: wrap; gap: .3rem; margin: .6rem 0 }
+        button { font: inherit; color: var(--text); background: var(--code); border: 1px solid var(--line); border-radius: .3rem;
+            padding: .2rem .5rem; touch-action: none; cursor: grab }
+        button[aria-pressed=true] { outline: 2px solid var(--blue) }
+        .cell { stroke: none; fill: var(--above) } .cell.negative { fill: var(--below) }
+        .weight { fill: var(--blue); stroke: none }
+        .map { max-width: 30rem }
+        .map text { font-size: .55px }
+        .chosen { stroke-width: 2px }
         details { overflow-x: auto }
         table { display: table; width: 100%; border-collapse: collapse; font-size: .8rem }
         th, td { padding: .1rem .2rem; border: solid var(--line); border-width: 0 0 1px } }`,

@@ -1,47 +1,79 @@
-// One rotary pair to play with: a query and a key on a circle, which both turn with their positions.
+// Rotary pairs to play with: one of them as a query and a key on a circle, and the sum of all of them as the score.
 var rotary = {
+    /** The distances of the picture. */
+    distances: play.each(121, i => i - 20),
+
+    /** Returns the angle per position of each pair, in radians: Su et al., RoFormer (2021). */
+    frequencies: (d, base) => play.each(d / 2, m => base ** (-2 * m / d)),
+
     /** Returns the angle of a vector that starts at an angle, after its position has turned it; in radians. */
     angle: (start, position, frequency) => start + position * frequency,
 
-    /** Returns the product of a query and a key of length 1. */
-    score: (queryAngle, keyAngle) => Math.cos(keyAngle - queryAngle),
+    /** Returns what each pair adds to the score of a query and a key at a distance, both of norm 1 in each pair. */
+    contributions: (alpha, d, base, distance) =>
+        rotary.frequencies(d, base).map(frequency => Math.cos(alpha - frequency * distance)),
+
+    /** Returns the score: the sum over the pairs. */
+    score: (alpha, d, base, distance) => rotary.contributions(alpha, d, base, distance).reduce((a, b) => a + b, 0),
 
     /** Degrees in radians. */
     radians: degrees => degrees * Math.PI / 180
 };
 
 play.start("rotary", {
-    title: "A query and a key on a circle",
+    title: "Rotary pairs",
     fields: {
+        distance: { label: "Δ, query less key", min: -20, max: 100, start: 3 },
+        t: { label: "t of the query", min: 0, max: 200, start: 20 },
+        d: { label: "d, dimensions", min: 2, max: 128, step: 2, start: 8 },
+        base: { label: "base", values: play.bases, start: 10000 },
+        m: { label: "m, pair on the circle", min: 0, max: 63, start: 1 },
         query: { label: "query starts at (°)", min: 0, max: 359, start: 20 },
-        alpha: { label: "α, query to key (°)", min: -180, max: 180, start: 40 },
-        position: { label: "position of the query", min: 0, max: 200, start: 0 },
-        distance: { label: "key less query", min: -20, max: 20, start: 3 },
-        frequency: { label: "radians a position", values: [0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1], start: 0.2 }
+        alpha: { label: "from query to key (°)", min: -180, max: 180, start: 0 }
     },
 
     view: `
         <figure>
-            <div class="one drag" role="img" aria-label="The query and the key on a circle"></div>
+            <div class="plot">
+                <span class="rows">1 <span>0</span> <span>-1</span></span>
+                <div class="frame curves" role="img" aria-label="The score by distance"></div>
+                <span></span><span>-20 <span>Δ</span> 100</span>
+            </div>
             <p role="status" class="score"></p>
-            <figcaption>The query (blue, filled tip) and the key (orange, dashed) after turning; gray marks show where they
-                start. Drag a tip to change where it starts. Then move the position: both turn, and the angle between
-                them stays.</figcaption>
+            <figcaption>Blue: the score divided by the number of pairs. Gray: what each pair adds; orange, dashed: the pair
+                <i>m</i>. The vertical line is at Δ.</figcaption>
+        </figure>
+        <figure>
+            <div class="one drag" role="img" aria-label="The query and the key of a pair on a circle"></div>
+            <figcaption>The query (blue, filled tip) and the key (orange, dashed) of the pair <i>m</i> after turning; gray marks
+                show where they start. Drag a tip to change where it starts. When <i>t</i> moves, both turn, and the angle
+                between them stays.</figcaption>
         </figure>`,
 
-    draw({ query, alpha, position, distance, frequency }, find) {
-        const starts = [query, query + alpha].map(rotary.radians);
-        const angles = [rotary.angle(starts[0], position, frequency),
-            rotary.angle(starts[1], position + distance, frequency)];
+    draw({ distance, t, d, base, m: chosen, query, alpha: degrees }, find) {
+        const alpha = rotary.radians(degrees);
+        const m = Math.min(chosen, d / 2 - 1);
+        const all = rotary.distances.map(each => rotary.contributions(alpha, d, base, each));
+        const curve = (kind, value) => play.curve(kind, all.map((pairs, i) => [rotary.distances[i], -value(pairs)]));
+        find(".curves").innerHTML = `<svg viewBox="-20 -1 120 2" preserveAspectRatio="none" style="height: 12rem">
+            ${play.each(d / 2, pair => curve("other", pairs => pairs[pair])).join("")}
+            ${curve("curve1 trained", pairs => pairs[m])}
+            ${curve("curve", pairs => pairs.reduce((a, b) => a + b, 0) / pairs.length)}
+            <path class="zero" d="M-20 0H100"/><path d="M${distance} -1v2"/></svg>`;
+        const frequencies = rotary.frequencies(d, base);
+        const contributions = rotary.contributions(alpha, d, base, distance);
+        const score = rotary.score(alpha, d, base, distance);
+        find(".score").innerHTML = `Score at Δ = ${distance}: <b>${play.number(score, 4)}</b>, divided by ${d / 2} pairs
+            <b>${play.number(score / (d / 2), 4)}</b>. Pair ${m} adds <b>${play.number(contributions[m], 4)}</b>.`;
+
+        const starts = [rotary.radians(query), rotary.radians(query) + alpha];
+        const angles = starts.map((start, i) => rotary.angle(start, t - i * distance, frequencies[m]));
         const mark = angle => `<path class="unscaled" d="M0 0L${Math.cos(angle)} ${-Math.sin(angle)}"/>`;
         find(".one").innerHTML = `<svg viewBox="-1.2 -1.2 2.4 2.4"><circle class="dial" r="1"/>
             ${starts.map(mark).join("")}${angles.map(play.hand).join("")}</svg>`;
-        const between = (angles[1] - angles[0]) / Math.PI * 180;
-        find(".score").innerHTML = `Angle from query to key: <b>${play.number(between, 1)}</b>°.
-            Score, its cosine: <b>${play.number(rotary.score(angles[0], angles[1]), 4)}</b>.`;
-        find("table").innerHTML = play.table(["", "position", "starts at", "turned by", "angle"],
-            ["query", "key"].map((name, i) => [name, position + i * distance,
-                ...[starts[i], angles[i] - starts[i], angles[i]].map(angle => play.number(angle / Math.PI * 180, 1) + "°")]));
+        find("table").innerHTML = play.table(["m", "ω", "tokens per turn", "ωΔ", "adds to the score"],
+            frequencies.map((frequency, pair) => [pair, frequency.toPrecision(4), play.wavelength(frequency),
+                play.number(frequency * distance / Math.PI * 180, 1) + "°", play.number(contributions[pair], 4)]));
     },
 
     listen(find, set, settings) {
@@ -51,8 +83,9 @@ play.start("rotary", {
             const { left, top, width, height } = place.querySelector("svg").getBoundingClientRect();
             return Math.atan2(top + height / 2 - event.clientY, event.clientX - left - width / 2) / Math.PI * 180;
         };
-        const wrapped = (degrees, least) => ((Math.round(degrees) - least) % 360 + 360) % 360 + least;
-        const turn = ({ position, distance, frequency }, i) => (position + i * distance) * frequency / Math.PI * 180;
+        const wrapped = (degrees, first) => ((Math.round(degrees) - first) % 360 + 360) % 360 + first;
+        const turn = ({ t, distance, d, base, m }, i) =>
+            (t - i * distance) * rotary.frequencies(d, base)[Math.min(m, d / 2 - 1)] / Math.PI * 180;
         place.addEventListener("pointerdown", event => {
             const now = settings();
             const starts = [now.query, now.query + now.alpha];

@@ -37,10 +37,10 @@ play.start("sinusoids", {
     title: "Sinusoidal positions",
     fields: {
         convention: { label: "convention", options: sinusoids.conventions },
-        size: { label: "dimensions d", min: 2, max: 64, start: 32 },
+        size: { label: "d, dimensions", min: 2, max: 64, start: 32 },
         base: { label: "base", values: play.bases, start: 10000 },
-        length: { label: "length T", min: 10, max: 200, step: 10, start: 100 },
-        position: { label: "position t", min: 0, max: 199, start: 20 }
+        length: { label: "T, length", min: 10, max: 200, step: 10, start: 100 },
+        position: { label: "t, position", min: 0, max: 199, start: 20 }
     },
 
     view: `
@@ -49,8 +49,8 @@ play.start("sinusoids", {
                 <span></span><span>dimension 0 <span class="last"></span></span>
                 <span class="rows">0 <span class="end"></span></span>
                 <div class="frame"><canvas role="img" aria-label="Heat map"></canvas><div class="mark"></div></div>
-                <span class="rows" style="margin-top: .4em">1 <span>0</span> <span>-1</span></span>
-                <div class="frame bars" style="margin-top: 1em" role="img" aria-label="Bars of the values"></div>
+                <span class="rows">1 <span>0</span> <span>-1</span></span>
+                <div class="frame bars" role="img" aria-label="Bars of the values"></div>
             </div>
             <figcaption>One row for each position, 0 at the top. Red is above 0, blue below; a stronger color is
                 farther from 0. The frame marks the position; the bars below are its values.</figcaption>

@@ -53,8 +53,7 @@ public final class Book implements Callable<Integer> {
     private static final String APPENDIX = "Model";
 
     /** The scripts of sliders that several pages have. */
-    private static final List<String> SCRIPTS =
-            List.of("play", "sinusoids", "rotary", "contexts", "bits", "shift", "biases", "heatmap", "added");
+    static final List<String> SCRIPTS = List.of("play", "added", "biases", "bits", "checker", "contexts", "formats", "heatmap", "patches", "playground", "rotary", "shift", "similarity", "sinusoids");
 
     @Parameters(paramLabel = "CHAPTER", arity = "0..*", description = "The chapters to run (default: all).")
     private List<String> names = new ArrayList<>();
@@ -131,7 +130,7 @@ public final class Book implements Callable<Integer> {
             write(folder.resolve(chapter.name() + ".html"), Page.of(chapter, previous, next));
             write(folder.resolve(chapter.name() + ".ipynb"), Jupyter.of(chapter));
         }
-        write(folder.resolve("index.html"), Page.contents(read("/chapters/index.md"), chapters, List.of()));
+        write(folder.resolve("index.html"), Page.contents(read("/chapters/index.md"), chapters));
         write(folder.resolve("style.css"), read("/site/style.css"));
         byte[] photograph = new Resource("/site/cat.png", "djl-positional-book").read();
         AtomicFile.write(folder.resolve("cat.png"), out -> out.write(photograph));

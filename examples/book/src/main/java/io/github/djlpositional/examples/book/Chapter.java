@@ -16,8 +16,9 @@ import java.util.stream.Collectors;
  * A chapter: Markdown that names the pieces of its program and its sliders, in order.
  *
  * <p>In the Markdown {@code {{code name}}} is a piece of the program with what it prints and draws, and {@code {{play
- * name}}} a script of sliders, each in a line of its own. In the program, {@code // %% name} begins a piece of the
- * method {@code write}, and {@code // ...} the part of a piece that a page folds.
+ * name}}} a script of sliders, each in a line of its own. {@code {{play playground rotary}}} begins with this encoding.
+ * In the program, {@code // %% name} begins a piece of the method {@code write}, and {@code // ...} the part of a piece
+ * that a page folds.
  *
  * @param name the name of its class, its Markdown and its page
  * @param title its heading
@@ -50,8 +51,15 @@ record Chapter(String name, String title, String line, List<Part> parts, String 
         }
     }
 
-    /** Sliders, which a script in {@code resources/play} draws. */
-    record Play(String script) implements Part {}
+    /** Sliders, which a script in {@code resources/site/play} draws, and the encoding that they begin with, or "". */
+    record Play(String script, String encoding) implements Part {
+
+        String html() {
+            String start = encoding.isEmpty() ? "" : " data-encoding=\"" + encoding + "\"";
+            return "<div class=\"play\" data-play=\"" + script + "\"" + start + "></div>\n"
+                    + "<noscript><p>The sliders here need JavaScript.</p></noscript>\n";
+        }
+    }
 
     /** The program of a chapter. */
     @FunctionalInterface
@@ -59,7 +67,8 @@ record Chapter(String name, String title, String line, List<Part> parts, String 
         void write(Notebook out) throws Exception;
     }
 
-    private static final Pattern DIRECTIVE = Pattern.compile("(?m)^\\{\\{(code|play) ([A-Za-z0-9-]+)}}$");
+    private static final Pattern DIRECTIVE =
+            Pattern.compile("(?m)^\\{\\{(code|play) ([A-Za-z0-9-]+)(?: ([a-z0-9]+))?}}$");
 
     private static final Pattern TITLE = Pattern.compile("\\A# (.+)\n\n((?:.+\n)+)");
 
@@ -68,6 +77,20 @@ record Chapter(String name, String title, String line, List<Part> parts, String 
     /** Joins the Markdown and the program of a chapter with what the program printed and drew. */
     static Chapter of(String name, List<Notebook.Output> outputs) throws IOException {
         return of(name, read(name + ".md"), read(name + ".java"), outputs);
+    }
+
+    private static Play play(MatchResult directive) {
+        return new Play(directive.group(2), directive.group(3) == null ? "" : directive.group(3));
+    }
+
+    /** Returns the sliders that Markdown names, in order. */
+    static List<Play> plays(String markdown) {
+        return DIRECTIVE
+                .matcher(markdown)
+                .results()
+                .filter(directive -> directive.group(1).equals("play"))
+                .map(Chapter::play)
+                .toList();
     }
 
     private static String read(String file) throws IOException {
@@ -97,7 +120,7 @@ record Chapter(String name, String title, String line, List<Part> parts, String 
                 used.add(directive.group(2));
                 parts.add(pieces.get(directive.group(2)));
             } else {
-                parts.add(new Play(directive.group(2)));
+                parts.add(play(directive));
             }
             end = directive.end();
         }

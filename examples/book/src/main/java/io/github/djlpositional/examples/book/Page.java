@@ -44,8 +44,7 @@ final class Page {
             } else if (part instanceof Chapter.Code code) {
                 append(body, code);
             } else if (part instanceof Chapter.Play play) {
-                body.append("<div class=\"play\" data-play=\"%1$s\"></div>\n".formatted(play.script()))
-                        .append("<noscript><p>The sliders here need JavaScript.</p></noscript>\n");
+                body.append(play.html());
             }
         }
         String program = (chapter.imports() + "\n\n" + chapter.members()).strip();
@@ -55,7 +54,7 @@ final class Page {
         List<String> headings = new ArrayList<>();
         String anchored = HEADING.matcher(body).replaceAll(match -> {
             String id = match.group(1)
-                    .replaceAll("<[^>]*>|[^\\p{Alnum} -]", "")
+                    .replaceAll("<[^>]*>|&\\w+;|[^\\p{Alnum} -]", "")
                     .strip()
                     .toLowerCase(Locale.ROOT)
                     .replace(' ', '-');
@@ -80,7 +79,7 @@ final class Page {
     }
 
     /** Returns a page of Markdown, in which {@code {{contents}}} is the list of chapters. */
-    static String contents(String markdown, List<Chapter> chapters, List<String> scripts) {
+    static String contents(String markdown, List<Chapter> chapters) {
         StringBuilder list = new StringBuilder("<ol class=\"contents\">\n");
         for (Chapter chapter : chapters) {
             if (Book.number(chapter.name()).equals("A")) {
@@ -90,13 +89,16 @@ final class Page {
                     .formatted(
                             chapter.name(), cover(chapter), escaped(Book.heading(chapter)), escaped(chapter.line())));
         }
-        String body = html(markdown.replaceAll("\\{\\{play ([a-z]+)}}", "<div class=\"play\" data-play=\"$1\"></div>"))
-                .replace("<p>{{contents}}</p>", list.append("</ol>"));
+        List<Chapter.Play> plays = Chapter.plays(markdown);
+        String body = html(markdown).replace("<p>{{contents}}</p>", list.append("</ol>"));
+        for (Chapter.Play play : plays) {
+            body = body.replaceFirst("<p>\\{\\{play [^}]+}}</p>", play.html());
+        }
         return page(
                 BOOK,
                 "How a Transformer knows the order of its words",
                 "<main id=\"main\">\n" + body + "</main>\n",
-                scripts);
+                plays.stream().map(Chapter.Play::script).distinct().toList());
     }
 
     private static String cover(Chapter chapter) {

@@ -54,9 +54,8 @@ public final class Rotary {
         // %% distance
         RotaryEmbeddingBlock head =
                 RotaryEmbeddingBlock.builder().setHeadSize(64).build();
-        manager.getEngine().setRandomSeed(1);
-        NDArray q = manager.randomNormal(new Shape(1, 1, 1, 64)).toType(DataType.FLOAT64, false);
-        NDArray k = manager.randomNormal(new Shape(1, 1, 1, 64)).toType(DataType.FLOAT64, false);
+        NDArray q = irregular(manager, 5);
+        NDArray k = irregular(manager, 7);
         // ...
         out.print("without rotation:   %12.9f", product(q, k));
         for (int distance : new int[] {0, 3, 50}) {
@@ -138,6 +137,11 @@ public final class Rotary {
         }
         return rotary.forward(new ParameterStore(x.getManager(), false), input, false)
                 .head();
+    }
+
+    /** Returns 64 numbers from -1 to 1 without a pattern, which other programs can compute too: sin(seed · i²). */
+    private static NDArray irregular(NDManager manager, int seed) {
+        return manager.create(LineChart.each(64, i -> Math.sin(seed * i * i)), new Shape(1, 1, 1, 64));
     }
 
     private static double product(NDArray a, NDArray b) {
