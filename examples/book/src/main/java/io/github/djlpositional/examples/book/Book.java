@@ -53,7 +53,21 @@ public final class Book implements Callable<Integer> {
     private static final String APPENDIX = "Model";
 
     /** The scripts of sliders that several pages have. */
-    static final List<String> SCRIPTS = List.of("play", "added", "biases", "bits", "checker", "contexts", "formats", "heatmap", "patches", "playground", "rotary", "shift", "similarity", "sinusoids");
+    static final List<String> SCRIPTS = List.of(
+            "play",
+            "added",
+            "biases",
+            "bits",
+            "checker",
+            "contexts",
+            "formats",
+            "heatmap",
+            "patches",
+            "playground",
+            "rotary",
+            "shift",
+            "similarity",
+            "sinusoids");
 
     @Parameters(paramLabel = "CHAPTER", arity = "0..*", description = "The chapters to run (default: all).")
     private List<String> names = new ArrayList<>();
