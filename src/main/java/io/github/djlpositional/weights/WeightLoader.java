@@ -1,19 +1,17 @@
 package io.github.djlpositional.weights;
 
-import ai.djl.Device;
 import ai.djl.MalformedModelException;
-import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.index.NDIndex;
-import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.ParameterList;
 import ai.djl.nn.core.Linear;
 import ai.djl.util.Pair;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.huggingface.TensorNames;
 import io.github.djlpositional.internal.InvalidFileException;
+import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Settings;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
@@ -21,6 +19,7 @@ import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -28,9 +27,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.function.Predicate;
-import java.util.function.Supplier;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -77,19 +73,32 @@ public final class WeightLoader {
     private static final Map<String, String> MODULE_NAMES =
             Map.of("weight", "weight", "bias", "bias", "gamma", "weight", "beta", "bias");
 
+    /** Empty for a block. */
     private final List<WeightFile> files;
-    private final Map<Parameter, Assignment> assignments = new LinkedHashMap<>();
+
+    private final Map<String, StoredTensor> tensors = new LinkedHashMap<>();
+
+    /** The paths of the files, or the block. */
+    private final String origin;
+
+    private final Map<Parameter, TensorPart> assignments = new LinkedHashMap<>();
     private final Map<TensorPart, Parameter> parts = new HashMap<>();
 
     /** The blocks of modules, with which messages describe parameters. */
     private final List<Block> blocks = new ArrayList<>();
 
-    private final List<String> mayBeMissing = new ArrayList<>();
-    private final List<String> mayBeUnused = new ArrayList<>();
+    private final NamePatterns mayBeMissing = new NamePatterns();
+    private final NamePatterns mayBeUnused = new NamePatterns();
+    private final NamePatterns appended = new NamePatterns();
+    private final NamePatterns shortened = new NamePatterns();
+    private final Map<GridResampling, NamePatterns> resampled = new EnumMap<>(GridResampling.class);
+    private boolean isRounded;
     private boolean isOneByOne;
 
-    private WeightLoader(Collection<WeightFile> files) {
+    private WeightLoader(Collection<WeightFile> files, String origin) {
         this.files = List.copyOf(files);
+        this.origin = origin;
+        files.forEach(file -> tensors.putAll(file.stored()));
     }
 
     /**
@@ -99,7 +108,7 @@ public final class WeightLoader {
      * @return a loader without tensors
      */
     public static WeightLoader of(WeightFile file) {
-        return new WeightLoader(List.of(file));
+        return ofAll(List.of(file));
     }
 
     /**
@@ -117,10 +126,33 @@ public final class WeightLoader {
                 .toList();
         Check.that(
                 twice.isEmpty() && !files.isEmpty(),
-                () -> "the files [" + WeightFile.paths(files) + "] have the tensors "
+                () -> "the files [" + paths(files) + "] have the tensors "
                         + InvalidFileException.listed(twice)
                         + " twice: expected one or more files, and each tensor in one; pass the files of one model");
-        return new WeightLoader(files);
+        return new WeightLoader(files, paths(files));
+    }
+
+    private static String paths(Collection<WeightFile> files) {
+        return files.stream().map(file -> file.getPath().toString()).collect(Collectors.joining(", "));
+    }
+
+    /**
+     * Creates a loader that copies the parameters of another block, such as a trained model, which may be on another
+     * device. The tensors have the names in {@code block.getParameters()}; {@link #load} copies those that have the
+     * name and the shape of a parameter of the models and were not added before.
+     *
+     * @param block an initialized block, which must not be trained or closed before {@link #load}
+     * @return a loader of the block's parameters
+     * @throws IllegalArgumentException if a parameter has no array
+     */
+    public static WeightLoader ofBlock(Block block) {
+        Check.notNull("block", block, "an initialized block");
+        String origin = "the block " + Settings.classOf(block);
+        WeightLoader loader = new WeightLoader(List.of(), origin);
+        block.getParameters()
+                .forEach(entry ->
+                        loader.tensors.put(entry.getKey(), StoredTensor.of(origin, entry.getKey(), entry.getValue())));
+        return loader;
     }
 
     /**
@@ -191,7 +223,7 @@ public final class WeightLoader {
                 ATTENTION_NAMES.stream().filter(name -> has(prefix + name)).toList();
         Check.that(
                 found.equals(expected),
-                () -> "the attention " + InvalidFileException.quoted(prefix) + " of " + output.file() + " has "
+                () -> "the attention " + InvalidFileException.quoted(prefix) + " of " + output.origin() + " has "
                         + found + ": expected " + expected + "; build the block with optBias as in PyTorch, and the"
                         + " module without kdim, vdim and add_bias_kv");
         List<Linear> projections =
@@ -257,11 +289,54 @@ public final class WeightLoader {
                         + block.getParameters().keys() + ": expected one that corresponds to a module of PyTorch; load"
                         + " its parts with module, or its parameters with table");
         parameters.forEach(entry -> {
-            String name = prefix + MODULE_NAMES.get(entry.getKey());
+            String name = prefix + nameOf(entry.getValue(), prefix);
             if (!entry.getKey().equals("beta") || has(name)) {
                 table(name, entry.getValue());
             }
         });
+        return this;
+    }
+
+    /** The name of a parameter in a module; the first files of BERT have gamma and beta. */
+    private String nameOf(Parameter parameter, String prefix) {
+        String name = parameter.getName();
+        return has(prefix + name) ? name : MODULE_NAMES.get(name);
+    }
+
+    /**
+     * Adds the tensors of a stack by the names that Hugging Face's transformers give them: those of the layers, the
+     * normalization after them, and the input. The following are not in a file and are not compared: the number of
+     * heads, where norms stand, the function of the feed-forward network, and the epsilon of a normalization.
+     *
+     * @param prefix the text before these names in the file: {@code bert.}, {@code transformer.} or {@code model.} in
+     *     files of models with a head, empty in others
+     * @param stack the initialized stack to write to, of the model's sizes; owned by the caller
+     * @param names the names of the model's family
+     * @return this loader
+     * @throws IllegalArgumentException if the file lacks a tensor that the stack needs, a tensor is too small for its
+     *     parameters, or a tensor or a parameter was added before
+     */
+    public WeightLoader module(String prefix, TransformerStackBlock stack, TensorNames names) {
+        Objects.requireNonNull(prefix, "prefix");
+        blocks.add(Check.notNull("stack", stack, "a TransformerStackBlock"));
+        for (TensorNames.Tensor tensor : names.tensors(stack)) {
+            Parameter first = tensor.parameters().get(0);
+            boolean isNorm = List.of("gamma", "beta").contains(first.getName());
+            String stem = prefix + tensor.name().substring(0, tensor.name().lastIndexOf('.') + 1);
+            String name = isNorm ? stem + nameOf(first, stem) : prefix + tensor.name();
+            if (first.getName().equals("beta") && !has(name)) {
+                continue;
+            }
+            StoredTensor stored = tensor(name, first);
+            long from = tensor.firstRow();
+            for (Parameter parameter : tensor.parameters()) {
+                boolean isLast =
+                        parameter == tensor.parameters().get(tensor.parameters().size() - 1);
+                TensorPart rest = TensorPart.rest(stored, tensor.isTransposed(), from);
+                from += parameter.getShape().get(0);
+                add(isLast ? rest : rest.until(from), parameter);
+            }
+        }
         return this;
     }
 
@@ -291,7 +366,7 @@ public final class WeightLoader {
      * @return this loader
      */
     public WeightLoader allowMissing(String... parameters) {
-        mayBeMissing.addAll(List.of(parameters));
+        mayBeMissing.add(parameters);
         return this;
     }
 
@@ -304,29 +379,8 @@ public final class WeightLoader {
      * @return this loader
      */
     public WeightLoader allowUnused(String... tensors) {
-        mayBeUnused.addAll(List.of(tensors));
+        mayBeUnused.add(tensors);
         return this;
-    }
-
-    /** A test of a name with a pattern, in which * stands for any text. */
-    private static Predicate<String> matching(String pattern) {
-        String expression =
-                Stream.of(pattern.split("\\*", -1)).map(Pattern::quote).collect(Collectors.joining(".*"));
-        return Pattern.compile(expression, Pattern.DOTALL).asMatchPredicate();
-    }
-
-    private static Predicate<String> anyOf(Collection<String> patterns) {
-        return patterns.stream().map(WeightLoader::matching).reduce(name -> false, Predicate::or);
-    }
-
-    /** Lists the patterns that match no name and are probably misspelled; empty if all match. */
-    private static String withoutMatch(String method, List<String> patterns, String what, List<String> names) {
-        List<String> without = patterns.stream()
-                .filter(pattern -> names.stream().noneMatch(matching(pattern)))
-                .toList();
-        return without.isEmpty()
-                ? ""
-                : "; " + method + " has " + InvalidFileException.listed(without) + ", which match no " + what;
     }
 
     /**
@@ -341,8 +395,55 @@ public final class WeightLoader {
         return this;
     }
 
+    /**
+     * Lets tensors have fewer rows than their parameters, whose other rows stay as they are, usually as initialized: a
+     * position table for longer sequences.
+     *
+     * @param tensors names of tensors, in which {@code *} stands for any text, such as {@code *encodings}
+     * @return this loader
+     */
+    public WeightLoader appendRows(String... tensors) {
+        appended.add(tensors);
+        return this;
+    }
+
+    /**
+     * Lets tensors have more rows than their parameters, which get the first ones.
+     *
+     * @param tensors names of tensors, in which {@code *} stands for any text
+     * @return this loader
+     */
+    public WeightLoader firstRows(String... tensors) {
+        shortened.add(tensors);
+        return this;
+    }
+
+    /**
+     * Lets tensors have another number of rows than their parameters, and resamples them in double, as a grid of one
+     * axis. To resample tables of grids, use {@code optInitialEncodings} of {@code LearnedPositionalEncodingBlock}.
+     *
+     * @param method how rows are resampled
+     * @param tensors names of tensors, in which {@code *} stands for any text
+     * @return this loader
+     */
+    public WeightLoader resampleRows(GridResampling method, String... tensors) {
+        resampled.computeIfAbsent(method, missing -> new NamePatterns()).add(tensors);
+        return this;
+    }
+
+    /**
+     * Allows floating-point numbers to be rounded to the types of the parameters, to nearest and ties to even, for
+     * example F32 and BF16 to FLOAT16. A number that would become infinite is rejected.
+     *
+     * @return this loader
+     */
+    public WeightLoader allowRounding() {
+        isRounded = true;
+        return this;
+    }
+
     private boolean has(String name) {
-        return files.stream().anyMatch(file -> file.has(name));
+        return tensors.containsKey(name);
     }
 
     private StoredTensor tensor(String name, Parameter parameter) {
@@ -350,7 +451,7 @@ public final class WeightLoader {
                 "the parameter for the tensor " + InvalidFileException.quoted(name),
                 parameter,
                 "a parameter of a block");
-        return WeightFile.tensor(files, name, () -> describe(parameter));
+        return WeightFile.tensor(tensors, name, origin, () -> describe(parameter));
     }
 
     /** Describes a parameter for messages, with the block that it belongs to if the loader knows it. */
@@ -390,7 +491,7 @@ public final class WeightLoader {
                 () -> part + " for " + describe(parameter) + " were added before for " + describe(parts.get(part))
                         + ": expected one use of each tensor or of the same part; add each once");
         parts.put(part, parameter);
-        assignments.put(parameter, new Assignment(part, parameter));
+        assignments.put(parameter, part);
         return this;
     }
 
@@ -411,16 +512,21 @@ public final class WeightLoader {
         for (Block model : models) {
             Check.notNull("model", model, "the model or a part of it");
         }
+        if (files.isEmpty()) {
+            addSameNames(models);
+        }
         Check.that(
                 !parts.isEmpty(),
-                () -> "nothing was added to load from " + WeightFile.paths(files)
+                () -> "nothing was added to load from " + origin
                         + ": expected one or more tensors; add them with table, rows or module");
-        assignments
-                .values()
-                .forEach(assignment -> assignment.requireFits(() -> describe(assignment.parameter(), models)));
+        List<Assignment> all = new ArrayList<>();
+        assignments.forEach((parameter, part) -> {
+            Assignment assignment = assignment(part, parameter);
+            assignment.requireFits(isRounded, () -> describe(parameter, models));
+            all.add(assignment);
+        });
         requireUnchanged();
         requireComplete(models);
-        List<Assignment> all = List.copyOf(assignments.values());
         int batchSize = isOneByOne ? 1 : all.size();
         for (int first = 0; first < all.size(); first += batchSize) {
             try (NDManager staging = all.get(first).newStaging()) {
@@ -432,6 +538,38 @@ public final class WeightLoader {
                 writes.forEach(Runnable::run);
             }
         }
+    }
+
+    /** Adds the parameters of the block that is copied for parameters of the same name and shape. */
+    private void addSameNames(Block... models) {
+        for (Block model : models) {
+            model.getParameters().forEach(entry -> {
+                Parameter parameter = entry.getValue();
+                StoredTensor tensor = tensors.get(entry.getKey());
+                if (tensor != null && !assignments.containsKey(parameter)) {
+                    TensorPart part = TensorPart.whole(tensor);
+                    Shape shape = parameter.getShape();
+                    if (!parts.containsKey(part)
+                            && (shape == null || assignment(part, parameter).hasShape(shape))) {
+                        add(part, parameter);
+                    }
+                }
+            });
+        }
+    }
+
+    /** The rows for a parameter, which may be other ones. */
+    private Assignment assignment(TensorPart part, Parameter parameter) {
+        String name = part.tensor().name();
+        Shape shape = parameter.getShape();
+        boolean isShortened =
+                shape != null && shape.dimension() > 0 && part.shape().get(0) > shape.get(0) && shortened.match(name);
+        GridResampling resampling = resampled.keySet().stream()
+                .filter(method -> resampled.get(method).match(name))
+                .findFirst()
+                .orElse(null);
+        TensorPart fitted = isShortened ? part.until(part.from() + shape.get(0)) : part;
+        return new Assignment(fitted, parameter, appended.match(name), resampling);
     }
 
     private void requireUnchanged() throws IOException, MalformedModelException {
@@ -446,103 +584,46 @@ public final class WeightLoader {
         for (Block model : models) {
             model.getParameters().forEach(pair -> parameters.putIfAbsent(pair.getValue(), pair.getKey()));
         }
-        List<Assignment> others = assignments.values().stream()
-                .filter(assignment -> !parameters.containsKey(assignment.parameter()))
+        List<Parameter> others = assignments.keySet().stream()
+                .filter(parameter -> !parameters.containsKey(parameter))
                 .toList();
         Check.that(
                 models.length == 0 || others.isEmpty(),
-                () -> others.get(0).part() + " were added for "
-                        + describe(others.get(0).parameter())
+                () -> assignments.get(others.get(0)) + " were added for " + describe(others.get(0))
                         + ", which the model does not have"
                         + (others.size() == 1 ? "" : ", and " + (others.size() - 1) + " others")
                         + ": expected parameters of the model; call load with the whole model, or with all of its parts");
         List<String> names = List.copyOf(parameters.values());
         parameters.keySet().removeAll(assignments.keySet());
-        parameters.values().removeIf(anyOf(mayBeMissing));
+        parameters.values().removeIf(mayBeMissing::match);
         Set<String> used =
                 parts.keySet().stream().map(part -> part.tensor().name()).collect(Collectors.toSet());
-        List<String> tensors = files.stream()
-                .flatMap(file -> file.getTensors().keySet().stream())
-                .toList();
-        Predicate<String> isAllowed = anyOf(mayBeUnused);
-        List<String> unused = tensors.stream()
-                .filter(name -> !used.contains(name) && !isAllowed.test(name))
+        List<String> unused = tensors.keySet().stream()
+                .filter(name -> !used.contains(name) && !mayBeUnused.match(name))
                 .toList();
         Map<String, Collection<String>> left = new LinkedHashMap<>();
         left.put("parameters of the model without a tensor", parameters.values());
         left.put("tensors unused", unused);
+        if (files.isEmpty()) { // a name that is in both lists has two shapes
+            parameters.replaceAll((parameter, name) -> name + " " + parameter.getShape());
+            left.put(
+                    "tensors unused",
+                    unused.stream()
+                            .map(name -> name + " " + tensors.get(name).shape())
+                            .toList());
+        }
         left.values().removeIf(Collection::isEmpty);
         Check.that(
                 left.isEmpty(),
-                () -> "loading " + WeightFile.paths(files) + " would leave "
+                () -> "loading " + origin + " would leave "
                         + left.entrySet().stream()
                                 .map(entry ->
                                         entry.getKey() + " (" + entry.getValue().size() + ": "
                                                 + InvalidFileException.listed(entry.getValue()) + ")")
                                 .collect(Collectors.joining(" and "))
-                        + withoutMatch("allowUnused", mayBeUnused, "tensor", tensors)
-                        + (models.length == 0 ? "" : withoutMatch("allowMissing", mayBeMissing, "parameter", names))
+                        + mayBeUnused.withoutMatch("allowUnused", "tensor", tensors.keySet())
+                        + (models.length == 0 ? "" : mayBeMissing.withoutMatch("allowMissing", "parameter", names))
                         + ": expected a tensor for each parameter and a use of each tensor; add them, or allow"
                         + " exceptions with allowMissing and allowUnused; see docs/weights.md#loading-a-model");
-    }
-
-    /** Rows of a tensor for a parameter. All of them are read before any is written. */
-    private record Assignment(TensorPart part, Parameter parameter) {
-
-        /** Checks that the parameter has an array of the part's shape, and of a type as wide or wider. */
-        void requireFits(Supplier<String> described) {
-            StoredTensor tensor = part.tensor();
-            Supplier<String> target = () -> described.get() + " for " + part;
-            Check.that(
-                    parameter.isInitialized() && !parameter.getArray().isReleased(),
-                    () -> target.get()
-                            + " has no array: expected an initialized parameter; initialize its block first");
-            NDArray array = parameter.getArray();
-            DataType type = array.getDataType();
-            if (!DataTypes.isEmbedding(type)) {
-                DataTypes.requireEmbedding(array, target.get());
-            }
-            boolean hasType = tensor.type() != null && tensor.type().fitsInto(type);
-            Check.that(
-                    hasType && tensor.shape().dimension() > 0 && part.shape().equals(array.getShape()),
-                    () -> target.get() + " of shape " + array.getShape() + " and type " + type + " has type "
-                            + InvalidFileException.quoted(tensor.typeName()) + " and shape " + part.shape()
-                            + ": expected the parameter's type or a narrower float, its shape, and at least one axis;"
-                            + " convert the tensor where the file is created, build the block with the tensor's sizes"
-                            + " and a wider type, or pass other rows or another name");
-        }
-
-        NDManager newStaging() {
-            return parameter.getArray().getManager().newSubManager(Device.cpu());
-        }
-
-        /** Reads the rows into an array of a manager on the CPU, and returns the action that writes the parameter. */
-        Runnable read(NDManager staging) throws IOException, MalformedModelException {
-            NDArray target = parameter.getArray();
-            if (target.size() == 0) {
-                return () -> {};
-            }
-            NDArray rows = part.read(staging, target.getDataType());
-            return () -> write(rows);
-        }
-
-        /**
-         * Writes rows into the parameter's array. PyTorch rejects writing in place to an array with gradients, so they
-         * are switched off in the meantime.
-         */
-        private void write(NDArray rows) {
-            NDArray target = parameter.getArray();
-            boolean hadGradient = target.hasGradient();
-            if (hadGradient) {
-                target.setRequiresGradient(false);
-            }
-            try {
-                target.set(NDIndex.sliceAxis(0, 0, rows.getShape().get(0)), rows);
-            } finally {
-                if (hadGradient) {
-                    target.setRequiresGradient(true);
-                }
-            }
-        }
     }
 }
