@@ -26,7 +26,7 @@ class Model(dict):
     """Draws a weight where it is used first."""
 
     def draw(self, name, *shape, mean=0.):
-        return self.setdefault(name, mean + torch.randn(*shape) / 2).double()
+        return self.setdefault(name, mean + torch.randn(*shape) / 3).double()
 
     def linear(self, name, x, size, bias=True):
         y = x @ self.draw(name + ".weight", size, x.shape[-1]).T

@@ -7,6 +7,7 @@ import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
+import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.options.Settings;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -29,7 +30,7 @@ public final class HalfPrecision {
      * @param model an initialized block, on PyTorch; owned by the caller
      * @throws IllegalArgumentException if a parameter has no array or is not a floating-point one, or a number would
      *     become infinite
-     * @throws UnsupportedOperationException if the engine has no parameters in FLOAT16: MXNet
+     * @throws UnsupportedOperationException if the engine is MXNet, which has no matrix products in FLOAT16 on a CPU
      */
     public static void round(Block model) {
         String origin = "the block " + Settings.classOf(model);
@@ -39,8 +40,12 @@ public final class HalfPrecision {
                 Parameter parameter = entry.getValue();
                 TensorPart part = TensorPart.whole(StoredTensor.of(origin, entry.getKey(), parameter));
                 NDArray array = parameter.getArray();
+                if ("MXNet".equals(array.getManager().getEngine().getEngineName())) {
+                    throw new UnsupportedOperationException("MXNet has no matrix products in float16 on a CPU: expected"
+                            + " a model on PyTorch; load it there");
+                }
+                DataTypes.requireEmbedding(array, part.toString());
                 if (array.getDataType() != DataType.FLOAT16 && !rounded.containsKey(parameter)) {
-                    new Assignment(part, parameter, false, null).requireFits(true, part::toString);
                     rounded.put(parameter, rounded(part, array));
                 }
             }

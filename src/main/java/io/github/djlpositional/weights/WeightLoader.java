@@ -53,8 +53,8 @@ import java.util.stream.Stream;
  * are written into this array. Its device, data type and owner do not change, and it is trained, frozen and saved as
  * before.
  *
- * <p>Numbers are never rounded. A {@code FLOAT16} parameter accepts F16; {@code FLOAT32} accepts F32, F16 and BF16;
- * {@code FLOAT64} accepts F64 and all of these. All other types are rejected.
+ * <p>Numbers are not rounded without {@link #allowRounding}. A {@code FLOAT16} parameter accepts F16; {@code FLOAT32}
+ * accepts F32, F16 and BF16; {@code FLOAT64} accepts F64 and all of these. All other types are rejected.
  *
  * <p>Load before a trainer is initialized and before a predictor on another device is created: they copy parameters to
  * their devices. During {@link #load}, no other thread may use the model, and this thread may have no open
@@ -328,14 +328,14 @@ public final class WeightLoader {
                 continue;
             }
             StoredTensor stored = tensor(name, first);
-            long from = tensor.firstRow();
-            for (Parameter parameter : tensor.parameters()) {
-                boolean isLast =
-                        parameter == tensor.parameters().get(tensor.parameters().size() - 1);
-                TensorPart rest = TensorPart.rest(stored, tensor.isTransposed(), from);
-                from += parameter.getShape().get(0);
-                add(isLast ? rest : rest.until(from), parameter);
+            TensorPart rest = TensorPart.rest(stored, tensor.isTransposed(), tensor.firstRow());
+            for (Parameter parameter :
+                    tensor.parameters().subList(0, tensor.parameters().size() - 1)) {
+                TensorPart part = rest.until(rest.from() + parameter.getShape().get(0));
+                add(part, parameter);
+                rest = TensorPart.rest(stored, tensor.isTransposed(), part.to());
             }
+            add(rest, tensor.parameters().get(tensor.parameters().size() - 1));
         }
         return this;
     }
@@ -515,10 +515,6 @@ public final class WeightLoader {
         if (files.isEmpty()) {
             addSameNames(models);
         }
-        Check.that(
-                !parts.isEmpty(),
-                () -> "nothing was added to load from " + origin
-                        + ": expected one or more tensors; add them with table, rows or module");
         List<Assignment> all = new ArrayList<>();
         assignments.forEach((parameter, part) -> {
             Assignment assignment = assignment(part, parameter);
@@ -527,6 +523,10 @@ public final class WeightLoader {
         });
         requireUnchanged();
         requireComplete(models);
+        Check.that(
+                !parts.isEmpty(),
+                () -> "nothing was added to load from " + origin
+                        + ": expected one or more tensors; add them with table, rows or module");
         int batchSize = isOneByOne ? 1 : all.size();
         for (int first = 0; first < all.size(); first += batchSize) {
             try (NDManager staging = all.get(first).newStaging()) {
