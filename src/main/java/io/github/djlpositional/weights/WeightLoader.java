@@ -149,9 +149,12 @@ public final class WeightLoader {
         Check.notNull("block", block, "an initialized block");
         String origin = "the block " + Settings.classOf(block);
         WeightLoader loader = new WeightLoader(List.of(), origin);
-        block.getParameters()
-                .forEach(entry ->
-                        loader.tensors.put(entry.getKey(), StoredTensor.of(origin, entry.getKey(), entry.getValue())));
+        Set<Parameter> found = new HashSet<>(); // blocks may share a parameter, which has the first of its names
+        block.getParameters().forEach(entry -> {
+            if (found.add(entry.getValue())) {
+                loader.tensors.put(entry.getKey(), StoredTensor.of(origin, entry.getKey(), entry.getValue()));
+            }
+        });
         return loader;
     }
 

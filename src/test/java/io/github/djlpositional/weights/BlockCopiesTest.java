@@ -66,6 +66,18 @@ class BlockCopiesTest {
     }
 
     @EngineTest
+    void sharedParameters(NDManager manager) throws Exception {
+        Block[] models = new Block[2];
+        for (int i = 0; i < 2; i++) {
+            Block shared = Linear.builder().setUnits(4).build();
+            models[i] = new SequentialBlock().add(shared).add(shared);
+            models[i].initialize(manager, DataType.FLOAT32, new Shape(1, 4));
+        }
+        WeightLoader.ofBlock(models[0]).load(models[1]);
+        assertThat(numbers(models[1])).isDeepEqualTo(numbers(models[0]));
+    }
+
+    @EngineTest
     void otherShapesAreListedUnlessAllowed(NDManager manager) throws Exception {
         Block trained = model(manager, DataType.FLOAT32, 5, 3);
         Block other = model(manager, DataType.FLOAT32, 5, 2);
