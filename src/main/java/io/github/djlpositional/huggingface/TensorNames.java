@@ -21,20 +21,20 @@ import java.util.regex.Pattern;
  */
 public enum TensorNames {
     /** {@code BertModel}: BERT, MiniLM, E5, BGE; and ELECTRA. The table of token types is not part of a stack. */
-    BERT(1),
+    BERT(1, "encoder.layer."),
     /** {@code RobertaModel}, XLM-RoBERTa, CamemBERT: as {@link #BERT}, with two unused rows before the positions. */
-    ROBERTA(1),
+    ROBERTA(1, "encoder.layer."),
     /** {@code DistilBertModel}. */
-    DISTILBERT(2),
+    DISTILBERT(2, "transformer.layer."),
     /** {@code GPT2Model}: GPT-2, DistilGPT-2. Weights are transposed; queries, keys and values are one matrix. */
-    GPT2(3),
+    GPT2(3, "h."),
     /**
      * {@code LlamaModel} and its relatives: Llama 2 and 3, Mistral, Qwen 2 and 3, SmolLM, Cohere. Not Gemma, whose
      * factors of normalizations are stored minus 1.
      */
-    LLAMA(4),
+    LLAMA(4, "layers."),
     /** {@code Phi3Model}: as {@link #LLAMA}; queries, keys and values are one matrix, as are gate and hidden layer. */
-    PHI3(5);
+    PHI3(5, "layers.");
 
     /** The names of the parts of a stack, and of a layer, whose names follow its number; a dash for none. */
     private static final String[] TABLE = """
@@ -55,12 +55,12 @@ public enum TensorNames {
             finalNorm                  -                              -                              ln_f        norm                     norm
             """.split("\n");
 
-    private static final String[] LAYERS = {"", "encoder.layer.", "transformer.layer.", "h.", "layers.", "layers."};
-
     private final int column;
+    private final String layers;
 
-    TensorNames(int column) {
+    TensorNames(int column, String layers) {
         this.column = column;
+        this.layers = layers;
     }
 
     /**
@@ -79,15 +79,15 @@ public enum TensorNames {
         // parameters are named 02layer0_01attention_01keyProjection_weight
         Map<String, Parameter> paths = new LinkedHashMap<>();
         stack.getParameters()
-                .forEach(entry ->
-                        paths.put(entry.getKey().replaceAll("(^|_)\\d+(?=[A-Za-z])", "$1"), entry.getValue()));
+                .forEach(
+                        entry -> paths.put(entry.getKey().replaceAll("(^|_)\\d+(?=[A-Za-z])", "$1"), entry.getValue()));
         for (String line : TABLE) {
             String[] row = line.split(" +", -1);
             Pattern pattern = Pattern.compile("(?:layer(\\d+)_)?" + row[0] + "(?:_(?:weight|gamma|(bias|beta)))?");
             paths.forEach((path, parameter) -> {
                 Matcher part = pattern.matcher(path);
                 if (part.matches() && !row[column].equals("-")) {
-                    String layer = part.group(1) == null ? "" : LAYERS[column] + part.group(1) + ".";
+                    String layer = part.group(1) == null ? "" : layers + part.group(1) + ".";
                     String name = layer + row[column] + (part.group(2) == null ? ".weight" : ".bias");
                     found.computeIfAbsent(name, missing -> new ArrayList<>()).add(parameter);
                 }

@@ -9,10 +9,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import io.github.djlpositional.internal.DataTypes;
-import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.InvalidFileException;
-import io.github.djlpositional.math.GridResampling;
-import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.options.Check;
 import java.io.IOException;
 import java.util.function.Supplier;
@@ -21,9 +18,9 @@ import java.util.function.Supplier;
  * Rows of a tensor for a parameter. All of them are read before any is written.
  *
  * @param appendsRows whether the parameter may have more rows, which do not change
- * @param resampling how the number of rows is changed; null if it is not
+ * @param takesFirstRows whether the parameter may have fewer rows
  */
-record Assignment(TensorPart part, Parameter parameter, boolean appendsRows, GridResampling resampling) {
+record Assignment(TensorPart part, Parameter parameter, boolean appendsRows, boolean takesFirstRows) {
 
     /**
      * Checks that the parameter has an array of the part's shape, and of a type as wide or wider, or any if rounded.
@@ -42,24 +39,23 @@ record Assignment(TensorPart part, Parameter parameter, boolean appendsRows, Gri
         boolean hasType = tensor.type() != null
                 && (tensor.type().fitsInto(type) || (isRounded && tensor.type().isReal()));
         Check.that(
-                hasType && tensor.shape().dimension() > 0 && hasShape(array.getShape()),
+                hasType && tensor.shape().dimension() > 0 && hasShape(),
                 () -> target.get() + " of shape " + array.getShape() + " and type " + type + " has type "
                         + InvalidFileException.quoted(tensor.typeName()) + " and shape " + part.shape()
                         + ": expected the parameter's type or a narrower float, its shape, and at least one axis;"
                         + " convert the tensor where the file is created, build the block with the tensor's sizes"
-                        + " and a wider type, pass other rows or another name, or use allowRounding, appendRows,"
-                        + " firstRows or resampleRows");
+                        + " and a wider type, pass other rows or another name, or use allowRounding, appendRows or"
+                        + " firstRows");
     }
 
     /** Whether the part has the shape of the parameter, or another number of rows that is allowed. */
-    boolean hasShape(Shape wanted) {
+    boolean hasShape() {
         Shape shape = part.shape();
-        if (shape.dimension() == 0 || wanted.dimension() == 0) {
+        Shape wanted = parameter.getShape();
+        if (shape.equals(wanted) || wanted == null || wanted.dimension() == 0) {
             return shape.equals(wanted);
         }
-        long rows = shape.get(0);
-        boolean isAllowed = resampling != null ? rows > 0 && wanted.get(0) > 0 : appendsRows && rows < wanted.get(0);
-        return shape.equals(wanted) || (isAllowed && shape.slice(1).equals(wanted.slice(1)));
+        return shape.slice(1).equals(wanted.slice(1)) && (shape.get(0) < wanted.get(0) ? appendsRows : takesFirstRows);
     }
 
     NDManager newStaging() {
@@ -69,25 +65,13 @@ record Assignment(TensorPart part, Parameter parameter, boolean appendsRows, Gri
     /** Reads the rows into an array of a manager on the CPU, and returns the action that writes the parameter. */
     Runnable read(NDManager staging) throws IOException, MalformedModelException {
         NDArray target = parameter.getArray();
-        if (target.size() == 0 || part.shape().size() == 0) {
+        TensorPart first =
+                part.until(Math.min(part.to(), part.from() + target.getShape().get(0)));
+        if (first.shape().size() == 0) {
             return () -> {};
         }
-        boolean isResampled = resampling != null && !part.shape().equals(target.getShape());
-        NDArray rows = isResampled ? resampled(staging, target) : part.read(staging, target.getDataType());
+        NDArray rows = first.read(staging, target.getDataType());
         return () -> write(rows);
-    }
-
-    private NDArray resampled(NDManager staging, NDArray target) throws IOException, MalformedModelException {
-        int from = Math.toIntExact(part.shape().get(0));
-        int to = Math.toIntExact(target.getShape().get(0));
-        double[] stored;
-        try (NDArray wide = part.read(staging, DataType.FLOAT64)) {
-            stored = HostData.doubles(wide);
-        }
-        double[] values = resampling.resample(stored, new int[] {from}, new int[] {to});
-        int width = values.length / to;
-        Rows rows = Rows.of(width, (row, column) -> values[(int) row * width + column]);
-        return HostData.computed(staging, Device.cpu(), target.getShape(), target.getDataType(), rows);
     }
 
     /**

@@ -1,5 +1,6 @@
 package io.github.djlpositional.weights;
 
+import ai.djl.Device;
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
@@ -10,7 +11,6 @@ import ai.djl.nn.Parameter;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.options.Settings;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -34,43 +34,44 @@ public final class HalfPrecision {
      */
     public static void round(Block model) {
         String origin = "the block " + Settings.classOf(model);
-        Map<Parameter, NDArray> rounded = new LinkedHashMap<>();
-        try {
-            for (var entry : model.getParameters()) {
-                Parameter parameter = entry.getValue();
-                TensorPart part = TensorPart.whole(StoredTensor.of(origin, entry.getKey(), parameter));
-                NDArray array = parameter.getArray();
-                if ("MXNet".equals(array.getManager().getEngine().getEngineName())) {
-                    throw new UnsupportedOperationException("MXNet has no matrix products in float16 on a CPU: expected"
-                            + " a model on PyTorch; load it there");
-                }
-                DataTypes.requireEmbedding(array, part.toString());
-                if (array.getDataType() != DataType.FLOAT16 && !rounded.containsKey(parameter)) {
-                    rounded.put(parameter, rounded(part, array));
-                }
+        Map<Parameter, StoredTensor> tensors = new LinkedHashMap<>();
+        for (var entry : model.getParameters()) {
+            StoredTensor tensor = StoredTensor.of(origin, entry.getKey(), entry.getValue());
+            NDArray array = entry.getValue().getArray();
+            if ("MXNet".equals(array.getManager().getEngine().getEngineName())) {
+                throw new UnsupportedOperationException("MXNet has no matrix products in float16 on a CPU: expected a"
+                        + " model on PyTorch; load it there");
             }
-        } catch (IOException | MalformedModelException e) {
-            throw new UncheckedIOException(new IOException(e)); // there is no file
+            DataTypes.requireEmbedding(array, tensor.toString());
+            if (array.getDataType() != DataType.FLOAT16) {
+                tensors.put(entry.getValue(), tensor);
+            }
         }
-        rounded.forEach(HalfPrecision::replace);
-    }
-
-    private static NDArray rounded(TensorPart part, NDArray array) throws IOException, MalformedModelException {
-        NDManager manager = array.getManager();
-        try (NDManager staging = manager.newSubManager()) {
-            NDArray half = part.read(staging, DataType.FLOAT16).reshape(array.getShape());
-            half.attach(manager);
-            NDScope.unregister(half);
-            return half;
+        if (tensors.isEmpty()) {
+            return;
+        }
+        NDManager manager = tensors.keySet().iterator().next().getArray().getManager();
+        try (NDManager staging = manager.newSubManager(Device.cpu())) {
+            Map<Parameter, NDArray> rounded = new LinkedHashMap<>();
+            for (Parameter parameter : tensors.keySet()) {
+                rounded.put(parameter, TensorPart.whole(tensors.get(parameter)).read(staging, DataType.FLOAT16));
+            }
+            rounded.forEach(HalfPrecision::replace);
+        } catch (IOException | MalformedModelException e) {
+            throw new IllegalStateException(e); // there is no file
         }
     }
 
     private static void replace(Parameter parameter, NDArray half) {
-        boolean hadGradient = parameter.getArray().hasGradient();
+        NDArray before = parameter.getArray();
+        boolean hadGradient = before.hasGradient();
+        NDArray array = half.reshape(before.getShape()).toDevice(before.getDevice(), false);
+        array.attach(before.getManager());
+        NDScope.unregister(array);
         parameter.close();
         // DJL takes an array only where there is neither an array nor a shape
         parameter.setShape(null);
-        parameter.setArray(half);
-        half.setRequiresGradient(hadGradient);
+        parameter.setArray(array);
+        array.setRequiresGradient(hadGradient);
     }
 }

@@ -2,16 +2,13 @@ package io.github.djlpositional.weights;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.ParameterList;
-import ai.djl.nn.core.Linear;
 import ai.djl.util.Pair;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.huggingface.TensorNames;
 import io.github.djlpositional.internal.InvalidFileException;
-import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Settings;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
@@ -19,7 +16,6 @@ import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -91,7 +87,6 @@ public final class WeightLoader {
     private final NamePatterns mayBeUnused = new NamePatterns();
     private final NamePatterns appended = new NamePatterns();
     private final NamePatterns shortened = new NamePatterns();
-    private final Map<GridResampling, NamePatterns> resampled = new EnumMap<>(GridResampling.class);
     private boolean isRounded;
     private boolean isOneByOne;
 
@@ -204,45 +199,6 @@ public final class WeightLoader {
     }
 
     /**
-     * Adds the tensors of an {@code nn.MultiheadAttention} of PyTorch: {@code in_proj_weight} (3D, D) and
-     * {@code out_proj.weight} (D, D), and with biases {@code in_proj_bias} (3D) and {@code out_proj.bias} (D). The file
-     * does not have the number of heads, so it is not compared.
-     *
-     * @param prefix the text before these names in the file, such as {@code layers.0.self_attn.}; may be empty
-     * @param block the initialized block to write to, of the module's sizes; owned by the caller
-     * @return this loader
-     * @throws IllegalArgumentException if the file has other tensors than the block needs: it lacks one, only one of
-     *     block and module has biases, or the module was built with {@code kdim}, {@code vdim} or {@code add_bias_kv};
-     *     or if a tensor is too small, or one of these tensors or parameters was added before
-     */
-    public WeightLoader multiheadAttention(String prefix, MultiHeadAttentionBlock block) {
-        Objects.requireNonNull(prefix, "prefix");
-        blocks.add(Check.notNull("block", block, "a MultiHeadAttentionBlock"));
-        ParameterList results = block.getResultProjection().getDirectParameters();
-        // every module has this one: if there is none, the message suggests other prefixes
-        StoredTensor output = tensor(prefix + "out_proj.weight", results.get("weight"));
-        List<String> expected = ATTENTION_NAMES.subList(0, 2 * results.size());
-        List<String> found =
-                ATTENTION_NAMES.stream().filter(name -> has(prefix + name)).toList();
-        Check.that(
-                found.equals(expected),
-                () -> "the attention " + InvalidFileException.quoted(prefix) + " of " + output.origin() + " has "
-                        + found + ": expected " + expected + "; build the block with optBias as in PyTorch, and the"
-                        + " module without kdim, vdim and add_bias_kv");
-        List<Linear> projections =
-                List.of(block.getQueryProjection(), block.getKeyProjection(), block.getValueProjection());
-        long size = block.getEmbeddingSize();
-        for (String kind : results.keys()) {
-            for (int i = 0; i < projections.size(); i++) {
-                Parameter parameter = projections.get(i).getDirectParameters().get(kind);
-                rows(prefix + "in_proj_" + kind, i * size, (i + 1) * size, parameter);
-            }
-            table(prefix + "out_proj." + kind, results.get(kind));
-        }
-        return this;
-    }
-
-    /**
      * Adds the tensors of a module of PyTorch for the block that corresponds to it, by the names of its
      * {@code state_dict}.
      *
@@ -250,7 +206,8 @@ public final class WeightLoader {
      *   <li>{@code Linear}, {@code LayerNormBlock}, {@code RmsNormBlock} and others whose only parameters are a
      *       {@code weight} or {@code gamma}, and a {@code bias} or {@code beta}: {@code nn.Linear},
      *       {@code nn.LayerNorm} and so on
-     *   <li>{@link MultiHeadAttentionBlock}: {@code nn.MultiheadAttention}, see {@link #multiheadAttention}
+     *   <li>{@link MultiHeadAttentionBlock}: {@code nn.MultiheadAttention} without {@code kdim}, {@code vdim} and
+     *       {@code add_bias_kv}, with biases if the block has them
      *   <li>{@link TransformerLayerBlock}: {@code nn.TransformerEncoderLayer}, with a cross-attention
      *       {@code nn.TransformerDecoderLayer}
      *   <li>{@link TransformerStackBlock}, but not its input: {@code nn.TransformerEncoder},
@@ -265,7 +222,7 @@ public final class WeightLoader {
      * @param prefix the text before these names in the file, such as {@code transformer_encoder.}; may be empty
      * @param block the initialized block to write to, of the module's sizes; owned by the caller
      * @return this loader
-     * @throws IllegalArgumentException if the block is none of these, the file lacks a tensor that it needs, or a
+     * @throws IllegalArgumentException if the block is none of these, the file has other tensors than it needs, or a
      *     tensor or a parameter was added before
      */
     public WeightLoader module(String prefix, Block block) {
@@ -281,7 +238,7 @@ public final class WeightLoader {
             return layer(prefix, layer);
         }
         if (block instanceof MultiHeadAttentionBlock attention) {
-            return multiheadAttention(prefix, attention);
+            return attention(prefix, attention);
         }
         ParameterList parameters = block.getDirectParameters();
         Check.that(
@@ -303,42 +260,66 @@ public final class WeightLoader {
     /** The name of a parameter in a module; the first files of BERT have gamma and beta. */
     private String nameOf(Parameter parameter, String prefix) {
         String name = parameter.getName();
-        return has(prefix + name) ? name : MODULE_NAMES.get(name);
+        return has(prefix + name) ? name : MODULE_NAMES.getOrDefault(name, "weight");
     }
 
     /**
-     * Adds the tensors of a stack by the names that Hugging Face's transformers give them: those of the layers, the
-     * normalization after them, and the input. The following are not in a file and are not compared: the number of
-     * heads, where norms stand, the function of the feed-forward network, and the epsilon of a normalization.
+     * Adds the tensors of a stack and its input by the names that Hugging Face's transformers give them. What is not in
+     * a file is the same as for {@link #module(String, Block)}.
      *
      * @param prefix the text before these names in the file: {@code bert.}, {@code transformer.} or {@code model.} in
      *     files of models with a head, empty in others
      * @param stack the initialized stack to write to, of the model's sizes; owned by the caller
      * @param names the names of the model's family
      * @return this loader
-     * @throws IllegalArgumentException if the file lacks a tensor that the stack needs, a tensor is too small for its
-     *     parameters, or a tensor or a parameter was added before
+     * @throws IllegalArgumentException if the file lacks a tensor that the stack needs, or a tensor or a parameter was
+     *     added before
      */
     public WeightLoader module(String prefix, TransformerStackBlock stack, TensorNames names) {
         Objects.requireNonNull(prefix, "prefix");
         blocks.add(Check.notNull("stack", stack, "a TransformerStackBlock"));
         for (TensorNames.Tensor tensor : names.tensors(stack)) {
             Parameter first = tensor.parameters().get(0);
-            boolean isNorm = List.of("gamma", "beta").contains(first.getName());
-            String stem = prefix + tensor.name().substring(0, tensor.name().lastIndexOf('.') + 1);
-            String name = isNorm ? stem + nameOf(first, stem) : prefix + tensor.name();
-            if (first.getName().equals("beta") && !has(name)) {
-                continue;
+            String module = prefix + tensor.name().substring(0, tensor.name().lastIndexOf('.') + 1);
+            String name = module + nameOf(first, module);
+            if (!first.getName().equals("beta") || has(name)) {
+                addInOrder(tensor(name, first), tensor.isTransposed(), tensor.firstRow(), tensor.parameters());
             }
-            StoredTensor stored = tensor(name, first);
-            TensorPart rest = TensorPart.rest(stored, tensor.isTransposed(), tensor.firstRow());
-            for (Parameter parameter :
-                    tensor.parameters().subList(0, tensor.parameters().size() - 1)) {
-                TensorPart part = rest.until(rest.from() + parameter.getShape().get(0));
-                add(part, parameter);
-                rest = TensorPart.rest(stored, tensor.isTransposed(), part.to());
-            }
-            add(rest, tensor.parameters().get(tensor.parameters().size() - 1));
+        }
+        return this;
+    }
+
+    /** Adds parts of a tensor for parameters, one after another; the last one gets the rest. */
+    private void addInOrder(StoredTensor tensor, boolean isTransposed, long from, List<Parameter> parameters) {
+        TensorPart rest = TensorPart.rest(tensor, isTransposed, from);
+        int last = parameters.size() - 1;
+        for (Parameter parameter : parameters.subList(0, last)) {
+            TensorPart part = rest.until(rest.from() + parameter.getShape().get(0));
+            add(part, parameter);
+            rest = TensorPart.rest(tensor, isTransposed, part.to());
+        }
+        add(rest, parameters.get(last));
+    }
+
+    private WeightLoader attention(String prefix, MultiHeadAttentionBlock block) {
+        ParameterList results = block.getResultProjection().getDirectParameters();
+        // every module has this one: if there is none, the message suggests other prefixes
+        StoredTensor output = tensor(prefix + "out_proj.weight", results.get("weight"));
+        List<String> expected = ATTENTION_NAMES.subList(0, 2 * results.size());
+        List<String> found =
+                ATTENTION_NAMES.stream().filter(name -> has(prefix + name)).toList();
+        Check.that(
+                found.equals(expected),
+                () -> "the attention " + InvalidFileException.quoted(prefix) + " of " + output.origin() + " has "
+                        + found + ": expected " + expected + "; build the block with optBias as in PyTorch, and the"
+                        + " module without kdim, vdim and add_bias_kv");
+        for (String kind : results.keys()) {
+            List<Parameter> projections = Stream.of(
+                            block.getQueryProjection(), block.getKeyProjection(), block.getValueProjection())
+                    .map(projection -> projection.getDirectParameters().get(kind))
+                    .toList();
+            addInOrder(tensor(prefix + "in_proj_" + kind, projections.get(0)), false, 0, projections);
+            table(prefix + "out_proj." + kind, results.get(kind));
         }
         return this;
     }
@@ -399,46 +380,23 @@ public final class WeightLoader {
     }
 
     /**
-     * Lets tensors have fewer rows than their parameters, whose other rows stay as they are, usually as initialized: a
-     * position table for longer sequences.
-     *
-     * @param tensors names of tensors, in which {@code *} stands for any text, such as {@code *encodings}
-     * @return this loader
+     * Lets tensors, by names with {@code *} for any text, have fewer rows than their parameters, whose other rows do
+     * not change: a position table for longer sequences continues as it was initialized.
      */
     public WeightLoader appendRows(String... tensors) {
         appended.add(tensors);
         return this;
     }
 
-    /**
-     * Lets tensors have more rows than their parameters, which get the first ones.
-     *
-     * @param tensors names of tensors, in which {@code *} stands for any text
-     * @return this loader
-     */
+    /** Lets tensors, by names with {@code *} for any text, have more rows than their parameters get: the first ones. */
     public WeightLoader firstRows(String... tensors) {
         shortened.add(tensors);
         return this;
     }
 
     /**
-     * Lets tensors have another number of rows than their parameters, and resamples them in double, as a grid of one
-     * axis. To resample tables of grids, use {@code optInitialEncodings} of {@code LearnedPositionalEncodingBlock}.
-     *
-     * @param method how rows are resampled
-     * @param tensors names of tensors, in which {@code *} stands for any text
-     * @return this loader
-     */
-    public WeightLoader resampleRows(GridResampling method, String... tensors) {
-        resampled.computeIfAbsent(method, missing -> new NamePatterns()).add(tensors);
-        return this;
-    }
-
-    /**
-     * Allows floating-point numbers to be rounded to the types of the parameters, to nearest and ties to even, for
-     * example F32 and BF16 to FLOAT16. A number that would become infinite is rejected.
-     *
-     * @return this loader
+     * Rounds floating-point numbers to the types of the parameters, to nearest, ties to even: F32 and BF16 to FLOAT16.
+     * A number that would become infinite is rejected.
      */
     public WeightLoader allowRounding() {
         isRounded = true;
@@ -547,32 +505,21 @@ public final class WeightLoader {
     private void addSameNames(Block... models) {
         for (Block model : models) {
             model.getParameters().forEach(entry -> {
-                Parameter parameter = entry.getValue();
                 StoredTensor tensor = tensors.get(entry.getKey());
-                if (tensor != null && !assignments.containsKey(parameter)) {
-                    TensorPart part = TensorPart.whole(tensor);
-                    Shape shape = parameter.getShape();
-                    if (!parts.containsKey(part)
-                            && (shape == null || assignment(part, parameter).hasShape(shape))) {
-                        add(part, parameter);
-                    }
+                TensorPart part = tensor == null ? null : TensorPart.whole(tensor);
+                boolean isAdded = assignments.containsKey(entry.getValue()) || parts.containsKey(part);
+                if (tensor != null
+                        && !isAdded
+                        && assignment(part, entry.getValue()).hasShape()) {
+                    add(part, entry.getValue());
                 }
             });
         }
     }
 
-    /** The rows for a parameter, which may be other ones. */
     private Assignment assignment(TensorPart part, Parameter parameter) {
         String name = part.tensor().name();
-        Shape shape = parameter.getShape();
-        boolean isShortened =
-                shape != null && shape.dimension() > 0 && part.shape().get(0) > shape.get(0) && shortened.match(name);
-        GridResampling resampling = resampled.keySet().stream()
-                .filter(method -> resampled.get(method).match(name))
-                .findFirst()
-                .orElse(null);
-        TensorPart fitted = isShortened ? part.until(part.from() + shape.get(0)) : part;
-        return new Assignment(fitted, parameter, appended.match(name), resampling);
+        return new Assignment(part, parameter, appended.match(name), shortened.match(name));
     }
 
     private void requireUnchanged() throws IOException, MalformedModelException {
@@ -603,18 +550,14 @@ public final class WeightLoader {
                 parts.keySet().stream().map(part -> part.tensor().name()).collect(Collectors.toSet());
         List<String> unused = tensors.keySet().stream()
                 .filter(name -> !used.contains(name) && !mayBeUnused.match(name))
-                .toList();
+                .collect(Collectors.toCollection(ArrayList::new));
         Map<String, Collection<String>> left = new LinkedHashMap<>();
-        left.put("parameters of the model without a tensor", parameters.values());
-        left.put("tensors unused", unused);
         if (files.isEmpty()) { // a name that is in both lists has two shapes
             parameters.replaceAll((parameter, name) -> name + " " + parameter.getShape());
-            left.put(
-                    "tensors unused",
-                    unused.stream()
-                            .map(name -> name + " " + tensors.get(name).shape())
-                            .toList());
+            unused.replaceAll(name -> name + " " + tensors.get(name).shape());
         }
+        left.put("parameters of the model without a tensor", parameters.values());
+        left.put("tensors unused", unused);
         left.values().removeIf(Collection::isEmpty);
         Check.that(
                 left.isEmpty(),

@@ -20,7 +20,6 @@ import io.github.djlpositional.Forward;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.math.FloatFormat;
-import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import java.util.Arrays;
 
@@ -108,15 +107,6 @@ class BlockCopiesTest {
         // neither allows the other
         assertRejected(() -> WeightLoader.ofBlock(longer).appendRows("*").load(shorter), "(3, 4)", "(7, 4)");
         assertRejected(() -> WeightLoader.ofBlock(shorter).firstRows("*").load(longer), "(3, 4)", "(7, 4)");
-        // row i of 7 lies at i / 2 of 4
-        WeightLoader.ofBlock(trained)
-                .resampleRows(GridResampling.BILINEAR_ALIGNED, "*encodings")
-                .load(longer);
-        for (int i = 0; i < 28; i++) {
-            int row = i / 4;
-            double mean = (table(trained)[row / 2 * 4 + i % 4] + table(trained)[(row + 1) / 2 * 4 + i % 4]) / 2;
-            assertThat(table(longer)[i]).isCloseTo(mean, within(1e-7));
-        }
     }
 
     @EngineTest(engine = "PyTorch")
