@@ -3,8 +3,8 @@
 
     python3 src/test/python/make_stacks.py        (made with torch 1.13 and numpy 1.24)
 
-Each function is the formula of the model class that it names, without dropout. A file has random weights in float32, the
-token ids, and the output of the last normalization in float64. D = 8, two heads, hidden size 16, 11 tokens, two layers.
+Each function is the formula of the model class that it names, without dropout. A file has random weights in float32;
+stack_outputs has the token ids, and the outputs of the last normalizations in float64. D = 8, two heads, hidden size 16, 11 tokens, two layers.
 It writes the same bytes each time.
 """
 
@@ -166,11 +166,12 @@ def phi3(m):
 
 if __name__ == "__main__":
     torch.manual_seed(54)
+    outputs = {"ids": IDS}
     for function in (bert, roberta, distilbert, gpt2, llama, qwen2, qwen3, phi3):
         model = Model()
-        output = function(model)
+        outputs[function.__name__] = function(model)
         if function is bert:  # the names of google-bert/bert-base-uncased
             model = {name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): value
                      for name, value in model.items()}
-        model.update({"ids": IDS, "output": output})
         save_safetensors(FOLDER / f"stack_{function.__name__}.safetensors", model)
+    save_safetensors(FOLDER / "stack_outputs.safetensors", outputs)

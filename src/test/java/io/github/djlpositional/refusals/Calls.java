@@ -272,7 +272,7 @@ final class Calls {
     /** A strict loader of a file of layers. */
     WeightLoader layers(String file) throws Exception {
         return WeightLoader.of(WeightFile.open(Path.of("src/test/resources/layers", file + ".safetensors")))
-                .allowUnused("input", "ids", "memory*", "padding", "output*", "gradient*", "decoder.layers.*");
+                .allowUnused("input", "memory*", "padding", "output*", "gradient*", "decoder.layers.*");
     }
 
     Parameter parameter(Shape shape) {
