@@ -92,7 +92,8 @@ public final class InputMistakes {
             boolean areFew = length >= 3 && DoubleStream.of(each).allMatch(value -> value == value * value);
             warn(Mistake.MASK, areFew && positions.getShape().dimension() < 3, input);
             DataType type = positions.getDataType();
-            int limit = type == DataType.FLOAT16 ? 2047 : type == DataType.FLOAT32 ? 1 << 24 : Integer.MAX_VALUE;
+            double limit =
+                    type == DataType.FLOAT16 ? 2047 : type == DataType.FLOAT32 ? 0x1p24 : Double.POSITIVE_INFINITY;
             warn(Mistake.ROUNDED, DoubleStream.of(each).anyMatch(value -> Math.abs(value) > limit), input);
         }
     }

@@ -14,8 +14,8 @@ import java.util.Arrays;
  * directions, each has half of the buckets, and keys after the query the second half. With one direction, all keys
  * after the query are in bucket 0.
  *
- * <p>Distances may be real numbers: those below e are rounded down too. Immutable. If a boundary is close to a whole
- * number, integer arithmetic determines the bucket, not rounding.
+ * <p>Distances may be real numbers; one below e is in bucket ⌊d⌋. Immutable. If a boundary is close to a whole number,
+ * integer arithmetic determines the bucket, not rounding.
  */
 public final class RelativeBuckets {
 
