@@ -22,6 +22,9 @@ BATCH, LENGTH = 2, 9
 
 IRREGULAR = np.array([0, 1, 3, 4, 9, 10, 11, 17, 18])
 RAGGED = np.array([[0, 1, 2, 3, 4, 5, 6, 7, 8], [5, 6, 7, 8, 9, 20, 21, 22, 40]])
+# seconds; in the second sequence since 1970, which float64 has in steps of 2^-22
+TIMES = np.array([[0, 0.7, 0.7, 3.25, 4, 9.8, 11.5, 17.6, 40.25], [-2.5, 0.1, 0.9, 4, 4.5, 11.3, 11.4, 30.7, 31]])
+UNIX_TIMES = TIMES + [[0], [1_763_000_000]]
 # three and two documents in one sequence
 PACKED = np.array([[0, 1, 2, 0, 1, 2, 3, 0, 1], [0, 1, 2, 3, 4, 0, 1, 2, 3]])
 # the second sequence has three tokens of padding before it
@@ -63,7 +66,7 @@ def t5_bucket(relative, bidirectional, buckets, max_distance):
         distance = max(0, -relative)
     exact = buckets // 2
     if distance < exact:
-        return bucket + distance
+        return bucket + int(distance)
     grown = math.log(distance / exact) / math.log(max_distance / exact) * (buckets - exact)
     return bucket + min(buckets - 1, exact + int(grown))
 
@@ -141,6 +144,13 @@ class Kerple(Plain):
             power = 2 / (1 + math.exp(-self.weights["logitP"][head]))
             return -math.exp(self.weights["logA"][head]) * abs(i - j) ** power
         return -math.exp(self.weights["logB"][head]) * math.log1p(math.exp(self.weights["logA"][head]) * abs(i - j))
+
+
+class Gaussian(Plain):
+    """Sperber et al. (2018), section 3.3."""
+
+    def term(self, head, i, j):
+        return -(i - j) ** 2 / (2 * math.exp(self.weights["logSigma"][head]) ** 2)
 
 
 class Sandwich(Plain):
@@ -305,7 +315,7 @@ class ProjectedDistance(Plain):
 
 ENCODINGS = {
     None: Plain, "RotaryEmbeddingBlock": Rotary, "AlibiBiasBlock": Alibi, "RelativePositionBiasBlock": T5,
-    "KerpleBiasBlock": Kerple, "SandwichBiasBlock": Sandwich, "FireBiasBlock": Fire,
+    "KerpleBiasBlock": Kerple, "GaussianBiasBlock": Gaussian, "SandwichBiasBlock": Sandwich, "FireBiasBlock": Fire,
     "DisentangledPositionBlock": Disentangled, "DistanceNetworkBiasBlock": DistanceNetwork,
     "WindowBiasBlock": Window, "WindowNetworkBiasBlock": Window, "WindowVectorsBlock": WindowVectors,
     "ShawRelativePositionBlock": Shaw, "TransformerXlPositionBlock": TransformerXl,
@@ -329,6 +339,8 @@ def encoding_shapes(a, size, heads, head_size):
         return {"biases": (a["buckets"], heads)}
     if kind == "KerpleBiasBlock":
         return {"logA": (heads,), "logitP" if a.get("form") == "POWER" else "logB": (heads,)}
+    if kind == "GaussianBiasBlock":
+        return {"logSigma": (heads,)}
     if kind == "FireBiasBlock":
         return {"c": (1,), "multiplier": (1,), **layer_shapes(1, a["hiddenSize"], heads)}
     if kind == "DistanceNetworkBiasBlock":
@@ -491,7 +503,7 @@ def case(name, arguments, positions=None, mask=None, draw=0):
     if positions is None:
         stored["probabilities"] = probabilities
     else:
-        stored["positions"] = positions.astype(np.int64)
+        stored["positions"] = positions
     if mask is not None:
         stored["mask"] = mask
     np.savez(FOLDER / (name + ".npz"), **dict(sorted(stored.items())))
@@ -596,6 +608,29 @@ def published_layers():
     case("scalable_softmax", grouped(queryScale={"type": "LearnedLogN", "initialTemperature": 0.43}))
 
 
+def times():
+    """Real positions, from which (i - j) is computed in float64."""
+    heads = {"headCount": 4}
+    t5 = {"type": "RelativePositionBiasBlock", **heads, "buckets": 8, "maxDistance": 20}
+    for name, arguments in {
+        "alibi": {"type": "AlibiBiasBlock", **heads},
+        "learned_alibi": {"type": "AlibiBiasBlock", **heads, "learned": True},
+        "t5": {**t5, "bidirectional": True},
+        "t5_decoder": {**t5, "bidirectional": False},
+        "kerple": {"type": "KerpleBiasBlock", **heads},
+        "kerple_power": {"type": "KerpleBiasBlock", **heads, "form": "POWER"},
+        "gaussian": {"type": "GaussianBiasBlock", **heads},
+        "distance_network": {"type": "DistanceNetworkBiasBlock", **heads, "hiddenSize": 3, "logarithmic": True},
+        "fire": {"type": "FireBiasBlock", **heads, "hiddenSize": 5, "threshold": 7.3},
+        "sandwich": {"type": "SandwichBiasBlock", **heads},
+        "rotary": {**ROTARY, "rotarySize": 2},
+    }.items():
+        # angles of 1970 are rounded by more than their differences
+        stamps = TIMES if name in ("sandwich", "rotary") else UNIX_TIMES
+        case(f"{name}_times", grouped(causal=False, relativeEncoding=arguments), positions=stamps)
+        case(f"{name}_times_of_decoder", grouped(relativeEncoding=arguments), positions=stamps)
+
+
 def of_positions(encodings):
     for name, arguments in encodings.items():
         some = {"relativeEncoding": arguments} if arguments else {}
@@ -616,4 +651,5 @@ if __name__ == "__main__":
     irregular_positions()
     research()
     published_layers()
+    times()
     (FOLDER / "cases.json").write_text(json.dumps(CASES, indent=2) + "\n")

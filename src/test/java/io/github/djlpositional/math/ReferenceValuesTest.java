@@ -337,6 +337,19 @@ class ReferenceValuesTest {
     }
 
     @Test
+    void bucketsOfRealDistancesAreRoundedDown() {
+        // mpmath: 8 · 16^(1/8) = 11.3137…, 8 · 16^(3/8) = 22.6274…; 8 · 16^(2/8) = 16 exactly
+        RelativeBuckets buckets = RelativeBuckets.of(true, 32, 128);
+        double[] distances = {0.99, 1, 7.99, 8, 11.31, 11.32, Math.nextDown(16.0), 16, 22.62, 22.63, 127.9};
+        int[] expected = {0, 1, 7, 8, 8, 9, 9, 10, 10, 11, 15};
+        for (int i = 0; i < expected.length; i++) {
+            assertThat(buckets.bucket(-distances[i])).as("%s", distances[i]).isEqualTo(expected[i]);
+            assertThat(buckets.bucket(distances[i])).as("%s", distances[i]).isEqualTo(16 + expected[i]);
+        }
+        assertThat(RelativeBuckets.of(false, 32, 128).bucket(0.5)).isZero();
+    }
+
+    @Test
     void bucketsBeginWhereTheFormulaSays() {
         // without roots or logarithms: d is in bucket e + b or beyond where d^(n - e) >= maxDistance^b · e^(n - e - b)
         int[][] settings = {

@@ -12,10 +12,14 @@ import io.github.djlpositional.attention.RelativeEncoding;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * Every relative encoding in the configurations that are tested, with heads of size 4: its name, the options that
@@ -234,6 +238,20 @@ public enum EncodingType implements TestBlocks {
     /** Whether the encoding depends on the difference of two positions only, not on the positions themselves. */
     public boolean isOfDistances() {
         return !EnumSet.of(FIRE, WINDOW, WINDOW_NETWORK, WINDOW_VECTORS).contains(this);
+    }
+
+    /** Whether the formula is defined for real positions; FORGETTING and NONE have no positions. */
+    public boolean takesRealPositions() {
+        return !Set.of("Swin", "Swin V2", "MViTv2", "Shaw", "disentangled", "Transformer-XL", "Inkling")
+                .contains("" + name);
+    }
+
+    /** The names of encodings of real positions, in the order of a dictionary. */
+    static Set<String> namesWithRealPositions() {
+        return Stream.of(values())
+                .filter(type -> type.takesRealPositions() && type != NONE && type != FORGETTING)
+                .map(type -> type.name)
+                .collect(Collectors.toCollection(() -> new TreeSet<>(String.CASE_INSENSITIVE_ORDER)));
     }
 
     /** Whether the encoding sees the input of the attention. */
