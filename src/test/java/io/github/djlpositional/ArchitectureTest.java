@@ -163,6 +163,7 @@ public class ArchitectureTest {
                         "Encodings",
                         "TransformerXlPositionBlock",
                         "Window",
+                        "LearnedRotaryEmbeddingBlock",
                         "Builder");
     }
 

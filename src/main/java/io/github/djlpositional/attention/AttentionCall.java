@@ -71,7 +71,8 @@ public final class AttentionCall {
                 !type.isInteger() || numbers.getDataType().isInteger(),
                 () -> "positions or distances of shape " + numbers.getShape() + " are floating-point numbers:"
                         + " expected integers for this encoding; pass integers, or use an encoding of real positions:"
-                        + " ALiBi, distance network, FIRE, Gaussian, KERPLE, rotary, Sandwich or T5");
+                        + " ALiBi, distance network, FIRE, Gaussian, KERPLE, learned rotary, RoPE-Mixed, rotary, Sandwich or"
+                        + " T5");
     }
 
     /** The state that all calls of a forward share. */

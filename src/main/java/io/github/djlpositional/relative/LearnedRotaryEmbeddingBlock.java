@@ -151,7 +151,7 @@ public final class LearnedRotaryEmbeddingBlock extends OptionsBlock implements R
                 ? Arithmetic.add(like.getManager().arange(0, n, 1, DataType.FLOAT64, like.getDevice()), tokens.first())
                 : Arithmetic.toType(explicit, DataType.FLOAT64);
         NDArray p = positions.reshape(positions.getShape().dimension() == 3 ? options.axes : 1, -1, 1, n, 1);
-        NDArray f = Arithmetic.toType(value, DataType.FLOAT64).reshape(options.axes, 1, options.headCount, 1, -1);
+        NDArray f = Arithmetic.toType(value.reshape(options.axes, 1, options.headCount, 1, -1), DataType.FLOAT64);
         int pairs = options.headSize / 2;
         int sections = switch (options.layout) {
             case INTERLEAVED -> pairs;
