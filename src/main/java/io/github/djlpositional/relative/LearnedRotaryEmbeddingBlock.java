@@ -70,7 +70,7 @@ public final class LearnedRotaryEmbeddingBlock extends OptionsBlock implements R
             int count = headSize / (2 * axes);
             Frequencies sizes = Frequencies.geometric(count, base, count);
             return Rows.of(headSize / 2, (row, pair) -> {
-                double angle = directions[(int) row % headCount] + pair / count * Math.PI / 2;
+                double angle = directions[(int) row % headCount] + (pair < count ? 0 : Math.PI / 2);
                 return sizes.get(pair % count) * (row < headCount ? Math.cos(angle) : Math.sin(angle));
             });
         }
