@@ -330,7 +330,7 @@ class ReferenceValuesTest {
         for (String[] row : Goldens.rows("t5_buckets.csv")) {
             RelativeBuckets buckets =
                     RelativeBuckets.of(Boolean.parseBoolean(row[0]), integer(row[1]), integer(row[2]));
-            assertThat(buckets.bucket(Long.parseLong(row[3])))
+            assertThat(buckets.bucket(Double.parseDouble(row[3])))
                     .as("%s %s", row[0], row[3])
                     .isEqualTo(integer(row[4]));
         }
@@ -366,7 +366,7 @@ class ReferenceValuesTest {
                 long near = Math.round(exact * Math.pow((double) setting[1] / exact, (double) b / steps));
                 for (long d = Math.max(exact, near - 2); d <= near + 2; d++) {
                     boolean isBeyond = BigInteger.valueOf(d).pow(steps).compareTo(bound) >= 0;
-                    assertThat(buckets.bucket(-d) >= exact + b)
+                    assertThat(buckets.bucket((double) -d) >= exact + b)
                             .as("%s, maximum %s, bucket %s, distance %s", setting[0], setting[1], b, d)
                             .isEqualTo(isBeyond);
                 }
