@@ -22,6 +22,9 @@ BATCH, LENGTH = 2, 9
 
 IRREGULAR = np.array([0, 1, 3, 4, 9, 10, 11, 17, 18])
 RAGGED = np.array([[0, 1, 2, 3, 4, 5, 6, 7, 8], [5, 6, 7, 8, 9, 20, 21, 22, 40]])
+# seconds; in the second sequence since 1970, which float64 has in steps of 2^-22
+TIMES = np.array([[0, 0.7, 0.7, 3.25, 4, 9.8, 11.5, 17.6, 40.25], [-2.5, 0.1, 0.9, 4, 4.5, 11.3, 11.4, 30.7, 31]])
+UNIX_TIMES = TIMES + [[0], [1_763_000_000]]
 # three and two documents in one sequence
 PACKED = np.array([[0, 1, 2, 0, 1, 2, 3, 0, 1], [0, 1, 2, 3, 4, 0, 1, 2, 3]])
 # the second sequence has three tokens of padding before it
@@ -63,7 +66,7 @@ def t5_bucket(relative, bidirectional, buckets, max_distance):
         distance = max(0, -relative)
     exact = buckets // 2
     if distance < exact:
-        return bucket + distance
+        return bucket + int(distance)
     grown = math.log(distance / exact) / math.log(max_distance / exact) * (buckets - exact)
     return bucket + min(buckets - 1, exact + int(grown))
 
@@ -84,7 +87,7 @@ class Plain:
     def query(self, q, head, i):
         return q
 
-    def key(self, k, j):
+    def key(self, k, head, j):
         return k
 
     def scaled_term(self, q, head, i, j):
@@ -114,8 +117,26 @@ class Rotary(Plain):
     def query(self, q, head, i):
         return self.rotated(q, i)
 
-    def key(self, k, j):
+    def key(self, k, head, j):
         return self.rotated(k, j)
+
+
+class LearnedRotary(Plain):
+    """Heo et al. (2024), section 3.2: here the position is the same on every axis. Heads in groups share frequencies."""
+
+    def query(self, q, head, i):
+        y = q.copy()
+        group = head * self.arguments["headCount"] // self.arguments["heads"]
+        pairs = len(q) // 2
+        for pair in range(pairs):
+            angle = sum(i * axis[group][pair] for axis in self.weights["frequencies"])
+            a, b = (pair, pair + pairs) if self.arguments["layout"] == "CONCATENATED" else (2 * pair, 2 * pair + 1)
+            y[a] = q[a] * math.cos(angle) - q[b] * math.sin(angle)
+            y[b] = q[b] * math.cos(angle) + q[a] * math.sin(angle)
+        return y
+
+    def key(self, k, head, j):
+        return self.query(k, head, j)
 
 
 class Alibi(Plain):
@@ -141,6 +162,13 @@ class Kerple(Plain):
             power = 2 / (1 + math.exp(-self.weights["logitP"][head]))
             return -math.exp(self.weights["logA"][head]) * abs(i - j) ** power
         return -math.exp(self.weights["logB"][head]) * math.log1p(math.exp(self.weights["logA"][head]) * abs(i - j))
+
+
+class Gaussian(Plain):
+    """Sperber et al. (2018), section 3.3."""
+
+    def term(self, head, i, j):
+        return -(i - j) ** 2 / (2 * math.exp(self.weights["logSigma"][head]) ** 2)
 
 
 class Sandwich(Plain):
@@ -304,8 +332,9 @@ class ProjectedDistance(Plain):
 
 
 ENCODINGS = {
-    None: Plain, "RotaryEmbeddingBlock": Rotary, "AlibiBiasBlock": Alibi, "RelativePositionBiasBlock": T5,
-    "KerpleBiasBlock": Kerple, "SandwichBiasBlock": Sandwich, "FireBiasBlock": Fire,
+    None: Plain, "RotaryEmbeddingBlock": Rotary, "LearnedRotaryEmbeddingBlock": LearnedRotary,
+    "AlibiBiasBlock": Alibi, "RelativePositionBiasBlock": T5, "KerpleBiasBlock": Kerple,
+    "GaussianBiasBlock": Gaussian, "SandwichBiasBlock": Sandwich, "FireBiasBlock": Fire,
     "DisentangledPositionBlock": Disentangled, "DistanceNetworkBiasBlock": DistanceNetwork,
     "WindowBiasBlock": Window, "WindowNetworkBiasBlock": Window, "WindowVectorsBlock": WindowVectors,
     "ShawRelativePositionBlock": Shaw, "TransformerXlPositionBlock": TransformerXl,
@@ -329,6 +358,8 @@ def encoding_shapes(a, size, heads, head_size):
         return {"biases": (a["buckets"], heads)}
     if kind == "KerpleBiasBlock":
         return {"logA": (heads,), "logitP" if a.get("form") == "POWER" else "logB": (heads,)}
+    if kind == "GaussianBiasBlock":
+        return {"logSigma": (heads,)}
     if kind == "FireBiasBlock":
         return {"c": (1,), "multiplier": (1,), **layer_shapes(1, a["hiddenSize"], heads)}
     if kind == "DistanceNetworkBiasBlock":
@@ -353,6 +384,8 @@ def encoding_shapes(a, size, heads, head_size):
     if kind == "TransformerXlPositionBlock":
         wide = heads * head_size
         return {"contentBias": (heads, head_size), "positionBias": (heads, head_size), "projection": (wide, wide)}
+    if kind == "LearnedRotaryEmbeddingBlock":
+        return {"frequencies": (a["axes"], a["headCount"], head_size // 2)}
     if kind == "ForgettingBiasBlock":
         return {"weight": (heads, size), "bias": (heads,)}
     if kind == "ProjectedDistanceBiasBlock":
@@ -399,7 +432,7 @@ def attention(a, w, x, positions, mask):
     products = 3 if a.get("relativeEncoding", {}).get("type") == "DisentangledPositionBlock" else 1
     scale = a.get("scale", 1 if a.get("cosine") else 1 / math.sqrt(products * head_size))
     encoding = ENCODINGS[a.get("relativeEncoding", {}).get("type")](
-        a.get("relativeEncoding", {}), {key.split(".")[1]: value for key, value in w.items() if key[:8] == "relative"})
+        {**a.get("relativeEncoding", {}), "heads": heads}, {key.split(".")[1]: value for key, value in w.items() if key[:8] == "relative"})
     batch, length, _ = x.shape
 
     def projected(name, count, norm):
@@ -429,7 +462,7 @@ def attention(a, w, x, positions, mask):
                     continue
                 logits = []
                 for j in visible:
-                    product = encoding.query(q[b, i, h], h, p[i]) @ encoding.key(k[b, j, shared], p[j])
+                    product = encoding.query(q[b, i, h], h, p[i]) @ encoding.key(k[b, j, shared], h, p[j])
                     score = product * scale * temperature * query_factor(a.get("queryScale"), p[i])
                     score += scale * encoding.scaled_term(q[b, i, h], h, p[i], p[j]) + encoding.term(h, p[i], p[j])
                     score += scale * encoding.scaled_content_term(q[b, i, h], k[b, j, shared], h, p[i], p[j])
@@ -491,7 +524,7 @@ def case(name, arguments, positions=None, mask=None, draw=0):
     if positions is None:
         stored["probabilities"] = probabilities
     else:
-        stored["positions"] = positions.astype(np.int64)
+        stored["positions"] = positions
     if mask is not None:
         stored["mask"] = mask
     np.savez(FOLDER / (name + ".npz"), **dict(sorted(stored.items())))
@@ -596,6 +629,38 @@ def published_layers():
     case("scalable_softmax", grouped(queryScale={"type": "LearnedLogN", "initialTemperature": 0.43}))
 
 
+def times():
+    """Real positions, from which (i - j) is computed in float64."""
+    heads = {"headCount": 4}
+    t5 = {"type": "RelativePositionBiasBlock", **heads, "buckets": 8, "maxDistance": 20}
+    for name, arguments in {
+        "alibi": {"type": "AlibiBiasBlock", **heads},
+        "learned_alibi": {"type": "AlibiBiasBlock", **heads, "learned": True},
+        "t5": {**t5, "bidirectional": True},
+        "t5_decoder": {**t5, "bidirectional": False},
+        "kerple": {"type": "KerpleBiasBlock", **heads},
+        "kerple_power": {"type": "KerpleBiasBlock", **heads, "form": "POWER"},
+        "gaussian": {"type": "GaussianBiasBlock", **heads},
+        "distance_network": {"type": "DistanceNetworkBiasBlock", **heads, "hiddenSize": 3, "logarithmic": True},
+        "fire": {"type": "FireBiasBlock", **heads, "hiddenSize": 5, "threshold": 7.3},
+        "sandwich": {"type": "SandwichBiasBlock", **heads},
+        "rotary": {**ROTARY, "rotarySize": 2},
+    }.items():
+        # angles of 1970 are rounded by more than their differences
+        stamps = TIMES if name in ("sandwich", "rotary") else UNIX_TIMES
+        case(f"{name}_times", grouped(causal=False, relativeEncoding=arguments), positions=stamps)
+        case(f"{name}_times_of_decoder", grouped(relativeEncoding=arguments), positions=stamps)
+
+
+def learned_rotations():
+    of_positions({
+        "learned_rotary": {
+            "type": "LearnedRotaryEmbeddingBlock", "headCount": 2, "headSize": 4, "axes": 1, "layout": "INTERLEAVED"},
+        "rope_mixed": {
+            "type": "LearnedRotaryEmbeddingBlock", "headCount": 2, "headSize": 4, "axes": 2, "layout": "CONCATENATED"},
+    })
+
+
 def of_positions(encodings):
     for name, arguments in encodings.items():
         some = {"relativeEncoding": arguments} if arguments else {}
@@ -616,4 +681,6 @@ if __name__ == "__main__":
     irregular_positions()
     research()
     published_layers()
+    times()
+    learned_rotations()
     (FOLDER / "cases.json").write_text(json.dumps(CASES, indent=2) + "\n")

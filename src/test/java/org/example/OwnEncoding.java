@@ -106,8 +106,8 @@ public abstract class OwnEncoding extends AbstractBlock implements RelativeEncod
         }
 
         private NDArray rows(AttentionCall call, NDArray x, boolean areKeys) {
-            NDArray positions = (areKeys ? call.keys() : call.queries()).toArray(x);
-            NDArray column = positions.toType(x.getDataType(), false).reshape(-1, 1, positions.size(1), 1);
+            NDArray positions = (areKeys ? call.keys() : call.queries()).toArray(x, x.getDataType());
+            NDArray column = positions.reshape(-1, 1, positions.size(1), 1);
             NDArray angles = column.mul(learned(call, x));
             return NDArrays.concat(new NDList(angles.cos(), angles.sin()), 3);
         }

@@ -5,6 +5,7 @@ import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.options.Check;
@@ -37,25 +38,41 @@ public final class AttentionCall {
         }
 
         /**
-         * {@return the position of each token, (1 or B, n), INT32: a new array, or {@link #positions}}
+         * {@return the position of each token, (1 or B, n): a new array, or {@link #positions}}
          *
          * @param like an array on the device of the result
-         * @throws IllegalArgumentException if the positions are floating-point numbers, or on several axes
+         * @param type the type of the result; an integer type in an encoding that takes no real positions
+         * @throws IllegalArgumentException for an integer type if the positions are floating-point numbers; if they are
+         *     on several axes
          */
-        public NDArray toArray(NDArray like) {
+        public NDArray toArray(NDArray like, DataType type) {
             if (positions == null) {
                 return Temporaries.result(() -> like.getManager()
-                        .arange(first, first + count, 1, DataType.INT32, like.getDevice())
+                        .arange(first, first + count, 1, type, like.getDevice())
                         .reshape(1, count));
             }
             Check.that(
-                    positions.getShape().dimension() == 2 && positions.getDataType() == DataType.INT32,
-                    () -> Positions.POSITIONS + " of shape " + positions.getShape() + " are "
-                            + (positions.getDataType() == DataType.INT32 ? "on several axes" : "floating-point numbers")
-                            + ": expected one integer for each token, (T) or (B, T), for an encoding of relative"
-                            + " positions; use a RotaryEmbeddingBlock for others");
-            return positions;
+                    positions.getShape().dimension() == 2,
+                    () -> Positions.POSITIONS + " of shape " + positions.getShape()
+                            + " are on several axes: expected one number for each token, (T) or (B, T), for this"
+                            + " encoding; use a RotaryEmbeddingBlock for several axes");
+            requireType(type, positions);
+            return Arithmetic.toType(positions, type);
         }
+
+        private boolean areReal() {
+            return positions != null && positions.getDataType().isFloating();
+        }
+    }
+
+    /** Checks that real positions or their distances are not converted to integers. */
+    static void requireType(DataType type, NDArray numbers) {
+        Check.that(
+                !type.isInteger() || numbers.getDataType().isInteger(),
+                () -> "positions or distances of shape " + numbers.getShape() + " are floating-point numbers:"
+                        + " expected integers for this encoding; pass integers, or use an encoding of real positions:"
+                        + " ALiBi, distance network, FIRE, Gaussian, KERPLE, learned rotary, RoPE-Mixed, rotary, Sandwich or"
+                        + " T5");
     }
 
     /** The state that all calls of a forward share. */
@@ -275,16 +292,27 @@ public final class AttentionCall {
         return queries.positions() != null || keys.positions() != null;
     }
 
+    /** {@return whether positions of queries or keys are floating-point numbers, such as times} */
+    public boolean hasRealPositions() {
+        return queries().areReal() || keys().areReal();
+    }
+
     /**
-     * {@return the distance between each query and each key, the key's position minus the query's: (1 or B, T, F),
-     * INT32, a new array}
+     * {@return the distance between each query and each key, the key's position minus the query's: (1 or B, T, F), a
+     * new array} Distances are computed in INT32 or FLOAT64, and then converted.
      *
      * @param like an array on the device of the result
-     * @throws IllegalArgumentException if positions are floating-point numbers, or on several axes
+     * @param type the type of the result; an integer type in an encoding that takes no real positions
+     * @throws IllegalArgumentException for an integer type if positions are floating-point numbers; if they are on
+     *     several axes
      */
-    public NDArray distancesOfPairs(NDArray like) {
-        return Temporaries.result(() ->
-                keys().toArray(like).expandDims(1).sub(queries().toArray(like).expandDims(2)));
+    public NDArray distancesOfPairs(NDArray like, DataType type) {
+        DataType exact = hasRealPositions() && !type.isInteger() ? DataType.FLOAT64 : DataType.INT32;
+        return Temporaries.result(() -> {
+            NDArray keyPositions = keys().toArray(like, exact).expandDims(1);
+            NDArray queryPositions = queries().toArray(like, exact).expandDims(2);
+            return Arithmetic.toType(keyPositions.sub(queryPositions), type);
+        });
     }
 
     /**

@@ -8,15 +8,15 @@ import io.github.djlpositional.internal.Temporaries;
 
 /**
  * The distances that an attention passes to {@link RelativeEncoding#distanceBias}: a key's position minus a query's, so
- * that a key before the query has a negative distance. They are whole numbers: consecutive ones, or, with explicit
- * positions that are far apart or on a GPU, one for each query and key.
+ * that a key before the query has a negative distance. They are consecutive whole numbers, or, with explicit positions
+ * that are real numbers, far apart or on a GPU, one for each query and key.
  */
 public final class Distances {
 
     private final int first;
     private final int count;
 
-    /** The distances, (size), INT32; null if they are consecutive. */
+    /** The distances, INT32 or FLOAT64; null if they are consecutive. */
     private final NDArray values;
 
     private final NDArray like;
@@ -68,9 +68,13 @@ public final class Distances {
     /**
      * {@return the distances as a new array (size) of a data type}
      *
-     * @param type any integer or floating-point type
+     * @param type the type of the result; an integer type in an encoding that takes no real positions
+     * @throws IllegalArgumentException for an integer type if positions are floating-point numbers
      */
     public NDArray toArray(DataType type) {
+        if (values != null) {
+            AttentionCall.requireType(type, values);
+        }
         return Temporaries.result(() -> {
             NDArray whole = values == null
                     ? like.getManager().arange(first, first + count, 1, DataType.INT32, like.getDevice())

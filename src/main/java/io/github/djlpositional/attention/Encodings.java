@@ -2,6 +2,7 @@ package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
@@ -307,8 +308,9 @@ final class Encodings {
 
     private NDArray biasTerm(Temporaries temporaries, AttentionCall call, NDArray queries) {
         if (call.hasPositions()) {
-            NDArray queryPositions = positions(temporaries, call.queries(), queries);
-            NDArray keyPositions = positions(temporaries, call.keys(), queries);
+            DataType type = call.hasRealPositions() ? DataType.FLOAT64 : DataType.INT32;
+            NDArray queryPositions = positions(temporaries, call.queries(), queries, type);
+            NDArray keyPositions = positions(temporaries, call.keys(), queries, type);
             return biasesOfPairs(
                     temporaries, positionBiases, positionBiases, call, queries, queryPositions, keyPositions);
         }
@@ -321,9 +323,9 @@ final class Encodings {
         });
     }
 
-    private static NDArray positions(Temporaries temporaries, AttentionCall.Tokens tokens, NDArray like) {
-        NDArray positions = tokens.toArray(like);
-        return tokens.positions() == null ? temporaries.add(positions) : positions;
+    private static NDArray positions(
+            Temporaries temporaries, AttentionCall.Tokens tokens, NDArray like, DataType type) {
+        return temporaries.addUnless(tokens.positions(), tokens.toArray(like, type));
     }
 
     private static NDArray coordinateTerm(
@@ -332,7 +334,7 @@ final class Encodings {
         for (int side = 0; side < 2; side++) {
             boolean areKeys = side == 1;
             AttentionCall.Tokens tokens = areKeys ? call.keys() : call.queries();
-            NDArray positions = positions(temporaries, tokens, queries);
+            NDArray positions = positions(temporaries, tokens, queries, DataType.INT32);
             NDArray found = temporaries.addUnless(positions, encoding.coordinates(call, positions, areKeys));
             require(
                     encoding,
@@ -346,9 +348,9 @@ final class Encodings {
     }
 
     /**
-     * The biases for each query and key, (1 or B, 1 or N, T, F), by the differences of two arrays of whole numbers, (1
-     * or B, T) and (1 or B, F). On a CPU the numbers are read, and the bias of each difference is computed once unless
-     * the differences are far apart.
+     * The biases for each query and key, (1 or B, 1 or N, T, F), by the differences of two arrays, (1 or B, T) and (1
+     * or B, F). On a CPU whole numbers are read, and the bias of each difference is computed once unless the
+     * differences are far apart.
      */
     private static NDArray biasesOfPairs(
             Temporaries temporaries,
@@ -383,9 +385,11 @@ final class Encodings {
         });
     }
 
-    /** The smallest and the largest difference; null if they are far apart, or on a GPU, where they are not read. */
+    /**
+     * The smallest and the largest difference; null if they are real, far apart, or on a GPU, where they are not read.
+     */
     private static int[] range(NDArray queryCoordinates, NDArray keyCoordinates) {
-        if (!HostData.isHost(queryCoordinates.getDevice())) {
+        if (queryCoordinates.getDataType().isFloating() || !HostData.isHost(queryCoordinates.getDevice())) {
             return null;
         }
         double[] queries = HostData.doubles(queryCoordinates);

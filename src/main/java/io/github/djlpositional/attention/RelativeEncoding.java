@@ -107,7 +107,8 @@ public interface RelativeEncoding extends Block {
 
     /**
      * Computes biases that depend on the head and the distance only. They are not scaled. The attention selects one for
-     * each query and key, caches them for the steps of a decoder, and passes them to the fused kernel.
+     * each query and key, caches them for the steps of a decoder, and passes them to the fused kernel. The distances
+     * are real numbers if positions are.
      *
      * @param call all queries of the forward, or a part of them
      * @param distances the distances to compute biases for

@@ -27,7 +27,8 @@ public final class InputMistakes {
         TRIANGLE("is a triangle: expected a row for each sequence, 0 for padding; use optCausal(true) or (1, 1, T, T)"),
         ALL_HIDDEN("leaves no query a key: expected 1 for visible keys; pass mask.logicalNot() if 1 hides keys"),
         MASK("hold only 0 and 1: expected the position of each token; pass a mask to the attention, [x, mask]"),
-        ROUNDED("exceed 2047 in FLOAT16, which lacks odd numbers there: expected another type; convert them earlier"),
+        ROUNDED(
+                "exceed 2047 in FLOAT16 or 2^24 in FLOAT32, which lack odd numbers there: expected another type; convert earlier"),
         REPEATED("repeats the tokens of the cache: expected the following tokens; pass only these"),
         NAME("is not read: expected startPosition, positions, keyValueCache, or a mask as an input; use one of these");
 
@@ -90,8 +91,10 @@ public final class InputMistakes {
             String input = "positions " + positions.getShape();
             boolean areFew = length >= 3 && DoubleStream.of(each).allMatch(value -> value == value * value);
             warn(Mistake.MASK, areFew && positions.getShape().dimension() < 3, input);
-            boolean isHalf = positions.getDataType() == DataType.FLOAT16;
-            warn(Mistake.ROUNDED, isHalf && DoubleStream.of(each).anyMatch(value -> Math.abs(value) > 2047), input);
+            DataType type = positions.getDataType();
+            double limit =
+                    type == DataType.FLOAT16 ? 2047 : type == DataType.FLOAT32 ? 0x1p24 : Double.POSITIVE_INFINITY;
+            warn(Mistake.ROUNDED, DoubleStream.of(each).anyMatch(value -> Math.abs(value) > limit), input);
         }
     }
 

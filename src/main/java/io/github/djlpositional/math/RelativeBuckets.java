@@ -2,6 +2,7 @@ package io.github.djlpositional.math;
 
 import io.github.djlpositional.options.Check;
 import java.math.BigInteger;
+import java.util.Arrays;
 
 /**
  * The buckets of relative positions in T5. Each small distance has its own bucket; larger distances share buckets,
@@ -13,8 +14,8 @@ import java.math.BigInteger;
  * directions, each has half of the buckets, and keys after the query the second half. With one direction, all keys
  * after the query are in bucket 0.
  *
- * <p>Immutable. If the logarithm is close to a whole number, the bucket is determined by integer arithmetic, not by
- * rounding.
+ * <p>Distances may be real numbers; one below e is in bucket ⌊d⌋. Immutable. If a boundary is close to a whole number,
+ * integer arithmetic determines the bucket, not rounding.
  */
 public final class RelativeBuckets {
 
@@ -31,26 +32,25 @@ public final class RelativeBuckets {
     private final boolean bidirectional;
 
     /** The smallest distance of each bucket of one direction. */
-    private final int[] first;
+    private final double[] first;
 
     private RelativeBuckets(boolean bidirectional, int count, int maxDistance) {
         this.bidirectional = bidirectional;
         int exact = count / 2;
-        first = new int[count];
+        first = new double[count];
         for (int bucket = 0; bucket < count; bucket++) {
             first[bucket] = bucket <= exact ? bucket : firstDistance(bucket - exact, count - exact, exact, maxDistance);
         }
     }
 
-    /** The smallest distance that is at least exact · (maxDistance / exact)^(step / steps). */
-    private static int firstDistance(int step, int steps, int exact, int maxDistance) {
+    /** exact · (maxDistance / exact)^(step / steps), on the right side of a whole number. */
+    private static double firstDistance(int step, int steps, int exact, int maxDistance) {
         double boundary = exact * StrictMath.pow((double) maxDistance / exact, (double) step / steps);
-        int distance = (int) Math.ceil(boundary * (1 - BOUNDARY_ERROR));
-        int last = (int) Math.ceil(boundary * (1 + BOUNDARY_ERROR));
-        while (distance < last && !isEnough(distance, step, steps, exact, maxDistance)) {
-            distance++;
+        int whole = (int) Math.rint(boundary);
+        if (Math.abs(boundary - whole) > boundary * BOUNDARY_ERROR) {
+            return boundary;
         }
-        return distance;
+        return isEnough(whole, step, steps, exact, maxDistance) ? whole : Math.nextUp((double) whole);
     }
 
     /** Whether distance^steps ≥ maxDistance^step · exact^(steps - step): the condition of a boundary in integers. */
@@ -90,13 +90,18 @@ public final class RelativeBuckets {
         return bidirectional ? 2 * first.length : first.length;
     }
 
+    /** {@return the smallest distance of each bucket of one direction after the first; 1 is the first} */
+    public double[] boundaries() {
+        return Arrays.copyOfRange(first, 1, first.length);
+    }
+
     /**
      * Returns the bucket of a relative position.
      *
      * @param relative the position of the key minus the position of the query
      * @return the bucket, counted from 0
      */
-    public int bucket(long relative) {
+    public int bucket(double relative) {
         if (relative > 0 && !bidirectional) {
             return 0;
         }

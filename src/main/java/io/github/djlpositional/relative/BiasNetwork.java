@@ -96,9 +96,8 @@ final class BiasNetwork {
      * its activation, for the gradients.
      */
     long sizePerQueryAndKey(AttentionCall call) {
-        NDArray positions = call.queries().positions();
-        long sequences = positions == null ? 1 : positions.getShape().get(0);
-        return sequences * (call.training() ? 2L * hiddenSize : isPerceptron() ? headCount : hiddenSize);
+        return ScoreTermBlock.sequences(call)
+                * (call.training() ? 2L * hiddenSize : isPerceptron() ? headCount : hiddenSize);
     }
 
     /** Whether this is the network of {@link TorchFunctions#perceptron}: one hidden layer, with ReLU. */

@@ -245,7 +245,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
     private NDArray bucketIndices(AttentionCall call, NDArray queries) {
         int limit = Math.min(
                 lastDistance, Math.max(call.queries().end(), call.keys().end()));
-        NDArray found = rows(bucketNumbers, limit, call.distancesOfPairs(queries), DataType.FLOAT32);
+        NDArray found = rows(bucketNumbers, limit, call.distancesOfPairs(queries, DataType.INT32), DataType.FLOAT32);
         return Arithmetic.toType(found.squeeze(3), DataType.INT32);
     }
 

@@ -83,11 +83,10 @@ public final class FireBiasBlock extends ScoreTermBlock {
 
     private NDArray biases(AttentionCall call, NDArray queries) {
         DataType type = DataTypes.ofScores(queries);
-        NDArray i = Arithmetic.toType(call.queries().toArray(queries).expandDims(2), type);
-        NDArray j = Arithmetic.toType(call.keys().toArray(queries).expandDims(1), type);
+        NDArray i = call.queries().toArray(queries, type).expandDims(2);
         NDArray threshold = Arithmetic.multiply(value(multiplier, call, i).abs(), options.threshold);
         NDArray longest = Arithmetic.add(psi(call, i.maximum(threshold)), EPSILON);
-        NDArray fraction = psi(call, i.sub(j)).div(longest);
+        NDArray fraction = psi(call, call.distancesOfPairs(queries, type)).div(longest);
         Shape pairs = fraction.getShape();
         NDArray biases = network.biases(call, fraction.reshape(1, pairs.size()));
         NDArray byHead =

@@ -76,7 +76,8 @@ public final class ProjectedDistanceBiasBlock extends ScoreTermBlock {
                 .transpose(0, 2, 1, 3);
         NDArray rows = call.once(curves, () -> rows(value(curves, call, numbers)));
         if (call.hasPositions()) {
-            return selected(byHead.matMul(rows.transpose(1, 0)), rowsOf(call.distancesOfPairs(numbers)));
+            return selected(
+                    byHead.matMul(rows.transpose(1, 0)), rowsOf(call.distancesOfPairs(numbers, DataType.INT32)));
         }
         NDArray indices = rowsOf(call.distances(numbers).toArray(DataType.INT32));
         NDArray needed = Indices.lookUp(indices, rows, numbers.getManager());

@@ -7,6 +7,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.math.RelativeBuckets;
 import io.github.djlpositional.math.Rows;
@@ -18,6 +19,8 @@ import java.util.Map;
  * A learned bias of each head for each bucket of relative positions, after Raffel et al., <em>Exploring the Limits of
  * Transfer Learning with a Unified Text-to-Text Transformer</em> (T5, 2020), section 2.1. Each near position has its
  * own bucket; far positions share buckets: see {@link RelativeBuckets}. The parameter is {@code biases}, (buckets, N).
+ * With real positions, a key less than 1 after the query is in a bucket that integers never use, so that a pretrained
+ * bidirectional model has not trained its bias.
  *
  * <p>T5 does not scale its scores: build the attention with {@code optScale(1)}.
  *
@@ -37,6 +40,7 @@ public final class RelativePositionBiasBlock extends DistanceBiasBlock {
             @Default("32") int buckets,
             @Default("128") int maxDistance) {}
 
+    private final Options options;
     private final Parameter biases;
 
     /**
@@ -45,15 +49,19 @@ public final class RelativePositionBiasBlock extends DistanceBiasBlock {
      */
     private final ConstantTable bucketNumbers;
 
-    private final int maxDistance;
+    /** The smallest distances of the buckets of a direction after the first, for real positions. */
+    private final ConstantTable boundaries;
 
     private RelativePositionBiasBlock(Options options) {
         super(options, options.headCount);
+        this.options = options;
         RelativeBuckets buckets = RelativeBuckets.of(options.bidirectional, options.buckets, options.maxDistance);
         biases = addParameter(
                 "biases", new Shape(buckets.size(), options.headCount), new NormalInitializer(STANDARD_DEVIATION));
-        bucketNumbers = addDistances(Rows.of(1, (distance, column) -> buckets.bucket((long) distance)));
-        maxDistance = options.maxDistance;
+        bucketNumbers = addDistances(Rows.of(1, (distance, column) -> buckets.bucket(distance)));
+        double[] smallest = buckets.boundaries();
+        boundaries =
+                addTable(ConstantTable.ofPositions(Rows.of(smallest.length, (row, column) -> smallest[column]), 1, 1));
     }
 
     /** {@return a new builder} */
@@ -77,10 +85,30 @@ public final class RelativePositionBiasBlock extends DistanceBiasBlock {
 
     @Override
     NDArray biases(AttentionCall call, Distances distances) {
-        int limit =
-                Math.min(maxDistance, Math.max(call.queries().end(), call.keys().end()));
+        NDArray like = distances.like();
+        if (call.hasRealPositions()) {
+            return lookUp(value(biases, call, like), buckets(distances));
+        }
+        int limit = Math.min(
+                options.maxDistance, Math.max(call.queries().end(), call.keys().end()));
         NDArray rows = rows(bucketNumbers, limit, distances, DataType.FLOAT32);
-        return lookUp(value(biases, call, distances.like()), rows);
+        return lookUp(value(biases, call, like), rows);
+    }
+
+    /** The bucket of each distance: the number of boundaries up to it, (size), FLOAT32. */
+    private NDArray buckets(Distances distances) {
+        NDArray d = distances.toArray(DataType.FLOAT64).expandDims(1);
+        NDArray smallest = boundaries.array(d, DataType.FLOAT64);
+        NDArray reached = (options.bidirectional ? d.abs() : d.neg()).gte(smallest);
+        NDArray buckets = Arithmetic.toType(reached, DataType.FLOAT32).sum(new int[] {1});
+        NDArray areAfter = Arithmetic.toType(d.squeeze(1).gt(0), DataType.FLOAT32);
+        return options.bidirectional ? buckets.add(Arithmetic.multiply(areAfter, options.buckets / 2.0)) : buckets;
+    }
+
+    /** With real positions, each distance is compared with all boundaries. */
+    @Override
+    public long sizePerQueryAndKey(AttentionCall call) {
+        return call.hasRealPositions() ? sequences(call) * options.buckets : 0;
     }
 
     /** Builds a {@link RelativePositionBiasBlock}. */

@@ -257,6 +257,12 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
         return Indices.lookUp(Arithmetic.add(within, limit), all, distances.getManager());
     }
 
+    /** The number of sequences that have positions of their own. */
+    static long sequences(AttentionCall call) {
+        NDArray positions = call.queries().positions();
+        return positions == null ? 1 : positions.getShape().get(0);
+    }
+
     /** Returns an array multiplied by the scale of the scores. */
     static NDArray scaled(AttentionCall call, NDArray array) {
         return call.scale() == 1 ? array : Arithmetic.multiply(array, call.scale());

@@ -4,6 +4,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
@@ -118,7 +119,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
 
     /** The vector for each query and key, (1 or B, T, F, H). */
     private NDArray vectorsOfPairs(Parameter vectors, AttentionCall call, NDArray input) {
-        NDArray rows = Arithmetic.add(call.distancesOfPairs(input), options.maxDistance);
+        NDArray rows = Arithmetic.add(call.distancesOfPairs(input, DataType.INT32), options.maxDistance);
         NDArray clipped =
                 rows.maximum(Arithmetic.number(rows, 0)).minimum(Arithmetic.number(rows, 2 * options.maxDistance));
         return Indices.lookUp(clipped, value(vectors, call, input), input.getManager());

@@ -1,6 +1,7 @@
 package io.github.djlpositional.relative;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
@@ -158,7 +159,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     }
 
     private NDArray termOfPositions(AttentionCall call, NDArray queries) {
-        NDArray pairs = call.distancesOfPairs(queries);
+        NDArray pairs = call.distancesOfPairs(queries, DataType.INT32);
         // W R for every query and key would be N times as large as R
         NDArray rows = sinusoids
                 .compute(HostData.doubles(pairs), queries, queries.getDataType())

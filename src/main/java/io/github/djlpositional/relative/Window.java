@@ -42,7 +42,7 @@ final class Window {
         return Temporaries.result(() -> {
             NDArray numbers = tokens.positions() == null
                     ? table.slice(tokens.first(), tokens.count(), like, DataType.FLOAT32)
-                    : table.lookUp(tokens.toArray(like), tokens.end(), like, DataType.FLOAT32);
+                    : table.lookUp(tokens.toArray(like, DataType.INT32), tokens.end(), like, DataType.FLOAT32);
             return Arithmetic.toType(numbers.squeeze(2), DataType.INT32);
         });
     }

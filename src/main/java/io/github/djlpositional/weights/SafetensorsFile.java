@@ -61,7 +61,7 @@ final class SafetensorsFile {
                     .filter(each -> each.name().equals(type))
                     .findFirst()
                     .orElse(null);
-            return new StoredTensor(file, name, type, stored, shape, dataStart + begin);
+            return StoredTensor.inFile(file, name, type, stored, shape, dataStart + begin);
         }
     }
 

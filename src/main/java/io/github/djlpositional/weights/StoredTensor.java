@@ -1,27 +1,87 @@
 package io.github.djlpositional.weights;
 
 import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
 import io.github.djlpositional.internal.InvalidFileException;
+import io.github.djlpositional.options.Check;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
+import java.util.stream.Stream;
 
 /**
- * A tensor in a file.
+ * A tensor in a file, or a parameter of a block that is copied.
  *
+ * @param origin the path of the file, or the class of the block
  * @param typeName its type as the file names it
  * @param type its type, or null if it cannot be loaded
- * @param dataStart the offset of its numbers in the file, which are row-major and little-endian
  */
-record StoredTensor(Path file, String name, String typeName, StoredType type, Shape shape, long dataStart) {
+record StoredTensor(String origin, String name, String typeName, StoredType type, Shape shape, Numbers numbers) {
 
     /** Receives {@code count} stored numbers, beginning with the index {@code first} in the tensor. */
     @FunctionalInterface
     interface Receiver {
         void accept(long first, int count, ByteBuffer raw);
+    }
+
+    /** The numbers of a tensor, row-major. */
+    @FunctionalInterface
+    interface Numbers {
+        /** Reads the numbers from index {@code start} to {@code end - 1}, at most {@code most} at once. */
+        void read(long start, long end, int most, Receiver receiver) throws IOException, MalformedModelException;
+    }
+
+    /** Returns a tensor in a file, whose little-endian numbers begin at an offset. */
+    static StoredTensor inFile(Path file, String name, String typeName, StoredType type, Shape shape, long dataStart) {
+        Numbers numbers = (start, end, most, receiver) -> {
+            byte[] bytes = new byte[(int) Math.min(end - start, most) * type.bytes()];
+            ByteBuffer raw = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+            try (InputStream in = WeightFile.stream(file, dataStart + start * type.bytes())) {
+                for (long first = start; first < end; first += most) {
+                    int count = (int) Math.min(most, end - first);
+                    int missing = count * type.bytes() - in.readNBytes(bytes, 0, count * type.bytes());
+                    if (missing > 0) {
+                        String what = "the data of tensor " + InvalidFileException.quoted(name) + " ends " + missing
+                                + " bytes too soon";
+                        throw InvalidFileException.damaged(what, null).of(file);
+                    }
+                    receiver.accept(first, count, raw);
+                }
+            }
+        };
+        return new StoredTensor(file.toString(), name, typeName, type, shape, numbers);
+    }
+
+    /** Returns the values that a parameter of a block has, on any device. */
+    static StoredTensor of(String block, String name, Parameter parameter) {
+        Check.that(
+                parameter.isInitialized() && !parameter.getArray().isReleased(),
+                () -> "parameter " + InvalidFileException.quoted(name) + " of " + block
+                        + " has no array: expected an initialized block; initialize or load it first");
+        NDArray array = parameter.getArray();
+        StoredType type = Stream.of(StoredType.values())
+                .filter(each -> each.isStoredAs(array.getDataType()))
+                .findFirst()
+                .orElse(null);
+        Numbers numbers = (start, end, most, receiver) -> {
+            for (long first = start; first < end; first += most) {
+                int count = (int) Math.min(most, end - first);
+                // DJL attaches copies of views and of arrays on a GPU to the manager of the array
+                try (NDManager temporary = array.getManager().newSubManager()) {
+                    NDArray flat = array.reshape(-1);
+                    flat.attach(temporary);
+                    NDArray piece = flat.get(temporary, NDIndex.sliceAxis(0, first, first + count));
+                    receiver.accept(first, count, piece.toByteBuffer().order(ByteOrder.nativeOrder()));
+                }
+            }
+        };
+        return new StoredTensor(block, name, array.getDataType().toString(), type, array.getShape(), numbers);
     }
 
     /** Returns whether an array of numbers of {@code bits} each takes exactly a number of bytes. */
@@ -37,27 +97,9 @@ record StoredTensor(Path file, String name, String typeName, StoredType type, Sh
         }
     }
 
-    /** Reads the numbers from index {@code start} to {@code end - 1}, at most {@code most} at once. */
-    void read(long start, long end, int most, Receiver receiver) throws IOException, MalformedModelException {
-        byte[] bytes = new byte[(int) Math.min(end - start, most) * type.bytes()];
-        ByteBuffer raw = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
-        try (InputStream in = WeightFile.stream(file, dataStart + start * type.bytes())) {
-            for (long first = start; first < end; first += most) {
-                int count = (int) Math.min(most, end - first);
-                int missing = count * type.bytes() - in.readNBytes(bytes, 0, count * type.bytes());
-                if (missing > 0) {
-                    String what = "the data of tensor " + InvalidFileException.quoted(name) + " ends " + missing
-                            + " bytes too soon";
-                    throw InvalidFileException.damaged(what, null).of(file);
-                }
-                receiver.accept(first, count, raw);
-            }
-        }
-    }
-
     /** Describes the tensor for messages. */
     @Override
     public String toString() {
-        return "tensor " + InvalidFileException.quoted(name) + " of " + file;
+        return "tensor " + InvalidFileException.quoted(name) + " of " + origin;
     }
 }

@@ -27,6 +27,17 @@ record TensorPart(StoredTensor tensor, boolean isTransposed, long from, long to)
         return new TensorPart(tensor, false, 0, sizes(tensor).get(0));
     }
 
+    /** Returns the rows or columns of a tensor from one on. */
+    static TensorPart rest(StoredTensor tensor, boolean isTransposed, long from) {
+        Shape shape = sizes(tensor);
+        return new TensorPart(tensor, isTransposed, from, shape.get(isTransposed && shape.dimension() > 1 ? 1 : 0));
+    }
+
+    /** Returns the rows before one. */
+    TensorPart until(long end) {
+        return new TensorPart(tensor, isTransposed, from, end);
+    }
+
     private static Shape sizes(StoredTensor tensor) {
         return tensor.shape().dimension() == 0 ? new Shape(1) : tensor.shape();
     }
@@ -83,16 +94,17 @@ record TensorPart(StoredTensor tensor, boolean isTransposed, long from, long to)
             NDArray lines = temporary.create(sizes, type);
             ByteBuffer buffer = temporary.allocateDirect(linesAtOnce * lineValues * type.getNumOfBytes());
             long start = firstLine * lineValues;
-            tensor.read(start, start + lineCount * lineValues, linesAtOnce * lineValues, (first, count, raw) -> {
-                convert(raw.clear().limit(count * tensor.type().bytes()), type, buffer.clear());
-                buffer.rewind().limit(count * type.getNumOfBytes());
-                long at = first / lineValues - firstLine;
-                Shape pieceShape = new Shape(count / lineValues).addAll(line);
-                try (NDArray piece = HostData.toArray(temporary, Device.cpu(), buffer, pieceShape, type);
-                        NDArray selected = isTransposed ? piece.get(NDIndex.sliceAxis(1, from, to)) : piece) {
-                    lines.set(NDIndex.sliceAxis(0, at, at + pieceShape.get(0)), selected);
-                }
-            });
+            tensor.numbers()
+                    .read(start, start + lineCount * lineValues, linesAtOnce * lineValues, (first, count, raw) -> {
+                        convert(raw.clear().limit(count * tensor.type().bytes()), type, buffer.clear());
+                        buffer.rewind().limit(count * type.getNumOfBytes());
+                        long at = first / lineValues - firstLine;
+                        Shape pieceShape = new Shape(count / lineValues).addAll(line);
+                        try (NDArray piece = HostData.toArray(temporary, Device.cpu(), buffer, pieceShape, type);
+                                NDArray selected = isTransposed ? piece.get(NDIndex.sliceAxis(1, from, to)) : piece) {
+                            lines.set(NDIndex.sliceAxis(0, at, at + pieceShape.get(0)), selected);
+                        }
+                    });
             NDArray rows = isTransposed ? lines.transpose().flatten().reshape(shape) : lines;
             NDArray result = rows.toDevice(manager.getDevice(), false);
             result.attach(manager);
@@ -111,8 +123,14 @@ record TensorPart(StoredTensor tensor, boolean isTransposed, long from, long to)
             out.put(raw);
         } else {
             FloatFormat format = DataTypes.formatOf(target);
+            boolean isRounded = !type.fitsInto(target);
             for (int i = 0; i < raw.limit() / type.bytes(); i++) {
-                format.put(out, i, type.get(raw, i));
+                double value = type.get(raw, i);
+                Check.that(
+                        !isRounded || Double.isFinite(format.round(value)) || !Double.isFinite(value),
+                        () -> tensor + " has the number " + value + ": expected numbers that are finite in " + target
+                                + "; use a wider type");
+                format.put(out, i, value);
             }
         }
     }

@@ -17,7 +17,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
-import java.util.Collection;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -25,7 +24,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 
 /**
  * A file of named tensors in safetensors, the format of Hugging Face. The format is detected from the content, not from
@@ -151,7 +149,7 @@ public final class WeightFile {
      * @throws IOException if the file cannot be read
      */
     public NDArray read(NDManager manager, String name) throws IOException, MalformedModelException {
-        StoredTensor tensor = tensor(List.of(this), name, () -> "an array");
+        StoredTensor tensor = tensor(tensors, name, path.toString(), () -> "an array");
         Check.that(
                 tensor.type() != null,
                 () -> tensor + " has type " + InvalidFileException.quoted(tensor.typeName()) + ": expected one of "
@@ -168,30 +166,23 @@ public final class WeightFile {
         }
     }
 
-    boolean has(String name) {
-        return tensors.containsKey(name);
+    Map<String, StoredTensor> stored() {
+        return tensors;
     }
 
-    /** Returns the tensor with a name, which one of the files must have; messages name the target. */
-    static StoredTensor tensor(List<WeightFile> files, String name, Supplier<String> target) {
-        for (WeightFile file : files) {
-            if (file.has(name)) {
-                return file.tensors.get(name);
-            }
-        }
-        // usually only a prefix differs
-        List<String> names = files.stream()
-                .flatMap(file -> file.tensors.keySet().stream())
-                .sorted(Comparator.comparingInt((String other) -> -commonEnd(other, name)))
-                .toList();
-        throw new IllegalArgumentException("no tensor " + InvalidFileException.quoted(name) + " for " + target.get()
-                + " is in " + paths(files)
-                + ": expected one of the " + names.size() + " tensors, such as " + InvalidFileException.listed(names)
-                + "; pass one of the names in getTensors()");
-    }
-
-    static String paths(Collection<WeightFile> files) {
-        return files.stream().map(file -> file.path.toString()).collect(Collectors.joining(", "));
+    /** Returns the tensor with a name, which must exist; messages name the target and the origin of the tensors. */
+    static StoredTensor tensor(Map<String, StoredTensor> tensors, String name, String origin, Supplier<String> target) {
+        StoredTensor tensor = tensors.get(name);
+        Check.that(tensor != null, () -> {
+            // usually only a prefix differs
+            List<String> names = tensors.keySet().stream()
+                    .sorted(Comparator.comparingInt(other -> -commonEnd(other, name)))
+                    .toList();
+            return "no tensor " + InvalidFileException.quoted(name) + " for " + target.get() + " is in " + origin
+                    + ": expected one of the " + names.size() + " tensors, such as "
+                    + InvalidFileException.listed(names) + "; pass one of the names in getTensors()";
+        });
+        return tensor;
     }
 
     private static int commonEnd(String first, String second) {

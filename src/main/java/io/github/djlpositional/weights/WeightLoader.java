@@ -1,18 +1,13 @@
 package io.github.djlpositional.weights;
 
-import ai.djl.Device;
 import ai.djl.MalformedModelException;
-import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.index.NDIndex;
-import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.ParameterList;
-import ai.djl.nn.core.Linear;
 import ai.djl.util.Pair;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.huggingface.TensorNames;
 import io.github.djlpositional.internal.InvalidFileException;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Settings;
@@ -28,9 +23,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.function.Predicate;
-import java.util.function.Supplier;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -57,8 +49,8 @@ import java.util.stream.Stream;
  * are written into this array. Its device, data type and owner do not change, and it is trained, frozen and saved as
  * before.
  *
- * <p>Numbers are never rounded. A {@code FLOAT16} parameter accepts F16; {@code FLOAT32} accepts F32, F16 and BF16;
- * {@code FLOAT64} accepts F64 and all of these. All other types are rejected.
+ * <p>Numbers are not rounded without {@link #allowRounding}. A {@code FLOAT16} parameter accepts F16; {@code FLOAT32}
+ * accepts F32, F16 and BF16; {@code FLOAT64} accepts F64 and all of these. All other types are rejected.
  *
  * <p>Load before a trainer is initialized and before a predictor on another device is created: they copy parameters to
  * their devices. During {@link #load}, no other thread may use the model, and this thread may have no open
@@ -77,19 +69,31 @@ public final class WeightLoader {
     private static final Map<String, String> MODULE_NAMES =
             Map.of("weight", "weight", "bias", "bias", "gamma", "weight", "beta", "bias");
 
+    /** Empty for a block. */
     private final List<WeightFile> files;
-    private final Map<Parameter, Assignment> assignments = new LinkedHashMap<>();
+
+    private final Map<String, StoredTensor> tensors = new LinkedHashMap<>();
+
+    /** The paths of the files, or the block. */
+    private final String origin;
+
+    private final Map<Parameter, TensorPart> assignments = new LinkedHashMap<>();
     private final Map<TensorPart, Parameter> parts = new HashMap<>();
 
     /** The blocks of modules, with which messages describe parameters. */
     private final List<Block> blocks = new ArrayList<>();
 
-    private final List<String> mayBeMissing = new ArrayList<>();
-    private final List<String> mayBeUnused = new ArrayList<>();
+    private final NamePatterns mayBeMissing = new NamePatterns();
+    private final NamePatterns mayBeUnused = new NamePatterns();
+    private final NamePatterns appended = new NamePatterns();
+    private final NamePatterns shortened = new NamePatterns();
+    private boolean isRounded;
     private boolean isOneByOne;
 
-    private WeightLoader(Collection<WeightFile> files) {
+    private WeightLoader(Collection<WeightFile> files, String origin) {
         this.files = List.copyOf(files);
+        this.origin = origin;
+        files.forEach(file -> tensors.putAll(file.stored()));
     }
 
     /**
@@ -99,7 +103,7 @@ public final class WeightLoader {
      * @return a loader without tensors
      */
     public static WeightLoader of(WeightFile file) {
-        return new WeightLoader(List.of(file));
+        return ofAll(List.of(file));
     }
 
     /**
@@ -117,10 +121,36 @@ public final class WeightLoader {
                 .toList();
         Check.that(
                 twice.isEmpty() && !files.isEmpty(),
-                () -> "the files [" + WeightFile.paths(files) + "] have the tensors "
+                () -> "the files [" + paths(files) + "] have the tensors "
                         + InvalidFileException.listed(twice)
                         + " twice: expected one or more files, and each tensor in one; pass the files of one model");
-        return new WeightLoader(files);
+        return new WeightLoader(files, paths(files));
+    }
+
+    private static String paths(Collection<WeightFile> files) {
+        return files.stream().map(file -> file.getPath().toString()).collect(Collectors.joining(", "));
+    }
+
+    /**
+     * Creates a loader that copies the parameters of another block, such as a trained model, which may be on another
+     * device. The tensors have the names in {@code block.getParameters()}; {@link #load} copies those that have the
+     * name and the shape of a parameter of the models and were not added before.
+     *
+     * @param block an initialized block, which must not be trained or closed before {@link #load}
+     * @return a loader of the block's parameters
+     * @throws IllegalArgumentException if a parameter has no array
+     */
+    public static WeightLoader ofBlock(Block block) {
+        Check.notNull("block", block, "an initialized block");
+        String origin = "the block " + Settings.classOf(block);
+        WeightLoader loader = new WeightLoader(List.of(), origin);
+        Set<Parameter> found = new HashSet<>(); // blocks may share a parameter, which has the first of its names
+        block.getParameters().forEach(entry -> {
+            if (found.add(entry.getValue())) {
+                loader.tensors.put(entry.getKey(), StoredTensor.of(origin, entry.getKey(), entry.getValue()));
+            }
+        });
+        return loader;
     }
 
     /**
@@ -169,45 +199,6 @@ public final class WeightLoader {
     }
 
     /**
-     * Adds the tensors of an {@code nn.MultiheadAttention} of PyTorch: {@code in_proj_weight} (3D, D) and
-     * {@code out_proj.weight} (D, D), and with biases {@code in_proj_bias} (3D) and {@code out_proj.bias} (D). The file
-     * does not have the number of heads, so it is not compared.
-     *
-     * @param prefix the text before these names in the file, such as {@code layers.0.self_attn.}; may be empty
-     * @param block the initialized block to write to, of the module's sizes; owned by the caller
-     * @return this loader
-     * @throws IllegalArgumentException if the file has other tensors than the block needs: it lacks one, only one of
-     *     block and module has biases, or the module was built with {@code kdim}, {@code vdim} or {@code add_bias_kv};
-     *     or if a tensor is too small, or one of these tensors or parameters was added before
-     */
-    public WeightLoader multiheadAttention(String prefix, MultiHeadAttentionBlock block) {
-        Objects.requireNonNull(prefix, "prefix");
-        blocks.add(Check.notNull("block", block, "a MultiHeadAttentionBlock"));
-        ParameterList results = block.getResultProjection().getDirectParameters();
-        // every module has this one: if there is none, the message suggests other prefixes
-        StoredTensor output = tensor(prefix + "out_proj.weight", results.get("weight"));
-        List<String> expected = ATTENTION_NAMES.subList(0, 2 * results.size());
-        List<String> found =
-                ATTENTION_NAMES.stream().filter(name -> has(prefix + name)).toList();
-        Check.that(
-                found.equals(expected),
-                () -> "the attention " + InvalidFileException.quoted(prefix) + " of " + output.file() + " has "
-                        + found + ": expected " + expected + "; build the block with optBias as in PyTorch, and the"
-                        + " module without kdim, vdim and add_bias_kv");
-        List<Linear> projections =
-                List.of(block.getQueryProjection(), block.getKeyProjection(), block.getValueProjection());
-        long size = block.getEmbeddingSize();
-        for (String kind : results.keys()) {
-            for (int i = 0; i < projections.size(); i++) {
-                Parameter parameter = projections.get(i).getDirectParameters().get(kind);
-                rows(prefix + "in_proj_" + kind, i * size, (i + 1) * size, parameter);
-            }
-            table(prefix + "out_proj." + kind, results.get(kind));
-        }
-        return this;
-    }
-
-    /**
      * Adds the tensors of a module of PyTorch for the block that corresponds to it, by the names of its
      * {@code state_dict}.
      *
@@ -215,7 +206,8 @@ public final class WeightLoader {
      *   <li>{@code Linear}, {@code LayerNormBlock}, {@code RmsNormBlock} and others whose only parameters are a
      *       {@code weight} or {@code gamma}, and a {@code bias} or {@code beta}: {@code nn.Linear},
      *       {@code nn.LayerNorm} and so on
-     *   <li>{@link MultiHeadAttentionBlock}: {@code nn.MultiheadAttention}, see {@link #multiheadAttention}
+     *   <li>{@link MultiHeadAttentionBlock}: {@code nn.MultiheadAttention} without {@code kdim}, {@code vdim} and
+     *       {@code add_bias_kv}, with biases if the block has them
      *   <li>{@link TransformerLayerBlock}: {@code nn.TransformerEncoderLayer}, with a cross-attention
      *       {@code nn.TransformerDecoderLayer}
      *   <li>{@link TransformerStackBlock}, but not its input: {@code nn.TransformerEncoder},
@@ -230,7 +222,7 @@ public final class WeightLoader {
      * @param prefix the text before these names in the file, such as {@code transformer_encoder.}; may be empty
      * @param block the initialized block to write to, of the module's sizes; owned by the caller
      * @return this loader
-     * @throws IllegalArgumentException if the block is none of these, the file lacks a tensor that it needs, or a
+     * @throws IllegalArgumentException if the block is none of these, the file has other tensors than it needs, or a
      *     tensor or a parameter was added before
      */
     public WeightLoader module(String prefix, Block block) {
@@ -246,7 +238,7 @@ public final class WeightLoader {
             return layer(prefix, layer);
         }
         if (block instanceof MultiHeadAttentionBlock attention) {
-            return multiheadAttention(prefix, attention);
+            return attention(prefix, attention);
         }
         ParameterList parameters = block.getDirectParameters();
         Check.that(
@@ -257,11 +249,78 @@ public final class WeightLoader {
                         + block.getParameters().keys() + ": expected one that corresponds to a module of PyTorch; load"
                         + " its parts with module, or its parameters with table");
         parameters.forEach(entry -> {
-            String name = prefix + MODULE_NAMES.get(entry.getKey());
+            String name = prefix + nameOf(entry.getValue(), prefix);
             if (!entry.getKey().equals("beta") || has(name)) {
                 table(name, entry.getValue());
             }
         });
+        return this;
+    }
+
+    /** The name of a parameter in a module; the first files of BERT have gamma and beta. */
+    private String nameOf(Parameter parameter, String prefix) {
+        String name = parameter.getName();
+        return has(prefix + name) ? name : MODULE_NAMES.getOrDefault(name, "weight");
+    }
+
+    /**
+     * Adds the tensors of a stack and its input by the names that Hugging Face's transformers give them. What is not in
+     * a file is the same as for {@link #module(String, Block)}.
+     *
+     * @param prefix the text before these names in the file: {@code bert.}, {@code transformer.} or {@code model.} in
+     *     files of models with a head, empty in others
+     * @param stack the initialized stack to write to, of the model's sizes; owned by the caller
+     * @param names the names of the model's family
+     * @return this loader
+     * @throws IllegalArgumentException if the file lacks a tensor that the stack needs, or a tensor or a parameter was
+     *     added before
+     */
+    public WeightLoader module(String prefix, TransformerStackBlock stack, TensorNames names) {
+        Objects.requireNonNull(prefix, "prefix");
+        blocks.add(Check.notNull("stack", stack, "a TransformerStackBlock"));
+        for (TensorNames.Tensor tensor : names.tensors(stack)) {
+            Parameter first = tensor.parameters().get(0);
+            String module = prefix + tensor.name().substring(0, tensor.name().lastIndexOf('.') + 1);
+            String name = module + nameOf(first, module);
+            if (!first.getName().equals("beta") || has(name)) {
+                addInOrder(tensor(name, first), tensor.isTransposed(), tensor.firstRow(), tensor.parameters());
+            }
+        }
+        return this;
+    }
+
+    /** Adds parts of a tensor for parameters, one after another; the last one gets the rest. */
+    private void addInOrder(StoredTensor tensor, boolean isTransposed, long from, List<Parameter> parameters) {
+        TensorPart rest = TensorPart.rest(tensor, isTransposed, from);
+        int last = parameters.size() - 1;
+        for (Parameter parameter : parameters.subList(0, last)) {
+            TensorPart part = rest.until(rest.from() + parameter.getShape().get(0));
+            add(part, parameter);
+            rest = TensorPart.rest(tensor, isTransposed, part.to());
+        }
+        add(rest, parameters.get(last));
+    }
+
+    private WeightLoader attention(String prefix, MultiHeadAttentionBlock block) {
+        ParameterList results = block.getResultProjection().getDirectParameters();
+        // every module has this one: if there is none, the message suggests other prefixes
+        StoredTensor output = tensor(prefix + "out_proj.weight", results.get("weight"));
+        List<String> expected = ATTENTION_NAMES.subList(0, 2 * results.size());
+        List<String> found =
+                ATTENTION_NAMES.stream().filter(name -> has(prefix + name)).toList();
+        Check.that(
+                found.equals(expected),
+                () -> "the attention " + InvalidFileException.quoted(prefix) + " of " + output.origin() + " has "
+                        + found + ": expected " + expected + "; build the block with optBias as in PyTorch, and the"
+                        + " module without kdim, vdim and add_bias_kv");
+        for (String kind : results.keys()) {
+            List<Parameter> projections = Stream.of(
+                            block.getQueryProjection(), block.getKeyProjection(), block.getValueProjection())
+                    .map(projection -> projection.getDirectParameters().get(kind))
+                    .toList();
+            addInOrder(tensor(prefix + "in_proj_" + kind, projections.get(0)), false, 0, projections);
+            table(prefix + "out_proj." + kind, results.get(kind));
+        }
         return this;
     }
 
@@ -291,7 +350,7 @@ public final class WeightLoader {
      * @return this loader
      */
     public WeightLoader allowMissing(String... parameters) {
-        mayBeMissing.addAll(List.of(parameters));
+        mayBeMissing.add(parameters);
         return this;
     }
 
@@ -304,29 +363,8 @@ public final class WeightLoader {
      * @return this loader
      */
     public WeightLoader allowUnused(String... tensors) {
-        mayBeUnused.addAll(List.of(tensors));
+        mayBeUnused.add(tensors);
         return this;
-    }
-
-    /** A test of a name with a pattern, in which * stands for any text. */
-    private static Predicate<String> matching(String pattern) {
-        String expression =
-                Stream.of(pattern.split("\\*", -1)).map(Pattern::quote).collect(Collectors.joining(".*"));
-        return Pattern.compile(expression, Pattern.DOTALL).asMatchPredicate();
-    }
-
-    private static Predicate<String> anyOf(Collection<String> patterns) {
-        return patterns.stream().map(WeightLoader::matching).reduce(name -> false, Predicate::or);
-    }
-
-    /** Lists the patterns that match no name and are probably misspelled; empty if all match. */
-    private static String withoutMatch(String method, List<String> patterns, String what, List<String> names) {
-        List<String> without = patterns.stream()
-                .filter(pattern -> names.stream().noneMatch(matching(pattern)))
-                .toList();
-        return without.isEmpty()
-                ? ""
-                : "; " + method + " has " + InvalidFileException.listed(without) + ", which match no " + what;
     }
 
     /**
@@ -341,8 +379,32 @@ public final class WeightLoader {
         return this;
     }
 
+    /**
+     * Lets tensors, by names with {@code *} for any text, have fewer rows than their parameters, whose other rows do
+     * not change: a position table for longer sequences continues as it was initialized.
+     */
+    public WeightLoader appendRows(String... tensors) {
+        appended.add(tensors);
+        return this;
+    }
+
+    /** Lets tensors, by names with {@code *} for any text, have more rows than their parameters get: the first ones. */
+    public WeightLoader firstRows(String... tensors) {
+        shortened.add(tensors);
+        return this;
+    }
+
+    /**
+     * Rounds floating-point numbers to the types of the parameters, to nearest, ties to even: F32 and BF16 to FLOAT16.
+     * A number that would become infinite is rejected.
+     */
+    public WeightLoader allowRounding() {
+        isRounded = true;
+        return this;
+    }
+
     private boolean has(String name) {
-        return files.stream().anyMatch(file -> file.has(name));
+        return tensors.containsKey(name);
     }
 
     private StoredTensor tensor(String name, Parameter parameter) {
@@ -350,7 +412,7 @@ public final class WeightLoader {
                 "the parameter for the tensor " + InvalidFileException.quoted(name),
                 parameter,
                 "a parameter of a block");
-        return WeightFile.tensor(files, name, () -> describe(parameter));
+        return WeightFile.tensor(tensors, name, origin, () -> describe(parameter));
     }
 
     /** Describes a parameter for messages, with the block that it belongs to if the loader knows it. */
@@ -390,7 +452,7 @@ public final class WeightLoader {
                 () -> part + " for " + describe(parameter) + " were added before for " + describe(parts.get(part))
                         + ": expected one use of each tensor or of the same part; add each once");
         parts.put(part, parameter);
-        assignments.put(parameter, new Assignment(part, parameter));
+        assignments.put(parameter, part);
         return this;
     }
 
@@ -411,16 +473,21 @@ public final class WeightLoader {
         for (Block model : models) {
             Check.notNull("model", model, "the model or a part of it");
         }
-        Check.that(
-                !parts.isEmpty(),
-                () -> "nothing was added to load from " + WeightFile.paths(files)
-                        + ": expected one or more tensors; add them with table, rows or module");
-        assignments
-                .values()
-                .forEach(assignment -> assignment.requireFits(() -> describe(assignment.parameter(), models)));
+        if (files.isEmpty()) {
+            addSameNames(models);
+        }
+        List<Assignment> all = new ArrayList<>();
+        assignments.forEach((parameter, part) -> {
+            Assignment assignment = assignment(part, parameter);
+            assignment.requireFits(isRounded, () -> describe(parameter, models));
+            all.add(assignment);
+        });
         requireUnchanged();
         requireComplete(models);
-        List<Assignment> all = List.copyOf(assignments.values());
+        Check.that(
+                !parts.isEmpty(),
+                () -> "nothing was added to load from " + origin
+                        + ": expected one or more tensors; add them with table, rows or module");
         int batchSize = isOneByOne ? 1 : all.size();
         for (int first = 0; first < all.size(); first += batchSize) {
             try (NDManager staging = all.get(first).newStaging()) {
@@ -432,6 +499,27 @@ public final class WeightLoader {
                 writes.forEach(Runnable::run);
             }
         }
+    }
+
+    /** Adds the parameters of the block that is copied for parameters of the same name and shape. */
+    private void addSameNames(Block... models) {
+        for (Block model : models) {
+            model.getParameters().forEach(entry -> {
+                StoredTensor tensor = tensors.get(entry.getKey());
+                TensorPart part = tensor == null ? null : TensorPart.whole(tensor);
+                boolean isAdded = assignments.containsKey(entry.getValue()) || parts.containsKey(part);
+                if (tensor != null
+                        && !isAdded
+                        && assignment(part, entry.getValue()).hasShape()) {
+                    add(part, entry.getValue());
+                }
+            });
+        }
+    }
+
+    private Assignment assignment(TensorPart part, Parameter parameter) {
+        String name = part.tensor().name();
+        return new Assignment(part, parameter, appended.match(name), shortened.match(name));
     }
 
     private void requireUnchanged() throws IOException, MalformedModelException {
@@ -446,103 +534,42 @@ public final class WeightLoader {
         for (Block model : models) {
             model.getParameters().forEach(pair -> parameters.putIfAbsent(pair.getValue(), pair.getKey()));
         }
-        List<Assignment> others = assignments.values().stream()
-                .filter(assignment -> !parameters.containsKey(assignment.parameter()))
+        List<Parameter> others = assignments.keySet().stream()
+                .filter(parameter -> !parameters.containsKey(parameter))
                 .toList();
         Check.that(
                 models.length == 0 || others.isEmpty(),
-                () -> others.get(0).part() + " were added for "
-                        + describe(others.get(0).parameter())
+                () -> assignments.get(others.get(0)) + " were added for " + describe(others.get(0))
                         + ", which the model does not have"
                         + (others.size() == 1 ? "" : ", and " + (others.size() - 1) + " others")
                         + ": expected parameters of the model; call load with the whole model, or with all of its parts");
         List<String> names = List.copyOf(parameters.values());
         parameters.keySet().removeAll(assignments.keySet());
-        parameters.values().removeIf(anyOf(mayBeMissing));
+        parameters.values().removeIf(mayBeMissing::match);
         Set<String> used =
                 parts.keySet().stream().map(part -> part.tensor().name()).collect(Collectors.toSet());
-        List<String> tensors = files.stream()
-                .flatMap(file -> file.getTensors().keySet().stream())
-                .toList();
-        Predicate<String> isAllowed = anyOf(mayBeUnused);
-        List<String> unused = tensors.stream()
-                .filter(name -> !used.contains(name) && !isAllowed.test(name))
-                .toList();
+        List<String> unused = tensors.keySet().stream()
+                .filter(name -> !used.contains(name) && !mayBeUnused.match(name))
+                .collect(Collectors.toCollection(ArrayList::new));
         Map<String, Collection<String>> left = new LinkedHashMap<>();
+        if (files.isEmpty()) { // a name that is in both lists has two shapes
+            parameters.replaceAll((parameter, name) -> name + " " + parameter.getShape());
+            unused.replaceAll(name -> name + " " + tensors.get(name).shape());
+        }
         left.put("parameters of the model without a tensor", parameters.values());
         left.put("tensors unused", unused);
         left.values().removeIf(Collection::isEmpty);
         Check.that(
                 left.isEmpty(),
-                () -> "loading " + WeightFile.paths(files) + " would leave "
+                () -> "loading " + origin + " would leave "
                         + left.entrySet().stream()
                                 .map(entry ->
                                         entry.getKey() + " (" + entry.getValue().size() + ": "
                                                 + InvalidFileException.listed(entry.getValue()) + ")")
                                 .collect(Collectors.joining(" and "))
-                        + withoutMatch("allowUnused", mayBeUnused, "tensor", tensors)
-                        + (models.length == 0 ? "" : withoutMatch("allowMissing", mayBeMissing, "parameter", names))
+                        + mayBeUnused.withoutMatch("allowUnused", "tensor", tensors.keySet())
+                        + (models.length == 0 ? "" : mayBeMissing.withoutMatch("allowMissing", "parameter", names))
                         + ": expected a tensor for each parameter and a use of each tensor; add them, or allow"
                         + " exceptions with allowMissing and allowUnused; see docs/weights.md#loading-a-model");
-    }
-
-    /** Rows of a tensor for a parameter. All of them are read before any is written. */
-    private record Assignment(TensorPart part, Parameter parameter) {
-
-        /** Checks that the parameter has an array of the part's shape, and of a type as wide or wider. */
-        void requireFits(Supplier<String> described) {
-            StoredTensor tensor = part.tensor();
-            Supplier<String> target = () -> described.get() + " for " + part;
-            Check.that(
-                    parameter.isInitialized() && !parameter.getArray().isReleased(),
-                    () -> target.get()
-                            + " has no array: expected an initialized parameter; initialize its block first");
-            NDArray array = parameter.getArray();
-            DataType type = array.getDataType();
-            if (!DataTypes.isEmbedding(type)) {
-                DataTypes.requireEmbedding(array, target.get());
-            }
-            boolean hasType = tensor.type() != null && tensor.type().fitsInto(type);
-            Check.that(
-                    hasType && tensor.shape().dimension() > 0 && part.shape().equals(array.getShape()),
-                    () -> target.get() + " of shape " + array.getShape() + " and type " + type + " has type "
-                            + InvalidFileException.quoted(tensor.typeName()) + " and shape " + part.shape()
-                            + ": expected the parameter's type or a narrower float, its shape, and at least one axis;"
-                            + " convert the tensor where the file is created, build the block with the tensor's sizes"
-                            + " and a wider type, or pass other rows or another name");
-        }
-
-        NDManager newStaging() {
-            return parameter.getArray().getManager().newSubManager(Device.cpu());
-        }
-
-        /** Reads the rows into an array of a manager on the CPU, and returns the action that writes the parameter. */
-        Runnable read(NDManager staging) throws IOException, MalformedModelException {
-            NDArray target = parameter.getArray();
-            if (target.size() == 0) {
-                return () -> {};
-            }
-            NDArray rows = part.read(staging, target.getDataType());
-            return () -> write(rows);
-        }
-
-        /**
-         * Writes rows into the parameter's array. PyTorch rejects writing in place to an array with gradients, so they
-         * are switched off in the meantime.
-         */
-        private void write(NDArray rows) {
-            NDArray target = parameter.getArray();
-            boolean hadGradient = target.hasGradient();
-            if (hadGradient) {
-                target.setRequiresGradient(false);
-            }
-            try {
-                target.set(NDIndex.sliceAxis(0, 0, rows.getShape().get(0)), rows);
-            } finally {
-                if (hadGradient) {
-                    target.setRequiresGradient(true);
-                }
-            }
-        }
     }
 }

@@ -47,6 +47,7 @@ import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.refusals.Expression;
+import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.WindowBiasBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
@@ -237,6 +238,29 @@ class UsingCodeTest {
         NDArray rows = positional.encode(positions); // only the encodings, (4, 64)
         // end::positions[]
         assertThat(encoded.toFloatArray()).isEqualTo(rows.toFloatArray());
+    }
+
+    @EngineTest
+    void timesAsPositions(NDManager manager) {
+        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(64)
+                .setHeadCount(8)
+                .optRelativeEncoding(AlibiBiasBlock.builder().setHeadCount(8).build())
+                .build();
+        NDArray x = manager.randomUniform(-1, 1, new Shape(1, 3, 64));
+        attention.initialize(manager, DataType.FLOAT32, x.getShape());
+        ParameterStore store = new ParameterStore(manager, false);
+        // tag::times[]
+        // seconds since 1970, FLOAT64
+        NDArray seconds = manager.create(new double[] {1_763_000_000, 1_763_000_030.5, 1_763_000_060}); // (T) or (B, T)
+        PairList<String, Object> params = new PairList<>();
+        params.add(PositionalEncodingBlock.POSITIONS, seconds);
+        NDArray y = attention.forward(store, new NDList(x), false, params).singletonOrThrow();
+        // end::times[]
+        NDArray sinceFirst = seconds.sub(1_763_000_000.0).toType(DataType.FLOAT32, false);
+        NDArray expected = Forward.infer(manager, attention, Forward.params("positions", sinceFirst), x);
+        assertThat(y.toFloatArray()).isEqualTo(expected.toFloatArray());
+        assertThat(Math.ulp((float) seconds.getDouble(0))).isEqualTo(128);
     }
 
     @EngineTest

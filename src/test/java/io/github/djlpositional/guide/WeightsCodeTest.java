@@ -1,5 +1,7 @@
 package io.github.djlpositional.guide;
 
+import static io.github.djlpositional.attention.TestNumbers.doubles;
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
@@ -7,20 +9,26 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.ParameterList;
+import ai.djl.nn.Block;
+import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.LayerNorm;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.LayerNormBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.huggingface.HuggingFaceRope;
+import io.github.djlpositional.huggingface.TensorNames;
 import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
+import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
+import io.github.djlpositional.weights.HalfPrecision;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightLoader;
 import java.io.ByteArrayOutputStream;
@@ -81,28 +89,92 @@ class WeightsCodeTest {
 
     @EngineTest
     void bert(NDManager manager) throws Exception {
-        Path path = file("bert.safetensors");
+        Path path = Path.of("src/test/resources/layers/stack_bert.safetensors");
         // tag::bert[]
         LearnedPositionalEncodingBlock positions = LearnedPositionalEncodingBlock.builder()
-                .setEmbeddingSize(6) // 768 in BERT; these are the sizes of a small example
+                .setEmbeddingSize(8) // 768 in BERT; these are the sizes of a small example
                 .optMaxSequenceLength(8) // 512
                 .build();
-        InputEmbeddingBlock input = InputEmbeddingBlock.builder()
-                .setVocabularySize(11) // 30,522
-                .setEmbeddingSize(6)
-                .optPositionalEncoding(positions)
+        TransformerStackBlock encoder = TransformerStackBlock.builder()
+                .optInput(InputEmbeddingBlock.builder()
+                        .setVocabularySize(11) // 30,522
+                        .setEmbeddingSize(8)
+                        .optPositionalEncoding(
+                                new SequentialBlock().add(positions).add(norm(8)))
+                        .build())
+                .setLayers(2, () -> layer().optNonlinearity(Nonlinearity.GELU).optEpsilon(1e-12)) // 12 layers
                 .build();
-        input.initialize(manager, DataType.FLOAT32, new Shape(1, 8)); // or initialize or load the whole model
+        encoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1)); // or load a model
+        encoder.freezeParameters(true);
 
-        WeightLoader.of(WeightFile.open(path))
-                .table("bert.embeddings.word_embeddings.weight", input.getTokenTable())
-                .table("bert.embeddings.position_embeddings.weight", positions.getTable())
-                .allowUnused("*.token_type_embeddings.*", "*.LayerNorm.*", "*.position_ids") // not parts of this model
-                .load(input); // loads everything or nothing
+        WeightFile file = WeightFile.open(path);
+        WeightLoader.of(file)
+                .module("bert.", encoder, TensorNames.BERT)
+                .allowUnused("bert.embeddings.token_type_embeddings.weight", "bert.pooler.*", "cls.*")
+                .load(encoder); // loads everything or nothing
+        try (NDArray types = file.read(manager, "bert.embeddings.token_type_embeddings.weight")) {
+            positions.getTable().getArray().addi(types.get(0)); // all tokens have the first type
+        }
         // end::bert[]
-        assertThat(Forward.infer(manager, input, manager.create(new int[][] {{3, 1, 4}}))
-                        .getShape())
-                .isEqualTo(new Shape(1, 3, 6));
+        WeightFile outputs = WeightFile.open(path.resolveSibling("stack_outputs.safetensors"));
+        NDArray output = Forward.infer(manager, encoder, outputs.read(manager, "ids"));
+        requireClose(output, doubles(outputs.read(manager, "bert")), 1e-5);
+    }
+
+    @EngineTest(engine = "PyTorch")
+    void halfPrecision(NDManager manager) throws Exception {
+        Path path = Path.of("src/test/resources/layers/stack_gpt2.safetensors");
+        TransformerStackBlock decoder = TransformerStackBlock.builder()
+                .setLayers(2, () -> layer().optNormPlacement(NormPlacement.BEFORE_PART))
+                .build();
+        // tag::rounding[]
+        decoder.initialize(manager, DataType.FLOAT16, new Shape(1, 1, 8));
+        WeightLoader.of(WeightFile.open(path)) // of F32 or BF16
+                .module("", decoder, TensorNames.GPT2)
+                .allowRounding()
+                .allowUnused("wte.weight", "wpe.weight")
+                .load(decoder);
+        // end::rounding[]
+        Block model = model(512, 3);
+        model.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 8));
+        // tag::half[]
+        HalfPrecision.round(model); // now in FLOAT16
+        // end::half[]
+        NDArray x = manager.ones(new Shape(1, 3, 8)).toType(DataType.FLOAT16, false);
+        assertThat(Forward.infer(manager, decoder, x).getDataType()).isEqualTo(DataType.FLOAT16);
+        assertThat(Forward.infer(manager, model, x).getDataType()).isEqualTo(DataType.FLOAT16);
+    }
+
+    private static LayerNormBlock norm(int size) {
+        return LayerNormBlock.builder().setEmbeddingSize(size).optEpsilon(1e-12).build();
+    }
+
+    private static SequentialBlock model(int length, int classes) {
+        return new SequentialBlock()
+                .add(LearnedPositionalEncodingBlock.builder()
+                        .setEmbeddingSize(8)
+                        .optMaxSequenceLength(length)
+                        .build())
+                .add(layer().build())
+                .add(Linear.builder().setUnits(classes).build());
+    }
+
+    @EngineTest
+    void fineTuning(NDManager manager) throws Exception {
+        SequentialBlock trained = model(512, 3);
+        trained.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 8));
+        // tag::copy[]
+        Block longer = model(1024, 5); // trained is model(512, 3): 512 positions, 3 classes
+        longer.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 8));
+        WeightLoader.ofBlock(trained)
+                .appendRows("*encodings") // positions from 512 on stay as initialized
+                .allowMissing("03Linear*") // a new layer for the classes
+                .allowUnused("03Linear*")
+                .load(longer);
+        // end::copy[]
+        NDArray table = longer.getParameters().valueAt(0).getArray();
+        assertThat(table.get(":512"))
+                .isEqualTo(trained.getParameters().valueAt(0).getArray());
     }
 
     @EngineTest
@@ -134,7 +206,6 @@ class WeightsCodeTest {
     @EngineTest
     void layers(NDManager manager) throws Exception {
         WeightFile model = WeightFile.open(file("attention.safetensors"));
-        // tag::attention[]
         MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(8)
                 .setHeadCount(2) // as in the model: the file does not have this number
@@ -144,21 +215,8 @@ class WeightsCodeTest {
                 .module("self_attn.", attention) // in_proj_weight, out_proj.weight and their biases
                 .allowUnused("*")
                 .load(attention);
-        // end::attention[]
-        Linear units = Linear.builder().setUnits(32).build();
-        units.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
-        ParameterList query = attention.getQueryProjection().getParameters();
-        ParameterList feedForward = units.getParameters();
-        // tag::conv1d[]
-        WeightLoader.of(model)
-                .columnsAsRows("h.0.attn.c_attn.weight", 0, 8, query.get("weight")) // (D, 3D): queries, keys, values
-                .rows("h.0.attn.c_attn.bias", 0, 8, query.get("bias")) // (3D)
-                .columnsAsRows("h.0.mlp.c_fc.weight", 0, 32, feedForward.get("weight")) // (D, 4D), all columns
-                .table("h.0.mlp.c_fc.bias", feedForward.get("bias"))
-                .allowUnused("*")
-                .load();
-        // end::conv1d[]
-        assertThat(feedForward.get("weight").getArray().getShape()).isEqualTo(new Shape(32, 8));
+        assertThat(attention.getParameters().values())
+                .allMatch(parameter -> parameter.getArray().getShape().get(0) == 8);
     }
 
     @EngineTest
@@ -181,14 +239,12 @@ class WeightsCodeTest {
                 .module("decoder.", decoder)
                 .load(encoder, decoder);
         // end::modules[]
-        // tag::norm[]
         LayerNorm norm = LayerNorm.builder().axis(2).optEpsilon(1e-12f).build(); // BERT's; the default is 1e-5
         norm.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 8));
         WeightLoader.of(transformer)
                 .module("encoder.norm.", norm) // weight is "gamma", bias is "beta"
                 .allowUnused("*")
                 .load(norm);
-        // end::norm[]
         assertThat(norm.getParameters().get("beta").getArray())
                 .isEqualTo(encoder.getFinalNorm().getParameters().get("beta").getArray());
     }

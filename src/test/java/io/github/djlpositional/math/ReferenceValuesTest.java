@@ -330,10 +330,23 @@ class ReferenceValuesTest {
         for (String[] row : Goldens.rows("t5_buckets.csv")) {
             RelativeBuckets buckets =
                     RelativeBuckets.of(Boolean.parseBoolean(row[0]), integer(row[1]), integer(row[2]));
-            assertThat(buckets.bucket(Long.parseLong(row[3])))
+            assertThat(buckets.bucket(Double.parseDouble(row[3])))
                     .as("%s %s", row[0], row[3])
                     .isEqualTo(integer(row[4]));
         }
+    }
+
+    @Test
+    void bucketsOfRealDistancesAreRoundedDown() {
+        // mpmath: 8 · 16^(1/8) = 11.3137…, 8 · 16^(3/8) = 22.6274…; 8 · 16^(2/8) = 16 exactly
+        RelativeBuckets buckets = RelativeBuckets.of(true, 32, 128);
+        double[] distances = {0.99, 1, 7.99, 8, 11.31, 11.32, Math.nextDown(16.0), 16, 22.62, 22.63, 127.9};
+        int[] expected = {0, 1, 7, 8, 8, 9, 9, 10, 10, 11, 15};
+        for (int i = 0; i < expected.length; i++) {
+            assertThat(buckets.bucket(-distances[i])).as("%s", distances[i]).isEqualTo(expected[i]);
+            assertThat(buckets.bucket(distances[i])).as("%s", distances[i]).isEqualTo(16 + expected[i]);
+        }
+        assertThat(RelativeBuckets.of(false, 32, 128).bucket(0.5)).isZero();
     }
 
     @Test
@@ -353,7 +366,7 @@ class ReferenceValuesTest {
                 long near = Math.round(exact * Math.pow((double) setting[1] / exact, (double) b / steps));
                 for (long d = Math.max(exact, near - 2); d <= near + 2; d++) {
                     boolean isBeyond = BigInteger.valueOf(d).pow(steps).compareTo(bound) >= 0;
-                    assertThat(buckets.bucket(-d) >= exact + b)
+                    assertThat(buckets.bucket((double) -d) >= exact + b)
                             .as("%s, maximum %s, bucket %s, distance %s", setting[0], setting[1], b, d)
                             .isEqualTo(isBeyond);
                 }

@@ -12,10 +12,14 @@ import io.github.djlpositional.attention.RelativeEncoding;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * Every relative encoding in the configurations that are tested, with heads of size 4: its name, the options that
@@ -52,6 +56,20 @@ public enum EncodingType implements TestBlocks {
         double turned = dot(rotated(at.q(), 2, 3, at.i()), rotated(at.k(), 2, 3, at.j())) - kept;
         return at.scaled(kept + turned * Math.pow(0.4 / 1.4, (at.i() - at.j()) / 1024.0));
     }),
+    LEARNED_ROTARY(
+            "learned rotary",
+            "",
+            at -> at.scaled(
+                    dot(learnedRotation(at.q(), at, at.i(), 1, false), learnedRotation(at.k(), at, at.j(), 1, false))),
+            "headSize: 7                      | headSize 7;multiple of 2",
+            "axes: 3                          | axes 3",
+            "base: 0                          | base 0.0"),
+    ROPE_MIXED(
+            "RoPE-Mixed",
+            "axes: 2, layout: CONCATENATED",
+            at -> at.scaled(
+                    dot(learnedRotation(at.q(), at, at.i(), 2, true), learnedRotation(at.k(), at, at.j(), 2, true))),
+            "headSize: 6                      | headSize 6;axes 2;multiple of 4"),
     // of two heads, the published slopes are 2^-4 and 2^-8
     ALIBI(
             "ALiBi",
@@ -236,6 +254,20 @@ public enum EncodingType implements TestBlocks {
         return !EnumSet.of(FIRE, WINDOW, WINDOW_NETWORK, WINDOW_VECTORS).contains(this);
     }
 
+    /** Whether the formula is defined for real positions; FORGETTING and NONE have no positions. */
+    public boolean takesRealPositions() {
+        return !Set.of("Swin", "Swin V2", "MViTv2", "Shaw", "disentangled", "Transformer-XL", "Inkling")
+                .contains("" + name);
+    }
+
+    /** The names of encodings of real positions, in the order of a dictionary. */
+    static Set<String> namesWithRealPositions() {
+        return Stream.of(values())
+                .filter(type -> type.takesRealPositions() && type != NONE && type != FORGETTING)
+                .map(type -> type.name)
+                .collect(Collectors.toCollection(() -> new TreeSet<>(String.CASE_INSENSITIVE_ORDER)));
+    }
+
     /** Whether the encoding sees the input of the attention. */
     private boolean isOfInput() {
         return this == FORGETTING || this == PROJECTED_DISTANCE;
@@ -311,6 +343,20 @@ public enum EncodingType implements TestBlocks {
         double[] rotated = x.clone();
         rotated[first] = x[first] * Math.cos(angle) - x[second] * Math.sin(angle);
         rotated[second] = x[second] * Math.cos(angle) + x[first] * Math.sin(angle);
+        return rotated;
+    }
+
+    /** The position on every axis times the frequencies of the axes, whose rows are the heads of each axis. */
+    private static double[] learnedRotation(double[] x, Pair at, int position, int axes, boolean concatenated) {
+        double[][] rows = at.parameter("frequencies");
+        double[] rotated = x;
+        for (int pair = 0; pair < 2; pair++) {
+            double angle = 0;
+            for (int axis = 0; axis < axes; axis++) {
+                angle += position * rows[axis * rows.length / axes + at.head()][pair];
+            }
+            rotated = rotated(rotated, concatenated ? pair : 2 * pair, concatenated ? pair + 2 : 2 * pair + 1, angle);
+        }
         return rotated;
     }
 

@@ -6,6 +6,7 @@ import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -134,6 +135,30 @@ class EncodingTypeTest {
         Forward.infer(own, block, params, x);
         Forward.infer(own, cross, params, keys, x, keys);
         assertThat(own.getManagedArrays()).hasSize(before + 2);
+    }
+
+    /** StoredAttentionTest has the numbers of times. */
+    @EngineTest
+    void takesRealPositionsOrNamesTheEncodingsThatDo(NDManager manager, EncodingType type) {
+        MultiHeadAttentionBlock block = attention(manager, type, false, DataType.FLOAT64);
+        NDArray x = numbers(manager, 7, DataType.FLOAT64, 2, 6, SIZE);
+        // T5's buckets begin at 2, at about 3.5 and at 6
+        NDArray positions = manager.create(new float[] {0, 2, 3, 4, 6, 9});
+        PairList<String, Object> real = Forward.params(PositionalEncodingBlock.POSITIONS, positions);
+        PairList<String, Object> whole =
+                Forward.params(PositionalEncodingBlock.POSITIONS, positions.toType(DataType.INT32, true));
+        if (type.takesRealPositions()) {
+            double[] expected = Forward.infer(manager, block, whole, x).toDoubleArray();
+            requireClose(Forward.infer(manager, block, real, x), expected, 1e-13);
+        } else {
+            assertThatThrownBy(() -> Forward.infer(manager, block, real, x))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .message()
+                    .contains("(1, 6", "floating-point")
+                    .satisfies(message -> assertThat(message.substring(message.lastIndexOf(':') + 2)
+                                    .split(", | or "))
+                            .containsExactlyElementsOf(EncodingType.namesWithRealPositions()));
+        }
     }
 
     /** More steps than a run of rows of a table and the first room of a cache have. */

@@ -65,7 +65,7 @@ class ModulesTest {
                         attention(false).optBias(hasBias).build();
                 block.initialize(manager, type, new Shape(2, 5, 8));
                 int open = manager.getManagedArrays().size();
-                Weights.loader(ATTENTION).multiheadAttention(name + ".", block).load();
+                Weights.loader(ATTENTION).module(name + ".", block).load();
                 assertThat(manager.getManagedArrays()).hasSize(open);
                 NDArray output = Forward.infer(
                         manager,

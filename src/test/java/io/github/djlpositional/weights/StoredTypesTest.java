@@ -150,7 +150,7 @@ class StoredTypesTest {
                 ? IntStream.range(0, (to - from) * sizes[0]).map(i -> i % sizes[0] * inner + from + i / sizes[0])
                 : IntStream.range(from * inner, to * inner);
         Shape shape = new Shape(IntStream.of(sizes).asLongStream().toArray());
-        StoredTensor tensor = new StoredTensor(file, "t", "F32", StoredType.F32, shape, 0);
+        StoredTensor tensor = StoredTensor.inFile(file, "t", "F32", StoredType.F32, shape, 0);
         TensorPart part = new TensorPart(tensor, isTransposed, from, to);
         try (NDArray array = part.read(manager, DataType.FLOAT64)) {
             assertThat(array.getShape()).isEqualTo(part.shape());

@@ -204,7 +204,7 @@ class WeightLoaderTest {
 
     @EngineTest
     void rowsThatAreLargerThanABuffer(NDManager manager) {
-        StoredTensor tensor = new StoredTensor(
+        StoredTensor tensor = StoredTensor.inFile(
                 Path.of("large.safetensors"), "t", "F32", StoredType.F32, new Shape(1, (1 << 28) + 1), 0);
         TensorPart part = TensorPart.whole(tensor);
         assertRejected(

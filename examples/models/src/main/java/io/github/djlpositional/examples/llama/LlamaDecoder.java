@@ -15,10 +15,10 @@ import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
-import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.examples.Check;
 import io.github.djlpositional.examples.UserError;
 import io.github.djlpositional.huggingface.HuggingFaceRope;
+import io.github.djlpositional.huggingface.TensorNames;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
@@ -114,10 +114,14 @@ public final class LlamaDecoder extends AbstractBlock {
                     () -> "num_hidden_layers " + config.layerCount() + ": expected fewer than the " + tensors.size()
                             + " tensors of the weights; download both again");
             LlamaDecoder decoder = new LlamaDecoder(config, length);
-            WeightLoader loader = decoder.addTo(WeightLoader.ofAll(weights))
+            WeightLoader loader = WeightLoader.ofAll(weights)
+                    .module("model.", decoder.layers, TensorNames.LLAMA)
                     .oneByOne() // while a tensor is loaded, it is in memory twice
                     // the frequencies of the rotary encoding, and a copy of a table that is the head too
                     .allowUnused("*.rotary_emb.inv_freq", "lm_head.weight");
+            if (!config.isHeadTied()) {
+                loader.table("lm_head.weight", decoder.head);
+            }
             // before arrays are created, which may be too large
             double described = count(decoder.getParameters().values().stream().map(Parameter::getShape));
             double stored = count(tensors.stream());
@@ -140,31 +144,6 @@ public final class LlamaDecoder extends AbstractBlock {
 
     private static double count(Stream<Shape> shapes) {
         return shapes.mapToDouble(Shape::size).sum();
-    }
-
-    /** Adds the tensors to a loader, by their names in published files. */
-    private WeightLoader addTo(WeightLoader loader) {
-        loader.table("model.embed_tokens.weight", layers.getInput().getTokenTable());
-        for (int i = 0; i < config.layerCount(); i++) {
-            TransformerLayerBlock layer = layers.getLayers().get(i);
-            MultiHeadAttentionBlock attention = layer.getAttention();
-            String prefix = "model.layers." + i + ".";
-            loader.module(prefix + "input_layernorm.", layer.getAttentionNorm())
-                    .module(prefix + "self_attn.q_proj.", attention.getQueryProjection())
-                    .module(prefix + "self_attn.k_proj.", attention.getKeyProjection())
-                    .module(prefix + "self_attn.v_proj.", attention.getValueProjection())
-                    .module(prefix + "self_attn.o_proj.", attention.getResultProjection())
-                    .module(prefix + "post_attention_layernorm.", layer.getFeedForwardNorm())
-                    .module(prefix + "mlp.gate_proj.", layer.getGateProjection())
-                    .module(prefix + "mlp.up_proj.", layer.getHiddenProjection())
-                    .module(prefix + "mlp.down_proj.", layer.getOutputProjection());
-            if (attention.getQueryNorm() != null) {
-                loader.module(prefix + "self_attn.q_norm.", attention.getQueryNorm())
-                        .module(prefix + "self_attn.k_norm.", attention.getKeyNorm());
-            }
-        }
-        loader.module("model.norm.", layers.getFinalNorm());
-        return config.isHeadTied() ? loader : loader.table("lm_head.weight", head);
     }
 
     /** {@return the number of token ids, V} */

@@ -16,6 +16,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.huggingface.TensorNames;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.LinkedHashMap;
@@ -105,29 +106,12 @@ final class BertEncoder extends AbstractBlock {
         named.put("embeddings.word_embeddings.weight", input.getTokenTable());
         named.put("embeddings.position_embeddings.weight", positions.getTable());
         named.put("embeddings.token_type_embeddings.weight", tokenTypes);
-        put(named, "embeddings.LayerNorm", inputNorm);
-        for (int i = 0; i < sizes.layers; i++) {
-            TransformerLayerBlock layer = layers().get(i);
-            MultiHeadAttentionBlock attention = layer.getAttention();
-            String name = "encoder.layer." + i;
-            put(named, name + ".attention.self.query", attention.getQueryProjection());
-            put(named, name + ".attention.self.key", attention.getKeyProjection());
-            put(named, name + ".attention.self.value", attention.getValueProjection());
-            put(named, name + ".attention.output.dense", attention.getResultProjection());
-            put(named, name + ".attention.output.LayerNorm", layer.getAttentionNorm());
-            put(named, name + ".intermediate.dense", layer.getHiddenProjection());
-            put(named, name + ".output.dense", layer.getOutputProjection());
-            put(named, name + ".output.LayerNorm", layer.getFeedForwardNorm());
-        }
+        named.put("embeddings.LayerNorm.weight", inputNorm.getDirectParameters().get("gamma"));
+        named.put("embeddings.LayerNorm.bias", inputNorm.getDirectParameters().get("beta"));
+        TensorNames.BERT
+                .tensors(layers)
+                .forEach(tensor -> named.put(tensor.name(), tensor.parameters().get(0)));
         return named;
-    }
-
-    /** Adds the weight and the bias of a linear layer, or of a normalization, where DJL calls them gamma and beta. */
-    private static void put(Map<String, Parameter> named, String name, Block block) {
-        block.getDirectParameters().forEach(parameter -> {
-            boolean isBias = List.of("bias", "beta").contains(parameter.getKey());
-            named.put(name + (isBias ? ".bias" : ".weight"), parameter.getValue());
-        });
     }
 
     /** Returns the attention probabilities of each layer, (1, heads, T, T), for the ids of one text, (1, T). */

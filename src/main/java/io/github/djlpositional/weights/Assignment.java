@@ -1,0 +1,95 @@
+package io.github.djlpositional.weights;
+
+import ai.djl.Device;
+import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
+import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.InvalidFileException;
+import io.github.djlpositional.options.Check;
+import java.io.IOException;
+import java.util.function.Supplier;
+
+/**
+ * Rows of a tensor for a parameter. All of them are read before any is written.
+ *
+ * @param appendsRows whether the parameter may have more rows, which do not change
+ * @param takesFirstRows whether the parameter may have fewer rows
+ */
+record Assignment(TensorPart part, Parameter parameter, boolean appendsRows, boolean takesFirstRows) {
+
+    /**
+     * Checks that the parameter has an array of the part's shape, and of a type as wide or wider, or any if rounded.
+     */
+    void requireFits(boolean isRounded, Supplier<String> described) {
+        StoredTensor tensor = part.tensor();
+        Supplier<String> target = () -> described.get() + " for " + part;
+        Check.that(
+                parameter.isInitialized() && !parameter.getArray().isReleased(),
+                () -> target.get() + " has no array: expected an initialized parameter; initialize its block first");
+        NDArray array = parameter.getArray();
+        DataType type = array.getDataType();
+        if (!DataTypes.isEmbedding(type)) {
+            DataTypes.requireEmbedding(array, target.get());
+        }
+        boolean hasType = tensor.type() != null
+                && (tensor.type().fitsInto(type) || (isRounded && tensor.type().isReal()));
+        Check.that(
+                hasType && tensor.shape().dimension() > 0 && hasShape(),
+                () -> target.get() + " of shape " + array.getShape() + " and type " + type + " has type "
+                        + InvalidFileException.quoted(tensor.typeName()) + " and shape " + part.shape()
+                        + ": expected the parameter's type or a narrower float, its shape, and at least one axis;"
+                        + " convert the tensor where the file is created, build the block with the tensor's sizes"
+                        + " and a wider type, pass other rows or another name, or use allowRounding, appendRows or"
+                        + " firstRows");
+    }
+
+    /** Whether the part has the shape of the parameter, or another number of rows that is allowed. */
+    boolean hasShape() {
+        Shape shape = part.shape();
+        Shape wanted = parameter.getShape();
+        if (shape.equals(wanted) || wanted == null || wanted.dimension() == 0) {
+            return shape.equals(wanted);
+        }
+        return shape.slice(1).equals(wanted.slice(1)) && (shape.get(0) < wanted.get(0) ? appendsRows : takesFirstRows);
+    }
+
+    NDManager newStaging() {
+        return parameter.getArray().getManager().newSubManager(Device.cpu());
+    }
+
+    /** Reads the rows into an array of a manager on the CPU, and returns the action that writes the parameter. */
+    Runnable read(NDManager staging) throws IOException, MalformedModelException {
+        NDArray target = parameter.getArray();
+        TensorPart first =
+                part.until(Math.min(part.to(), part.from() + target.getShape().get(0)));
+        if (first.shape().size() == 0) {
+            return () -> {};
+        }
+        NDArray rows = first.read(staging, target.getDataType());
+        return () -> write(rows);
+    }
+
+    /**
+     * Writes rows into the parameter's array. PyTorch rejects writing in place to an array with gradients, so they are
+     * switched off in the meantime.
+     */
+    private void write(NDArray rows) {
+        NDArray target = parameter.getArray();
+        boolean hadGradient = target.hasGradient();
+        if (hadGradient) {
+            target.setRequiresGradient(false);
+        }
+        try {
+            target.set(NDIndex.sliceAxis(0, 0, rows.getShape().get(0)), rows);
+        } finally {
+            if (hadGradient) {
+                target.setRequiresGradient(true);
+            }
+        }
+    }
+}
