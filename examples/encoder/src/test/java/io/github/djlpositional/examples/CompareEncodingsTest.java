@@ -102,7 +102,8 @@ class CompareEncodingsTest {
                 .toList();
         assertThat(lines).hasSize(48).allMatch(line -> line.length == 37);
         for (String[] line : lines) {
-            double sum = Arrays.stream(line).skip(4).mapToDouble(Double::parseDouble).sum();
+            double sum =
+                    Arrays.stream(line).skip(4).mapToDouble(Double::parseDouble).sum();
             // the weights of a character add up to 1, and the windows have further characters
             assertThat(line[3].equals("mean") ? sum : 0.5).isBetween(0.01, 1.0);
         }
