@@ -63,8 +63,8 @@ order = sorted(mean, key=lambda h: -mean[h][1])
 near = {h: mean[h][:4].sum() for h in order}
 ends = {h: [data["rotary", *map(str, h), share][1] for share in ("10 %", "90 %")] for h in order}
 for h in order:
-    spread = f"80 % from {ends[h][0]:.3f} to {ends[h][1]:.3f}"
-    row(f"layer {h[0]}, head {h[1]}: one before {mean[h][1]:.3f} ({spread}), last four {near[h]:.3f}; "
+    spread = f"80 %: {ends[h][0]:.3f} to {ends[h][1]:.3f}"
+    row(f"layer {h[0]}, head {h[1]}: itself {mean[h][0]:.3f}, before {mean[h][1]:.3f} ({spread}), last four {near[h]:.3f}; "
         f"without {rest[h][1]:.3f}", "trained")
 second = [h for h in order if h[0] == 2]
 assert second == order[:4]

@@ -107,8 +107,8 @@ public final class Heads {
             double low = decoder.get("rotary, " + head + ", 10 %")[1];
             double high = decoder.get("rotary, " + head + ", 90 %")[1];
             double near = Arrays.stream(means, 0, 4).sum();
-            String format = "%s: one before %.3f (80 %% from %.3f to %.3f), last four %.3f; without %.3f";
-            out.print(format, head, means[1], low, high, near, bareMeans[1]);
+            String format = "%s: itself %.3f, before %.3f (80 %%: %.3f to %.3f), last four %.3f; without %.3f";
+            out.print(format, head, means[0], means[1], low, high, near, bareMeans[1]);
             if (head.layer == 1) {
                 turned.line(head.toString(), 17, distance -> means[distance]);
                 still.line(head.toString(), 17, distance -> bareMeans[distance]);
