@@ -86,11 +86,11 @@ public final class Others {
                         .range(0, 1));
         // %% cope
         NDArray isStop = manager.create(STOPS);
-        NDArray gates = Activation.sigmoid(isStop.mul(12).sub(6)); // of q · k, here 6 for a full stop and -6 for others
+        NDArray gates = Activation.sigmoid(isStop.mul(12).sub(6)); // q · k is 6 for ., else -6
         NDArray sums = gates.cumSum(0);
-        NDArray places = sums.get("8").sub(sums).add(gates); // of the last query: the gates from each key to it
+        NDArray places = sums.get("8").sub(sums).add(gates); // the gates from key to query
         NDArray share = places.sub(places.floor());
-        NDArray terms = manager.create(new float[] {2, 0, -1, -1}); // q · e of the positions 0, 1, 2, 3
+        NDArray terms = manager.create(new float[] {2, 0, -1, -1}); // q · e, positions 0 to 3
         NDArray term = share.mul(terms.get(places.ceil().toType(DataType.INT64, false)))
                 .add(share.neg().add(1).mul(terms.get(places.floor().toType(DataType.INT64, false))));
         // ...

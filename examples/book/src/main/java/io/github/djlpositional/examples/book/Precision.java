@@ -102,9 +102,7 @@ public final class Precision {
     private static final int BFLOAT16 = 8;
 
     private static final int FLOAT16 = 11;
-
     private static final int FLOAT32 = 24;
-
     private static final int DOUBLE = 53;
 
     private static final int SIZE = 64;
