@@ -38,7 +38,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The page and the notebook of a small chapter with each kind of part, and what the chapters of the book have in common. */
+/**
+ * The page and the notebook of a small chapter with each kind of part, and what the chapters of the book have in
+ * common.
+ */
 class BookTest {
 
     private static final String MARKDOWN = """
@@ -107,8 +110,7 @@ class BookTest {
                 List.of(
                         new Notebook.Output(line("a < %d"), "a < 1", null, null),
                         new Notebook.Output(line("out.print(\"shown"), "after", null, null),
-                        new Notebook.Output(
-                                line("out.picture"), "A \"line\"", "line", new Figure(1, List.of(chart)))));
+                        new Notebook.Output(line("out.picture"), "A \"line\"", "line", new Figure(1, List.of(chart)))));
     }
 
     @Test
@@ -151,7 +153,8 @@ class BookTest {
     void pageLoadsNothingFromANetwork() {
         String page = Page.of(everyKind(), Optional.empty(), Optional.empty());
         String loaded = page.replaceAll("xmlns=\"[^\"]*\"|<a href=\"https://example.org/", "");
-        assertThat(loaded + PlayScript.resource("/site/style.css")).doesNotContain("http:", "https:", "url(", "@import");
+        assertThat(loaded + PlayScript.resource("/site/style.css"))
+                .doesNotContain("http:", "https:", "url(", "@import");
         for (String script : Book.SCRIPTS) {
             assertThat(PlayScript.resource("/site/play/" + script + ".js")).doesNotContain("http", "fetch(", "import ");
         }
@@ -161,24 +164,31 @@ class BookTest {
     void notebookHasTheSameParts() throws Exception {
         String notebook = Jupyter.of(everyKind());
         List<JsonObject> cells = cells(notebook);
-        assertThat(cells).extracting(cell -> cell.get("source").getAsString()).satisfiesExactly(
-                title -> assertThat(title).isEqualTo("# Every <kind> & more\n\n*All *and* each.*"),
-                imports -> assertThat(imports)
-                        .startsWith("%maven io.github.djlpositional:djl-positional-book:")
-                        .contains("import java.util.List;", "private static final int ONE = 1;", "Notebook out = ")
-                        .doesNotContain("main("),
-                text -> assertThat(text).contains("## A \"section\"", "[that](Other.ipynb#here)", "(https://example.org/a)"),
-                numbers -> assertThat(numbers).startsWith("int a = 2 < 3"),
-                formula -> assertThat(formula).isEqualTo("$$\\frac{a}{b}$$"),
-                play -> assertThat(play).contains("EveryKind.html"),
-                play -> assertThat(play).contains("EveryKind.html"),
-                shown -> assertThat(shown).isEqualTo("out.print(\"shown\");"),
-                folded -> assertThat(folded).startsWith("out.picture("),
-                table -> assertThat(table).startsWith("| a | b |"));
+        assertThat(cells)
+                .extracting(cell -> cell.get("source").getAsString())
+                .satisfiesExactly(
+                        title -> assertThat(title).isEqualTo("# Every <kind> & more\n\n*All *and* each.*"),
+                        imports -> assertThat(imports)
+                                .startsWith("%maven io.github.djlpositional:djl-positional-book:")
+                                .contains(
+                                        "import java.util.List;",
+                                        "private static final int ONE = 1;",
+                                        "Notebook out = ")
+                                .doesNotContain("main("),
+                        text -> assertThat(text)
+                                .contains("## A \"section\"", "[that](Other.ipynb#here)", "(https://example.org/a)"),
+                        numbers -> assertThat(numbers).startsWith("int a = 2 < 3"),
+                        formula -> assertThat(formula).isEqualTo("$$\\frac{a}{b}$$"),
+                        play -> assertThat(play).contains("EveryKind.html"),
+                        play -> assertThat(play).contains("EveryKind.html"),
+                        shown -> assertThat(shown).isEqualTo("out.print(\"shown\");"),
+                        folded -> assertThat(folded).startsWith("out.picture("),
+                        table -> assertThat(table).startsWith("| a | b |"));
         assertThat(cells.get(8).toString()).contains("\"source_hidden\":true", "image/svg+xml", "\"A \\\"line\\\"\"");
         assertThat(nbformat().validate(notebook, InputFormat.JSON)).isEmpty();
         // the schema is in force
-        assertThat(nbformat().validate(notebook.replace("\"id\"", "\"identity\""), InputFormat.JSON)).isNotEmpty();
+        assertThat(nbformat().validate(notebook.replace("\"id\"", "\"identity\""), InputFormat.JSON))
+                .isNotEmpty();
     }
 
     private static Schema nbformat() {
@@ -228,13 +238,19 @@ class BookTest {
         Map<String, String> pages = pages();
         List<String> broken = new ArrayList<>();
         pages.forEach((file, page) -> {
-            for (MatchResult link : Pattern.compile("<a (?:rel=\"\\w+\" )?href=\"(?!https?:)([^\"#]*)(?:#([^\"]*))?\"").matcher(page).results().toList()) {
+            for (MatchResult link : Pattern.compile("<a (?:rel=\"\\w+\" )?href=\"(?!https?:)([^\"#]*)(?:#([^\"]*))?\"")
+                    .matcher(page)
+                    .results()
+                    .toList()) {
                 String target = pages.get(link.group(1).isEmpty() ? file : link.group(1));
                 if (target == null || link.group(2) != null && !target.contains("id=\"" + link.group(2) + "\"")) {
                     broken.add(file + ": " + link.group());
                 }
             }
-            for (MatchResult play : Pattern.compile("data-play=\"([^\"]*)\"").matcher(page).results().toList()) {
+            for (MatchResult play : Pattern.compile("data-play=\"([^\"]*)\"")
+                    .matcher(page)
+                    .results()
+                    .toList()) {
                 assertThat(Book.SCRIPTS).as(file).contains(play.group(1));
             }
         });

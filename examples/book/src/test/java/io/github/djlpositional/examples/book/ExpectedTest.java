@@ -64,7 +64,8 @@ class ExpectedTest {
             String plain = printed.replace(",", "").replace('−', '-');
             String digits = plain.replaceAll("e.*", "");
             int decimals = digits.contains(".") ? digits.length() - digits.indexOf('.') - 1 : 0;
-            double unit = Math.pow(10, -decimals) * (plain.contains("e") ? Double.parseDouble("1" + plain.replaceAll("[^e]*e", "e")) : 1);
+            double unit = Math.pow(10, -decimals)
+                    * (plain.contains("e") ? Double.parseDouble("1" + plain.replaceAll("[^e]*e", "e")) : 1);
             double number = Double.parseDouble(expected.replace(",", ""));
             // the expected number may also be rounded
             return Math.abs(Double.parseDouble(plain) - number) <= 0.5001 * unit + 1e-12;
@@ -82,7 +83,8 @@ class ExpectedTest {
     static void siteIsSmall(@TempDir Path folder) throws Exception {
         Book.write(folder, WRITTEN);
         try (Stream<Path> files = Files.walk(folder)) {
-            assertThat(files.mapToLong(file -> file.toFile().isFile() ? file.toFile().length() : 0)
+            assertThat(files.mapToLong(file ->
+                                    file.toFile().isFile() ? file.toFile().length() : 0)
                             .sum())
                     .as("bytes")
                     .isLessThan(2_000_000);
@@ -124,7 +126,8 @@ class ExpectedTest {
                 if (phrases.isEmpty()) {
                     missing.add("neither printed nor in the text: " + row.text());
                 } else if (phrases.stream().noneMatch(row::agrees)) {
-                    missing.add("expected " + row.numbers() + " in the text: " + phrases.get(0).group());
+                    missing.add("expected " + row.numbers() + " in the text: "
+                            + phrases.get(0).group());
                 }
             } else {
                 // several lines may have the same text: then each has a row
@@ -135,7 +138,9 @@ class ExpectedTest {
             }
         }
         printed.stream().filter(line -> !matched.contains(line)).forEach(line -> missing.add("no row has: " + line));
-        assertThat(missing).as("numbers of %s and of expected/%s.txt", name, name).isEmpty();
+        assertThat(missing)
+                .as("numbers of %s and of expected/%s.txt", name, name)
+                .isEmpty();
     }
 
     private static boolean agrees(Row row, String line) {

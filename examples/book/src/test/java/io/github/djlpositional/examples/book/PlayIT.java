@@ -20,7 +20,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a page with all sliders shows in headless Chromium, against the numbers that PlayTest compares with the library's. */
+/**
+ * What a page with all sliders shows in headless Chromium, against the numbers that PlayTest compares with the
+ * library's.
+ */
 class PlayIT {
 
     private static final String BROWSER = System.getProperty("browser", "chromium");
@@ -54,7 +57,8 @@ class PlayIT {
     private record Dump(int width, int needed, List<Shown> shown) {}
 
     /** The controls after the moves of play-moves.js. */
-    private record Moved(List<Integer> keyed, List<Integer> pointed, List<Integer> patch, List<Integer> dragged, String words) {}
+    private record Moved(
+            List<Integer> keyed, List<Integer> pointed, List<Integer> patch, List<Integer> dragged, String words) {}
 
     @TempDir
     private Path folder;
@@ -78,7 +82,8 @@ class PlayIT {
                 cases.add(new Case(name, settings.get(settings.size() - 1).inputs()));
             }
         }
-        String script = "const cases = " + JsonUtils.GSON.toJson(cases) + ";\n" + PlayScript.resource("/play-harness.js");
+        String script =
+                "const cases = " + JsonUtils.GSON.toJson(cases) + ";\n" + PlayScript.resource("/play-harness.js");
         Dump page = JsonUtils.GSON.fromJson(show(script, width), Dump.class);
         assertThat(page.width()).isEqualTo(width);
         assertThat(page.needed()).as("width without sliding sideways").isLessThanOrEqualTo(width);
@@ -91,7 +96,9 @@ class PlayIT {
                     .toArray();
             assertThat(shown.labels()).hasSameSizeAs(s.inputs().keySet()).noneMatch(String::isBlank);
             for (List<String> texts : List.of(shown.outputs(), shown.announced())) {
-                assertThat(texts.stream().mapToDouble(PlayIT::parsed).toArray()).as("%s", s).isEqualTo(values);
+                assertThat(texts.stream().mapToDouble(PlayIT::parsed).toArray())
+                        .as("%s", s)
+                        .isEqualTo(values);
             }
             assertShown(cases.get(i).name(), scripts.get(i), shown, s);
         }
@@ -120,14 +127,26 @@ class PlayIT {
             }
             case "rotary" -> {
                 actual = shown.column(4);
-                expected = script.numbers("contributions", Math.toRadians(s.number("alpha")), s.integer("d"),
-                        s.number("base"), s.integer("distance"));
+                expected = script.numbers(
+                        "contributions",
+                        Math.toRadians(s.number("alpha")),
+                        s.integer("d"),
+                        s.number("base"),
+                        s.integer("distance"));
             }
             case "shift" -> {
                 actual = new double[] {shown.number(0)};
                 int query = Math.min(s.integer("query"), s.integer("length") - 1);
-                expected = new double[] {largest(script.numbers("weights", s.integer("length"), s.integer("pairs"),
-                        s.number("base"), query, s.integer("back"), s.number("gain")))};
+                expected = new double[] {
+                    largest(script.numbers(
+                            "weights",
+                            s.integer("length"),
+                            s.integer("pairs"),
+                            s.number("base"),
+                            query,
+                            s.integer("back"),
+                            s.number("gain")))
+                };
             }
             case "playground" -> {
                 actual = shown.column(4);
@@ -168,14 +187,22 @@ class PlayIT {
         Chapter chapter = new Chapter("Sliders", "All sliders", "All.", plays, "", "");
         Book.write(folder, List.of(chapter));
         String page = Page.of(chapter, Optional.empty(), Optional.empty());
-        Files.writeString(folder.resolve("page.html"), page.replace("</body>", "<script>" + script + "</script></body>"));
+        Files.writeString(
+                folder.resolve("page.html"), page.replace("</body>", "<script>" + script + "</script></body>"));
         Path window = Files.writeString(folder.resolve("window.html"), WINDOW.formatted(width));
         Path dump = folder.resolve("dump.html");
         Path log = folder.resolve("log.txt");
-        ProcessBuilder browser = new ProcessBuilder(BROWSER, "--headless", "--no-sandbox", "--disable-gpu",
+        ProcessBuilder browser = new ProcessBuilder(
+                        BROWSER,
+                        "--headless",
+                        "--no-sandbox",
+                        "--disable-gpu",
                         // the page writes into the window
-                        "--allow-file-access-from-files", "--disable-web-security",
-                        "--user-data-dir=" + folder.resolve("profile"), "--virtual-time-budget=10000", "--dump-dom",
+                        "--allow-file-access-from-files",
+                        "--disable-web-security",
+                        "--user-data-dir=" + folder.resolve("profile"),
+                        "--virtual-time-budget=10000",
+                        "--dump-dom",
                         window.toUri().toString())
                 .redirectOutput(dump.toFile())
                 .redirectError(log.toFile());
@@ -183,16 +210,22 @@ class PlayIT {
         try {
             process = browser.start();
         } catch (IOException e) {
-            return fail("'" + BROWSER + "' cannot be started: expected the command of Chromium; install it (on Debian:"
-                    + " apt-get install chromium), name the command with -Dbrowser, or leave out -Pbrowser", e);
+            return fail(
+                    "'" + BROWSER + "' cannot be started: expected the command of Chromium; install it (on Debian:"
+                            + " apt-get install chromium), name the command with -Dbrowser, or leave out -Pbrowser",
+                    e);
         }
         if (!process.waitFor(2, TimeUnit.MINUTES)) {
             process.destroyForcibly().waitFor();
         }
         String dom = Files.readString(dump);
         String start = "<pre id=\"shown\">";
-        assertThat(dom).as("DOM; Chromium's messages: %s", Files.readString(log)).contains(start);
+        assertThat(dom)
+                .as("DOM; Chromium's messages: %s", Files.readString(log))
+                .contains(start);
         return dom.substring(dom.indexOf(start) + start.length(), dom.lastIndexOf("</pre>"))
-                .replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+                .replace("&lt;", "<")
+                .replace("&gt;", ">")
+                .replace("&amp;", "&");
     }
 }

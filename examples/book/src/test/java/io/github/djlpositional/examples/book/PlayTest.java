@@ -49,12 +49,16 @@ class PlayTest {
     }
 
     private static double product(double[] one, double[] other) {
-        return IntStream.range(0, one.length).mapToDouble(i -> one[i] * other[i]).sum();
+        return IntStream.range(0, one.length)
+                .mapToDouble(i -> one[i] * other[i])
+                .sum();
     }
 
     private static double[] softmax(double... scores) {
         double[] powers = DoubleStream.of(scores).map(Math::exp).toArray();
-        return DoubleStream.of(powers).map(power -> power / DoubleStream.of(powers).sum()).toArray();
+        return DoubleStream.of(powers)
+                .map(power -> power / DoubleStream.of(powers).sum())
+                .toArray();
     }
 
     private static void assertClose(double[] actual, double[] expected, Object settings) {
@@ -62,7 +66,10 @@ class PlayTest {
     }
 
     private static SinusoidalEncoding.Builder builder(int d, PairLayout layout, boolean cosineFirst) {
-        return SinusoidalEncoding.builder().setEmbeddingSize(d).optLayout(layout).optCosineFirst(cosineFirst);
+        return SinusoidalEncoding.builder()
+                .setEmbeddingSize(d)
+                .optLayout(layout)
+                .optCosineFirst(cosineFirst);
     }
 
     private static SinusoidalEncoding encoding(String convention, int d, double base) {
@@ -71,12 +78,21 @@ class PlayTest {
         return switch (convention) {
             case "vaswani" -> SinusoidalEncoding.vaswani(d, base);
             case "tensor2tensor" -> SinusoidalEncoding.tensor2tensor(d, 1, base);
-            case "xTransformers", "concatenated" -> builder(d, PairLayout.CONCATENATED, false).optBase(base).build();
-            case "diffusion" -> builder(d, PairLayout.CONCATENATED, true).optBase(base).optOddSize(padded).build();
-            case "cosinesFirst" -> builder(d, PairLayout.CONCATENATED, true).optBase(base).build();
-            case "cosineFirst" -> builder(d, PairLayout.INTERLEAVED, true).optBase(base).build();
-            case "dit" -> builder(d, PairLayout.CONCATENATED, true).optFrequencies(less).build();
-            case "neighborsLess" -> builder(d, PairLayout.INTERLEAVED, false).optFrequencies(less).build();
+            case "xTransformers", "concatenated" ->
+                builder(d, PairLayout.CONCATENATED, false).optBase(base).build();
+            case "diffusion" ->
+                builder(d, PairLayout.CONCATENATED, true)
+                        .optBase(base)
+                        .optOddSize(padded)
+                        .build();
+            case "cosinesFirst" ->
+                builder(d, PairLayout.CONCATENATED, true).optBase(base).build();
+            case "cosineFirst" ->
+                builder(d, PairLayout.INTERLEAVED, true).optBase(base).build();
+            case "dit" ->
+                builder(d, PairLayout.CONCATENATED, true).optFrequencies(less).build();
+            case "neighborsLess" ->
+                builder(d, PairLayout.INTERLEAVED, false).optFrequencies(less).build();
             default -> throw new AssertionError(convention);
         };
     }
@@ -89,8 +105,10 @@ class PlayTest {
                 .build();
         try (NDManager manager = Engine.getEngine("PyTorch").newBaseManager()) {
             Shape shape = new Shape(1, 1, rows.length, rows[0].length);
-            NDArray x = manager.create(Stream.of(rows).flatMapToDouble(Arrays::stream).toArray(), shape);
-            NDArray positions = manager.create(IntStream.range(start, start + rows.length).toArray());
+            NDArray x = manager.create(
+                    Stream.of(rows).flatMapToDouble(Arrays::stream).toArray(), shape);
+            NDArray positions =
+                    manager.create(IntStream.range(start, start + rows.length).toArray());
             double[] turned = rotary.forward(new ParameterStore(manager, false), new NDList(x, positions), false)
                     .head()
                     .toDoubleArray();
@@ -158,7 +176,8 @@ class PlayTest {
     void pairsBeyondTheTrainingAreThoseOfTheChapter(String scaling, double count) {
         PlayScript script = new PlayScript("contexts");
         for (int factor : new int[] {2, 8}) {
-            assertThat(DoubleStream.of(script.numbers("beyond", scaling, 128, factor, 4096)).sum())
+            assertThat(DoubleStream.of(script.numbers("beyond", scaling, 128, factor, 4096))
+                            .sum())
                     .isEqualTo(count);
         }
     }
@@ -179,8 +198,7 @@ class PlayTest {
             double[] k = rotated(base, t - distance, key)[0];
             double[] pairs = script.numbers("contributions", alpha, d, base, distance);
             assertClose(pairs, each(d / 2, m -> q[2 * m] * k[2 * m] + q[2 * m + 1] * k[2 * m + 1]), s);
-            assertThat(script.number("score", alpha, d, base, distance))
-                    .isCloseTo(product(q, k), ROUNDING);
+            assertThat(script.number("score", alpha, d, base, distance)).isCloseTo(product(q, k), ROUNDING);
         }
     }
 
@@ -215,8 +233,14 @@ class PlayTest {
             double gain = s.number("gain") / Math.sqrt(2 * pairs);
             double[] expected = softmax(each(s.integer("length"), key -> gain * product(row(encoding, key), shifted)));
             assertClose(
-                    script.numbers("weights", s.integer("length"), pairs, s.number("base"), s.integer("query"),
-                            s.integer("back"), s.number("gain")),
+                    script.numbers(
+                            "weights",
+                            s.integer("length"),
+                            pairs,
+                            s.number("base"),
+                            s.integer("query"),
+                            s.integer("back"),
+                            s.number("gain")),
                     expected,
                     s);
         }
@@ -256,8 +280,11 @@ class PlayTest {
             double[][] vectors = Stream.of(words)
                     .map(word -> script.numbers("word", word, d))
                     .toArray(double[][]::new);
-            double[] numbers = Stream.of(vectors).flatMapToDouble(Arrays::stream).toArray();
-            assertThat(product(numbers, numbers) / numbers.length).as("variance").isBetween(0.5, 1.5);
+            double[] numbers =
+                    Stream.of(vectors).flatMapToDouble(Arrays::stream).toArray();
+            assertThat(product(numbers, numbers) / numbers.length)
+                    .as("variance")
+                    .isBetween(0.5, 1.5);
             for (int t = 0; t < words.length; t++) {
                 double[] added = encoding.equals("sinusoids")
                         ? row(SinusoidalEncoding.vaswani(d), t)
@@ -271,13 +298,15 @@ class PlayTest {
                 int query = t;
                 assertClose(
                         scores[t],
-                        each(words.length, key -> product(qk[query], qk[key]) / Math.sqrt(d)
-                                + switch (encoding) {
-                                    case "alibi" -> AlibiSlopes.of(8).bias(1, query - key);
-                                    case "t5" -> 1.5
-                                            * script.number("hash", "bucket " + buckets.bucket(key - query));
-                                    default -> 0;
-                                }),
+                        each(
+                                words.length,
+                                key -> product(qk[query], qk[key]) / Math.sqrt(d)
+                                        + switch (encoding) {
+                                            case "alibi" -> AlibiSlopes.of(8).bias(1, query - key);
+                                            case "t5" ->
+                                                1.5 * script.number("hash", "bucket " + buckets.bucket(key - query));
+                                            default -> 0;
+                                        }),
                         t);
             }
         }
@@ -309,7 +338,8 @@ class PlayTest {
 
     @ParameterizedTest
     @ValueSource(
-            strings = {"vaswani", "cosineFirst", "concatenated", "cosinesFirst", "tensor2tensor", "dit", "neighborsLess"})
+            strings = {"vaswani", "cosineFirst", "concatenated", "cosinesFirst", "tensor2tensor", "dit", "neighborsLess"
+            })
     void checkerFindsTheConventionOfARow(String convention) {
         PlayScript script = new PlayScript("checker");
         for (double[] placed : new double[][] {{1, 8, 10_000}, {37, 8, 500_000}, {2049, 16, 100}}) {
@@ -335,8 +365,10 @@ class PlayTest {
                         random.doubles(300).map(x -> (x - 0.5) * Math.pow(10, 6 * random.nextDouble())))
                 .map(x -> (float) x)
                 .toArray();
-        assertClose(rounded(script, "float32", values), each(values.length, i -> FloatFormat.FLOAT32.round(values[i])), 32);
-        assertClose(rounded(script, "float16", values), each(values.length, i -> FloatFormat.FLOAT16.round(values[i])), 16);
+        assertClose(
+                rounded(script, "float32", values), each(values.length, i -> FloatFormat.FLOAT32.round(values[i])), 32);
+        assertClose(
+                rounded(script, "float16", values), each(values.length, i -> FloatFormat.FLOAT16.round(values[i])), 16);
         // a float of which the second half is rounded away, to an even one in the middle
         assertClose(
                 rounded(script, "bfloat16", values),

@@ -16,7 +16,8 @@ class TrainingTest {
     void writesTheTablesThatAreShipped(@TempDir Path folder) throws Exception {
         Training.run(folder, 130);
         List<TrainingLog.Line> shipped = Trained.log().lines();
-        assertThat(TrainingLog.parse(Files.readString(folder.resolve("log.csv"))).lines())
+        assertThat(TrainingLog.parse(Files.readString(folder.resolve("log.csv")))
+                        .lines())
                 .extracting(TrainingLog.Line::encoding)
                 .hasSameElementsAs(
                         shipped.stream().map(TrainingLog.Line::encoding).toList());
@@ -37,8 +38,10 @@ class TrainingTest {
                 .extracting(maps -> String.join(" ", maps.words()))
                 .isEqualTo(Training.SENTENCES);
         for (AttentionMaps maps : Trained.attention()) {
-            assertThat(maps.layers()).allMatch(heads -> heads.stream()
-                    .allMatch(weights -> weights.length == maps.words().size() * maps.words().size()));
+            assertThat(maps.layers())
+                    .allMatch(heads -> heads.stream()
+                            .allMatch(weights -> weights.length
+                                    == maps.words().size() * maps.words().size()));
         }
     }
 }
