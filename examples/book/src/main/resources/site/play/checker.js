@@ -39,7 +39,7 @@ var checker = {
     numbers: text => (text.match(/[-−+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?/gi) || []).map(number => Number(number.replace("−", "-"))),
 
     /** Returns half a unit of the last digit of the number with the most digits, at least of seven, at most of one. */
-    tolerance: text => 0.51 * 10 ** -Math.min(Math.max(...(text.match(/\.\d+/g) || [".0"]).map(digits => digits.length - 1), 1), 7),
+    tolerance: text => 0.51 * 10 ** -Math.min(play.largest([1, ...(text.match(/\.\d+/g) || []).map(digits => digits.length - 1)]), 7),
 
     /** Returns [convention, position, base] of all rows that agree with the numbers. */
     find(numbers, tolerance) {

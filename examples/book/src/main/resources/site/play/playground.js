@@ -101,7 +101,7 @@ play.start("playground", {
         const move = (from, to) => {
             const words = playground.split(settings().text);
             if (from >= 0 && to >= 0 && to < words.length) {
-                words.splice(to, 0, ...words.splice(from, 1));
+                words.splice(to, 0, words.splice(from, 1)[0]);
                 set("text", words.join(" "));
                 set("t", to);
                 find(`[data-i="${to}"]`).focus();
