@@ -45,7 +45,9 @@ class PlayIT {
     }
 
     private static double largest(String script, Object... arguments) {
-        return DoubleStream.of(new PlayScript(script).numbers("weights", arguments)).max().orElseThrow();
+        return DoubleStream.of(new PlayScript(script).numbers("weights", arguments))
+                .max()
+                .orElseThrow();
     }
 
     private static List<Case> cases() {
@@ -62,7 +64,9 @@ class PlayIT {
                 new Case("formats", Map.of("format", "float32", "distance", 3, "frequency", 3), cosine, cosine),
                 new Case("heatmap", Map.of("position", 7, "dimension", 1), 7, 1, Math.cos(7)),
                 new Case("patches", Map.of("row", 5, "column", 3), 5, 3, 83),
-                new Case("playground", Map.of("encoding", "alibi", "text", "The  cat sat", "t", 9, "d", 4),
+                new Case(
+                        "playground",
+                        Map.of("encoding", "alibi", "text", "The  cat sat", "t", 9, "d", 4),
                         Math.exp(DoubleStream.of(score).max().orElseThrow()) / sum),
                 new Case("rotary", Map.of("distance", 9, "d", 4), Math.cos(9) + Math.cos(0.09)),
                 new Case("shift", Map.of("back", 5, "gain", 6), largest("shift", 50, 8, 10_000, 25, 5, 20)),
@@ -85,7 +89,8 @@ class PlayIT {
             double[] first = Arrays.copyOf(parsed(shown.numbers()), moved.expected().length);
             assertThat(first).as(moved.name()).containsExactly(moved.expected(), within(0.50001e-4));
         }
-        assertThat(IntStream.range(0, page.shown().size()).mapToObj(i -> cases().get(i).name()))
+        assertThat(IntStream.range(0, page.shown().size())
+                        .mapToObj(i -> cases().get(i).name()))
                 .containsExactlyInAnyOrderElementsOf(Book.SCRIPTS.subList(1, Book.SCRIPTS.size()));
     }
 
@@ -109,15 +114,25 @@ class PlayIT {
         Chapter chapter = new Chapter("Sliders", "All sliders", "All.", plays, "", "");
         Book.write(folder, List.of(chapter));
         String page = Page.of(chapter, Optional.empty(), Optional.empty());
-        Files.writeString(folder.resolve("page.html"), page.replace("</body>", "<script>" + script + "</script></body>"));
+        Files.writeString(
+                folder.resolve("page.html"), page.replace("</body>", "<script>" + script + "</script></body>"));
         // the window of Chromium has at least 500 pixels; the page writes into this one, which is as wide as is needed
-        String frame = "<!DOCTYPE html><body><iframe style=\"border: 0; width: %dpx; height: 2000px\" src=\"page.html\">";
+        String frame =
+                "<!DOCTYPE html><body><iframe style=\"border: 0; width: %dpx; height: 2000px\" src=\"page.html\">";
         Path window = Files.writeString(folder.resolve("window.html"), frame.formatted(width) + "</iframe>");
         Path dump = folder.resolve("dump.html");
         Path log = folder.resolve("log.txt");
-        String[] options = {"--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files",
-            "--disable-web-security", "--user-data-dir=" + folder.resolve("profile"), "--virtual-time-budget=10000"};
-        ProcessBuilder browser = new ProcessBuilder(BROWSER).redirectOutput(dump.toFile()).redirectError(log.toFile());
+        String[] options = {
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--allow-file-access-from-files",
+            "--disable-web-security",
+            "--user-data-dir=" + folder.resolve("profile"),
+            "--virtual-time-budget=10000"
+        };
+        ProcessBuilder browser =
+                new ProcessBuilder(BROWSER).redirectOutput(dump.toFile()).redirectError(log.toFile());
         browser.command().addAll(List.of(options));
         browser.command().addAll(List.of("--dump-dom", window.toUri().toString()));
         // without Chromium: install it, name its command with -Dbrowser, or leave out -Pbrowser
@@ -127,7 +142,9 @@ class PlayIT {
         }
         String dom = Files.readString(dump);
         String start = "<pre id=\"shown\">";
-        assertThat(dom).as("DOM; Chromium's messages: %s", Files.readString(log)).contains(start);
+        assertThat(dom)
+                .as("DOM; Chromium's messages: %s", Files.readString(log))
+                .contains(start);
         return dom.substring(dom.indexOf(start) + start.length(), dom.lastIndexOf("</pre>"));
     }
 }

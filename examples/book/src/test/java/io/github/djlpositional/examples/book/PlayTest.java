@@ -65,22 +65,32 @@ class PlayTest {
             case "vaswani" -> SinusoidalEncoding.vaswani(d, base);
             case "tensor2tensor" -> SinusoidalEncoding.tensor2tensor(d, 1, base);
             case "xTransformers", "concatenated" -> halves.optBase(base).build();
-            case "diffusion", "cosinesFirst" -> halves.optBase(base).optCosineFirst(true).build();
+            case "diffusion", "cosinesFirst" ->
+                halves.optBase(base).optCosineFirst(true).build();
             case "dit" -> halves.optFrequencies(less).optCosineFirst(true).build();
-            case "cosineFirst" -> builder.optLayout(PairLayout.INTERLEAVED).optBase(base).optCosineFirst(true).build();
-            default -> builder.optLayout(PairLayout.INTERLEAVED).optFrequencies(less).build();
+            case "cosineFirst" ->
+                builder.optLayout(PairLayout.INTERLEAVED)
+                        .optBase(base)
+                        .optCosineFirst(true)
+                        .build();
+            default ->
+                builder.optLayout(PairLayout.INTERLEAVED).optFrequencies(less).build();
         };
     }
 
     /** Turns rows by the positions from start on. */
     private static double[][] rotated(double base, int start, double[]... rows) {
         int d = rows[0].length;
-        RotaryEmbeddingBlock rotary = RotaryEmbeddingBlock.builder().setHeadSize(d).optBase(base).build();
+        RotaryEmbeddingBlock rotary =
+                RotaryEmbeddingBlock.builder().setHeadSize(d).optBase(base).build();
         try (NDManager manager = Engine.getEngine("PyTorch").newBaseManager()) {
             double[] numbers = Stream.of(rows).flatMapToDouble(Arrays::stream).toArray();
-            NDArray positions = manager.create(IntStream.range(start, start + rows.length).toArray());
+            NDArray positions =
+                    manager.create(IntStream.range(start, start + rows.length).toArray());
             NDList input = new NDList(manager.create(numbers, new Shape(1, 1, rows.length, d)), positions);
-            double[] turned = rotary.forward(new ParameterStore(manager, false), input, false).head().toDoubleArray();
+            double[] turned = rotary.forward(new ParameterStore(manager, false), input, false)
+                    .head()
+                    .toDoubleArray();
             return IntStream.range(0, rows.length)
                     .mapToObj(t -> Arrays.copyOfRange(turned, t * d, (t + 1) * d))
                     .toArray(double[][]::new);
@@ -116,9 +126,10 @@ class PlayTest {
                 Frequencies expected = scaling.frequencies(d, 10_000);
                 assertClose(script.numbers("frequencies", name, d, factor, 4096), each(d / 2, expected::get));
             }
-            assertClose(
-                    new double[] {script.number("attentionFactor", name, factor)}, scaling.attentionFactor());
-            assertThat(DoubleStream.of(script.numbers("beyond", name, 128, factor, 4096)).sum()).isEqualTo(beyond);
+            assertClose(new double[] {script.number("attentionFactor", name, factor)}, scaling.attentionFactor());
+            assertThat(DoubleStream.of(script.numbers("beyond", name, 128, factor, 4096))
+                            .sum())
+                    .isEqualTo(beyond);
         }
     }
 
@@ -184,7 +195,8 @@ class PlayTest {
                 double[] word = script.numbers("word", words[t], d);
                 double[] learned = script.numbers("position", "learned", t, d);
                 return switch (encoding) {
-                    case "sinusoids" -> each(d, i -> word[i] + SinusoidalEncoding.vaswani(d).value(t, i));
+                    case "sinusoids" ->
+                        each(d, i -> word[i] + SinusoidalEncoding.vaswani(d).value(t, i));
                     case "learned" -> each(d, i -> word[i] + learned[i]);
                     default -> word;
                 };
@@ -198,8 +210,8 @@ class PlayTest {
                     case "t5" -> 1.5 * script.number("hash", "bucket " + buckets.bucket(key - query));
                     default -> 0;
                 };
-                double[] expected = each(
-                        words.length, key -> product(qk[query], qk[key]) / Math.sqrt(d) + bias.applyAsDouble(key));
+                double[] expected =
+                        each(words.length, key -> product(qk[query], qk[key]) / Math.sqrt(d) + bias.applyAsDouble(key));
                 assertClose(scores[t], expected);
             }
         }
@@ -221,7 +233,8 @@ class PlayTest {
 
     @ParameterizedTest
     @ValueSource(
-            strings = {"vaswani", "cosineFirst", "concatenated", "cosinesFirst", "tensor2tensor", "dit", "neighborsLess"})
+            strings = {"vaswani", "cosineFirst", "concatenated", "cosinesFirst", "tensor2tensor", "dit", "neighborsLess"
+            })
     void checkerFindsTheConventionOfARow(String convention) {
         PlayScript script = new PlayScript("checker");
         for (int[] placed : new int[][] {{1, 8, 10_000}, {37, 8, 500_000}, {2049, 16, 100}}) {
