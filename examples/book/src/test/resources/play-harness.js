@@ -11,7 +11,6 @@ const shown = cases.map(({ name, inputs }) => {
         labels: all("input[type=range], input[type=text], select", input => input.labels[0].innerText),
         announced: all("input[type=range]", input => input.getAttribute("aria-valuetext")),
         outputs: all("input[type=number]", box => box.value),
-        rows: all("tbody tr", row => [...row.cells].map(cell => cell.textContent)),
         numbers: all(".score b", number => number.textContent)
     };
 });

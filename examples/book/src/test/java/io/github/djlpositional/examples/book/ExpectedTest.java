@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.io.TempDir;
@@ -50,13 +51,20 @@ class ExpectedTest {
             return Pattern.compile(pattern.toString());
         }
 
-        boolean agrees(MatchResult match) {
-            for (int i = 0; i < numbers.size(); i++) {
-                if (match.groupCount() != numbers.size() || !agrees(match.group(i + 1), numbers.get(i))) {
-                    return false;
-                }
-            }
-            return true;
+        boolean matches(String line) {
+            return pattern().matcher(line).matches();
+        }
+
+        Stream<MatchResult> phrases(String markdown) {
+            return pattern().matcher(markdown).results();
+        }
+
+        /** Whether the numbers of a line or phrase are those expected. */
+        boolean agrees(String found) {
+            return phrases(found)
+                    .anyMatch(match -> match.groupCount() == numbers.size()
+                            && IntStream.range(0, numbers.size())
+                                    .allMatch(i -> agrees(match.group(i + 1), numbers.get(i))));
         }
 
         /** Whether a number is as expected, to half a unit of its last digit. */
@@ -68,7 +76,7 @@ class ExpectedTest {
                     * (plain.contains("e") ? Double.parseDouble("1" + plain.replaceAll("[^e]*e", "e")) : 1);
             double number = Double.parseDouble(expected.replace(",", ""));
             // the expected number may also be rounded
-            return Math.abs(Double.parseDouble(plain) - number) <= 0.5001 * unit + 1e-12;
+            return Math.abs(Double.parseDouble(plain) - number) <= 0.5001 * unit;
         }
     }
 
@@ -113,37 +121,23 @@ class ExpectedTest {
                 .map(ExpectedTest::squeezed)
                 .filter(line -> line.matches(".*\\d.*"))
                 .toList();
-        List<String> matched = new ArrayList<>();
+        String text = squeezed(PlayScript.resource("/chapters/" + name + ".md"));
         for (Row row : rows) {
-            List<String> lines = printed.stream()
-                    .filter(line -> row.pattern().matcher(line).matches())
-                    .toList();
-            if (lines.isEmpty()) {
-                List<MatchResult> phrases = row.pattern()
-                        .matcher(squeezed(PlayScript.resource("/chapters/" + name + ".md")))
-                        .results()
-                        .toList();
-                if (phrases.isEmpty()) {
-                    missing.add("neither printed nor in the text: " + row.text());
-                } else if (phrases.stream().noneMatch(row::agrees)) {
-                    missing.add("expected " + row.numbers() + " in the text: "
-                            + phrases.get(0).group());
-                }
-            } else {
-                // several lines may have the same text: then each has a row
-                lines.stream().filter(line -> agrees(row, line)).forEach(matched::add);
-                if (lines.stream().noneMatch(line -> agrees(row, line))) {
-                    missing.add("expected " + row.numbers() + " in the printed line: " + lines);
-                }
+            List<String> lines = printed.stream().filter(row::matches).toList();
+            List<String> found =
+                    lines.isEmpty() ? row.phrases(text).map(MatchResult::group).toList() : lines;
+            if (found.isEmpty()) {
+                missing.add("neither printed nor in the text: " + row.text());
+            } else if (found.stream().noneMatch(row::agrees)) {
+                missing.add("expected " + row.numbers() + " for: " + found);
             }
         }
-        printed.stream().filter(line -> !matched.contains(line)).forEach(line -> missing.add("no row has: " + line));
+        // several lines may have the same text: then each has a row
+        printed.stream()
+                .filter(line -> rows.stream().noneMatch(row -> row.matches(line) && row.agrees(line)))
+                .forEach(line -> missing.add("no row agrees with the printed line: " + line));
         assertThat(missing)
                 .as("numbers of %s and of expected/%s.txt", name, name)
                 .isEmpty();
-    }
-
-    private static boolean agrees(Row row, String line) {
-        return row.pattern().matcher(line).results().anyMatch(row::agrees);
     }
 }

@@ -24,7 +24,7 @@ import java.util.function.IntToDoubleFunction;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.assertj.core.data.Offset;
+import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -33,12 +33,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The numbers of the sliders, which their scripts compute in double arithmetic, against the library's. */
 class PlayTest {
 
-    private static final int CASES = 20;
-
-    /** Far above the rounding of angles up to 1000 in double arithmetic, far below a digit that a page shows. */
-    private static final Offset<Double> ROUNDING = within(1e-9);
-
-    private final Random random = new Random(1);
+    private static final Random RANDOM = new Random(1);
 
     private static double[] each(int count, IntToDoubleFunction rule) {
         return IntStream.range(0, count).mapToDouble(rule).toArray();
@@ -49,225 +44,143 @@ class PlayTest {
     }
 
     private static double product(double[] one, double[] other) {
-        return IntStream.range(0, one.length)
-                .mapToDouble(i -> one[i] * other[i])
-                .sum();
+        return DoubleStream.of(each(one.length, i -> one[i] * other[i])).sum();
     }
 
     private static double[] softmax(double... scores) {
-        double[] powers = DoubleStream.of(scores).map(Math::exp).toArray();
-        return DoubleStream.of(powers)
-                .map(power -> power / DoubleStream.of(powers).sum())
-                .toArray();
+        double sum = DoubleStream.of(scores).map(Math::exp).sum();
+        return DoubleStream.of(scores).map(score -> Math.exp(score) / sum).toArray();
     }
 
-    private static void assertClose(double[] actual, double[] expected, Object settings) {
-        assertThat(actual).as("%s", settings).containsExactly(expected, ROUNDING);
-    }
-
-    private static SinusoidalEncoding.Builder builder(int d, PairLayout layout, boolean cosineFirst) {
-        return SinusoidalEncoding.builder()
-                .setEmbeddingSize(d)
-                .optLayout(layout)
-                .optCosineFirst(cosineFirst);
+    /** To far more than the rounding of angles in double arithmetic, and far less than a digit that a page shows. */
+    private static void assertClose(double[] actual, double... expected) {
+        assertThat(actual).containsExactly(expected, within(1e-9));
     }
 
     private static SinusoidalEncoding encoding(String convention, int d, double base) {
-        SinusoidalEncoding.OddSize padded = SinusoidalEncoding.OddSize.ZERO_PADDED;
         Frequencies less = Frequencies.geometric(d / 2, base, Math.max(d / 2 - 1, 1));
+        SinusoidalEncoding.Builder builder = SinusoidalEncoding.builder().setEmbeddingSize(d);
+        SinusoidalEncoding.Builder halves = builder.optLayout(PairLayout.CONCATENATED);
         return switch (convention) {
             case "vaswani" -> SinusoidalEncoding.vaswani(d, base);
             case "tensor2tensor" -> SinusoidalEncoding.tensor2tensor(d, 1, base);
-            case "xTransformers", "concatenated" ->
-                builder(d, PairLayout.CONCATENATED, false).optBase(base).build();
-            case "diffusion" ->
-                builder(d, PairLayout.CONCATENATED, true)
-                        .optBase(base)
-                        .optOddSize(padded)
-                        .build();
-            case "cosinesFirst" ->
-                builder(d, PairLayout.CONCATENATED, true).optBase(base).build();
+            case "xTransformers", "concatenated" -> halves.optBase(base).build();
+            case "diffusion", "cosinesFirst" ->
+                halves.optBase(base).optCosineFirst(true).build();
+            case "dit" -> halves.optFrequencies(less).optCosineFirst(true).build();
             case "cosineFirst" ->
-                builder(d, PairLayout.INTERLEAVED, true).optBase(base).build();
-            case "dit" ->
-                builder(d, PairLayout.CONCATENATED, true).optFrequencies(less).build();
-            case "neighborsLess" ->
-                builder(d, PairLayout.INTERLEAVED, false).optFrequencies(less).build();
-            default -> throw new AssertionError(convention);
+                builder.optLayout(PairLayout.INTERLEAVED)
+                        .optBase(base)
+                        .optCosineFirst(true)
+                        .build();
+            default ->
+                builder.optLayout(PairLayout.INTERLEAVED).optFrequencies(less).build();
         };
     }
 
     /** Turns rows by the positions from start on. */
     private static double[][] rotated(double base, int start, double[]... rows) {
-        RotaryEmbeddingBlock rotary = RotaryEmbeddingBlock.builder()
-                .setHeadSize(rows[0].length)
-                .optBase(base)
-                .build();
+        int d = rows[0].length;
+        RotaryEmbeddingBlock rotary =
+                RotaryEmbeddingBlock.builder().setHeadSize(d).optBase(base).build();
         try (NDManager manager = Engine.getEngine("PyTorch").newBaseManager()) {
-            Shape shape = new Shape(1, 1, rows.length, rows[0].length);
-            NDArray x = manager.create(
-                    Stream.of(rows).flatMapToDouble(Arrays::stream).toArray(), shape);
+            double[] numbers = Stream.of(rows).flatMapToDouble(Arrays::stream).toArray();
             NDArray positions =
                     manager.create(IntStream.range(start, start + rows.length).toArray());
-            double[] turned = rotary.forward(new ParameterStore(manager, false), new NDList(x, positions), false)
+            NDList input = new NDList(manager.create(numbers, new Shape(1, 1, rows.length, d)), positions);
+            double[] turned = rotary.forward(new ParameterStore(manager, false), input, false)
                     .head()
                     .toDoubleArray();
-            int d = rows[0].length;
             return IntStream.range(0, rows.length)
                     .mapToObj(t -> Arrays.copyOfRange(turned, t * d, (t + 1) * d))
                     .toArray(double[][]::new);
         }
     }
 
-    @Test
-    void sinusoidsAndCellsOfTheHeatMap() {
-        PlayScript script = new PlayScript("sinusoids");
-        PlayScript cells = new PlayScript("heatmap");
-        for (int i = 0; i < CASES; i++) {
-            PlayScript.Settings s = script.random(random);
-            int t = s.integer("position");
-            SinusoidalEncoding encoding = encoding(s.text("convention"), s.integer("size"), s.number("base"));
-            double[] values = script.numbers("values", s.text("convention"), s.integer("size"), s.number("base"), t);
-            assertClose(values, row(encoding, t), s);
-            SinusoidalEncoding vaswani = encoding("vaswani", s.integer("size"), s.number("base"));
-            int dimension = random.nextInt(s.integer("size"));
-            assertThat(cells.number("value", t, dimension, s.integer("size"), s.number("base")))
-                    .isCloseTo(vaswani.value(t, dimension), ROUNDING);
-        }
-        assertThat(encoding("tensor2tensor", 64, 1e4)).isEqualTo(SinusoidalEncoding.fairseq(64));
-        assertThat(encoding("xTransformers", 64, 1e4)).isEqualTo(SinusoidalEncoding.xTransformers(64));
-        assertThat(encoding("diffusion", 64, 1e4)).isEqualTo(SinusoidalEncoding.diffusion(64, 0, 1, true));
-    }
-
-    private static RotaryScaling scaling(String name, double factor, int length) {
-        return switch (name) {
-            case "none" -> RotaryScaling.none();
-            case "linear" -> RotaryScaling.linear(factor);
-            case "ntk" -> RotaryScaling.ntkAware(factor);
-            case "yarn" -> RotaryScaling.yarn(factor, length);
-            case "llama3" -> RotaryScaling.llama3(factor, 1, 4, length);
-            default -> throw new AssertionError(name);
-        };
-    }
-
     @ParameterizedTest
-    @ValueSource(strings = {"none", "linear", "ntk", "yarn", "llama3"})
-    void frequenciesAndFactorsOfLongerContexts(String name) {
-        PlayScript script = new PlayScript("contexts");
-        for (int i = 0; i < CASES; i++) {
-            PlayScript.Settings s = script.random(random);
-            int length = s.integer("length");
-            RotaryScaling scaling = scaling(name, s.number("factor"), length);
-            Frequencies expected = scaling.frequencies(s.integer("d"), 10_000);
-            double[] frequencies = script.numbers("frequencies", name, s.integer("d"), s.number("factor"), length);
-            assertClose(frequencies, each(expected.size(), expected::get), s);
-            assertClose(
-                    script.numbers("turns", frequencies, length),
-                    each(expected.size(), m -> expected.get(m) * length / (2 * Math.PI)),
-                    s);
-            assertThat(script.number("attentionFactor", name, s.number("factor")))
-                    .isCloseTo(scaling.attentionFactor(), ROUNDING);
+    @ValueSource(strings = {"vaswani", "tensor2tensor", "xTransformers", "diffusion"})
+    void sinusoids(String convention) {
+        for (int d = 2; d <= 64; d += 2) {
+            int t = RANDOM.nextInt(200);
+            SinusoidalEncoding expected = encoding(convention, d, 500);
+            assertClose(new PlayScript("sinusoids").numbers("values", convention, d, 500, t), row(expected, t));
         }
+        double cell = new PlayScript("heatmap").number("value", 77, 5, 64, 10_000);
+        assertThat(cell).isCloseTo(SinusoidalEncoding.vaswani(64).value(77, 5), within(1e-12));
     }
 
-    /** The table of the chapter: heads of 128 dimensions, trained with 4,096 positions. */
+    /** With the table of the chapter: heads of 128 dimensions, trained with 4,096 positions. */
     @ParameterizedTest
     @CsvSource({"none, 18", "linear, 0", "ntk, 17", "yarn, 0", "llama3, 0"})
-    void pairsBeyondTheTrainingAreThoseOfTheChapter(String scaling, double count) {
+    void scalingsForLongerContexts(String name, double beyond) {
         PlayScript script = new PlayScript("contexts");
-        for (int factor : new int[] {2, 8}) {
-            assertThat(DoubleStream.of(script.numbers("beyond", scaling, 128, factor, 4096))
+        for (double factor : new double[] {2, 8, 32}) {
+            RotaryScaling scaling = switch (name) {
+                case "none" -> RotaryScaling.none();
+                case "linear" -> RotaryScaling.linear(factor);
+                case "ntk" -> RotaryScaling.ntkAware(factor);
+                case "yarn" -> RotaryScaling.yarn(factor, 4096);
+                default -> RotaryScaling.llama3(factor, 1, 4, 4096);
+            };
+            for (int d : new int[] {4, 32, 128}) {
+                Frequencies expected = scaling.frequencies(d, 10_000);
+                assertClose(script.numbers("frequencies", name, d, factor, 4096), each(d / 2, expected::get));
+            }
+            assertClose(new double[] {script.number("attentionFactor", name, factor)}, scaling.attentionFactor());
+            assertThat(DoubleStream.of(script.numbers("beyond", name, 128, factor, 4096))
                             .sum())
-                    .isEqualTo(count);
+                    .isEqualTo(beyond);
         }
     }
 
-    @Test
+    @RepeatedTest(5)
     void scoresOfRotaryPairs() {
+        int d = 2 + 2 * RANDOM.nextInt(64);
+        int distance = RANDOM.nextInt(121) - 20;
+        double alpha = RANDOM.nextDouble();
+        double[] query = rotated(5000, 150, each(d, i -> i % 2 == 0 ? 1 : 0))[0];
+        double[] key = rotated(5000, 150 - distance, each(d, i -> i % 2 == 0 ? Math.cos(alpha) : Math.sin(alpha)))[0];
         PlayScript script = new PlayScript("rotary");
-        for (int i = 0; i < CASES; i++) {
-            PlayScript.Settings s = script.random(random);
-            int d = s.integer("d");
-            int distance = s.integer("distance");
-            double alpha = Math.toRadians(s.number("alpha"));
-            double[] query = each(d, n -> n % 2 == 0 ? 1 : 0);
-            double[] key = each(d, n -> n % 2 == 0 ? Math.cos(alpha) : Math.sin(alpha));
-            int t = s.integer("t") + 100;
-            double base = Math.max(s.number("base"), 2);
-            double[] q = rotated(base, t, query)[0];
-            double[] k = rotated(base, t - distance, key)[0];
-            double[] pairs = script.numbers("contributions", alpha, d, base, distance);
-            assertClose(pairs, each(d / 2, m -> q[2 * m] * k[2 * m] + q[2 * m + 1] * k[2 * m + 1]), s);
-            assertThat(script.number("score", alpha, d, base, distance)).isCloseTo(product(q, k), ROUNDING);
-        }
+        assertClose(
+                script.numbers("contributions", alpha, d, 5000, distance),
+                each(d / 2, m -> query[2 * m] * key[2 * m] + query[2 * m + 1] * key[2 * m + 1]));
+        assertClose(new double[] {script.number("score", alpha, d, 5000, distance)}, product(query, key));
     }
 
     @Test
     void bitsBecomeTheSinusoidsOfTheirPeriods() {
         PlayScript script = new PlayScript("bits");
-        SinusoidalEncoding sines = SinusoidalEncoding.builder()
-                .setEmbeddingSize(10)
-                .optFrequencies(Frequencies.of(each(5, bit -> Math.PI / (1 << bit))))
-                .build();
+        Frequencies waves = Frequencies.of(each(5, bit -> Math.PI / (1 << bit)));
         for (int t = 0; t < 32; t++) {
             int at = t;
-            double[] bits = each(5, bit -> at >> bit & 1);
-            double[] waves = each(5, bit -> (1 - sines.value(at, 2 * bit)) / 2);
-            assertClose(each(5, bit -> script.number("wave", bit, at, 0)), bits, t);
-            assertClose(each(5, bit -> script.number("wave", bit, at, 1)), waves, t);
-            assertClose(each(5, bit -> script.number("wave", bit, at, 0.5)), each(5, n -> (bits[n] + waves[n]) / 2), t);
+            assertClose(each(5, bit -> script.number("wave", bit, at, 0)), each(5, bit -> at >> bit & 1));
+            assertClose(each(5, bit -> script.number("wave", bit, at, 1)), each(5, m -> (1 - waves.sine(at, m)) / 2));
         }
     }
 
-    @Test
+    @RepeatedTest(5)
     void weightsOfAShiftAreThoseOfTheLibrarysMatrix() {
-        PlayScript script = new PlayScript("shift");
-        for (int i = 0; i < CASES / 4; i++) {
-            PlayScript.Settings s = script.random(random);
-            int pairs = s.integer("pairs");
-            SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(2 * pairs, s.number("base"));
-            double[] query = row(encoding, s.integer("query"));
-            double[] shifted = Stream.of(encoding.shift(-s.integer("back")))
-                    .mapToDouble(row -> product(row, query))
-                    .toArray();
-            double gain = s.number("gain") / Math.sqrt(2 * pairs);
-            double[] expected = softmax(each(s.integer("length"), key -> gain * product(row(encoding, key), shifted)));
-            assertClose(
-                    script.numbers(
-                            "weights",
-                            s.integer("length"),
-                            pairs,
-                            s.number("base"),
-                            s.integer("query"),
-                            s.integer("back"),
-                            s.number("gain")),
-                    expected,
-                    s);
-        }
+        int pairs = 1 + RANDOM.nextInt(64);
+        int t = RANDOM.nextInt(200);
+        SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(2 * pairs);
+        double[][] matrix = encoding.shift(-3);
+        double[] shifted = each(2 * pairs, i -> product(matrix[i], row(encoding, t)));
+        double gain = 5 / Math.sqrt(2 * pairs);
+        double[] expected = softmax(each(200, key -> gain * product(row(encoding, key), shifted)));
+        assertClose(new PlayScript("shift").numbers("weights", 200, pairs, 10_000, t, 3, 5), expected);
     }
 
-    @Test
-    void biasesOfDistances() {
+    @ParameterizedTest
+    @CsvSource({"32, 128", "2, 33", "64, 512", "7, 100"})
+    void biasesOfDistances(int count, int largest) {
         PlayScript script = new PlayScript("biases");
-        for (int i = 0; i < CASES / 4; i++) {
-            PlayScript.Settings s = script.random(random);
-            double slope = s.number("slope");
-            RelativeBuckets buckets = RelativeBuckets.of(false, s.integer("buckets"), s.integer("largest"));
-            AlibiSlopes alibi = AlibiSlopes.custom(slope);
-            Object[] settings = {slope, s.integer("buckets"), s.integer("largest")};
-            assertClose(
-                    each(150, n -> script.number("bucket", n, settings[1], settings[2])),
-                    each(150, n -> buckets.bucket(-n)),
-                    s);
-            assertClose(
-                    script.numbers("weights", "t5", settings[0], settings[1], settings[2]),
-                    softmax(each(129, n -> -slope * buckets.bucket(-n))),
-                    s);
-            assertClose(
-                    script.numbers("weights", "alibi", settings[0], settings[1], settings[2]),
-                    softmax(each(129, n -> alibi.bias(0, n))),
-                    s);
-        }
+        RelativeBuckets buckets = RelativeBuckets.of(false, count, largest);
+        AlibiSlopes alibi = AlibiSlopes.custom(0.125);
+        assertClose(each(600, n -> script.number("bucket", n, count, largest)), each(600, n -> buckets.bucket(-n)));
+        double[] t5 = softmax(each(129, n -> -0.125 * buckets.bucket(-n)));
+        assertClose(script.numbers("weights", "t5", 0.125, count, largest), t5);
+        double[] line = softmax(each(129, n -> alibi.bias(0, n)));
+        assertClose(script.numbers("weights", "alibi", 0.125, count, largest), line);
     }
 
     @ParameterizedTest
@@ -276,64 +189,46 @@ class PlayTest {
         PlayScript script = new PlayScript("playground");
         String[] words = "the dog bites the man who sees the dog".split(" ", -1);
         RelativeBuckets buckets = RelativeBuckets.of(true, 8, 16);
-        for (int d : new int[] {4, 16, 64}) {
-            double[][] vectors = Stream.of(words)
-                    .map(word -> script.numbers("word", word, d))
-                    .toArray(double[][]::new);
-            double[] numbers =
-                    Stream.of(vectors).flatMapToDouble(Arrays::stream).toArray();
-            assertThat(product(numbers, numbers) / numbers.length)
-                    .as("variance")
-                    .isBetween(0.5, 1.5);
-            for (int t = 0; t < words.length; t++) {
-                double[] added = encoding.equals("sinusoids")
-                        ? row(SinusoidalEncoding.vaswani(d), t)
-                        : script.numbers("position", encoding, t, d);
-                double[] word = vectors[t];
-                vectors[t] = each(d, i -> word[i] + added[i]);
-            }
+        for (int d : new int[] {4, 64}) {
+            double[][] vectors = new double[words.length][];
+            Arrays.setAll(vectors, t -> {
+                double[] word = script.numbers("word", words[t], d);
+                double[] learned = script.numbers("position", "learned", t, d);
+                return switch (encoding) {
+                    case "sinusoids" ->
+                        each(d, i -> word[i] + SinusoidalEncoding.vaswani(d).value(t, i));
+                    case "learned" -> each(d, i -> word[i] + learned[i]);
+                    default -> word;
+                };
+            });
             double[][] qk = encoding.equals("rotary") ? rotated(10_000, 0, vectors) : vectors;
             double[][] scores = script.call(double[][].class, "scores", encoding, words, d);
             for (int t = 0; t < words.length; t++) {
                 int query = t;
-                assertClose(
-                        scores[t],
-                        each(
-                                words.length,
-                                key -> product(qk[query], qk[key]) / Math.sqrt(d)
-                                        + switch (encoding) {
-                                            case "alibi" -> AlibiSlopes.of(8).bias(1, query - key);
-                                            case "t5" ->
-                                                1.5 * script.number("hash", "bucket " + buckets.bucket(key - query));
-                                            default -> 0;
-                                        }),
-                        t);
+                IntToDoubleFunction bias = key -> switch (encoding) {
+                    case "alibi" -> AlibiSlopes.of(8).bias(1, query - key);
+                    case "t5" -> 1.5 * script.number("hash", "bucket " + buckets.bucket(key - query));
+                    default -> 0;
+                };
+                double[] expected =
+                        each(words.length, key -> product(qk[query], qk[key]) / Math.sqrt(d) + bias.applyAsDouble(key));
+                assertClose(scores[t], expected);
             }
         }
     }
 
-    @Test
-    void encodingsAndSimilaritiesOfPatches() {
+    @ParameterizedTest
+    @ValueSource(strings = {"axes", "number"})
+    void patches(String encoding) {
         PlayScript script = new PlayScript("patches");
-        for (int i = 0; i < CASES / 4; i++) {
-            PlayScript.Settings s = script.random(random);
-            int d = s.integer("d");
-            int columns = s.integer("columns");
-            GridEncoding grid = GridEncoding.visionTransformer(d);
-            SinusoidalEncoding number = SinusoidalEncoding.vaswani(d);
-            boolean isGrid = s.text("encoding").equals("axes");
-            double[][] rows = IntStream.range(0, s.integer("rows") * columns)
-                    .mapToObj(n -> isGrid ? each(d, c -> grid.value(c, n / columns, n % columns)) : row(number, n))
-                    .toArray(double[][]::new);
-            int row = Math.min(s.integer("row"), s.integer("rows") - 1);
-            int column = Math.min(s.integer("column"), columns - 1);
-            double[] chosen = rows[row * columns + column];
-            assertClose(script.numbers("values", s.text("encoding"), row, column, columns, d), chosen, s);
-            assertClose(
-                    script.numbers("similarities", s.text("encoding"), row, column, s.integer("rows"), columns, d),
-                    each(rows.length, n -> product(chosen, rows[n]) / (d / 2.0)),
-                    s);
-        }
+        GridEncoding grid = GridEncoding.visionTransformer(64);
+        SinusoidalEncoding number = SinusoidalEncoding.vaswani(64);
+        double[][] rows = IntStream.range(0, 12 * 16)
+                .mapToObj(n -> encoding.equals("axes") ? each(64, i -> grid.value(i, n / 16, n % 16)) : row(number, n))
+                .toArray(double[][]::new);
+        assertClose(script.numbers("values", encoding, 4, 10, 16, 64), rows[74]);
+        double[] similarities = script.numbers("similarities", encoding, 4, 10, 12, 16, 64);
+        assertClose(similarities, each(rows.length, n -> product(rows[74], rows[n]) / 32));
     }
 
     @ParameterizedTest
@@ -342,47 +237,38 @@ class PlayTest {
             })
     void checkerFindsTheConventionOfARow(String convention) {
         PlayScript script = new PlayScript("checker");
-        for (double[] placed : new double[][] {{1, 8, 10_000}, {37, 8, 500_000}, {2049, 16, 100}}) {
-            SinusoidalEncoding encoding = encoding(convention, (int) placed[1], placed[2]);
-            String text = DoubleStream.of(row(encoding, placed[0]))
+        for (int[] placed : new int[][] {{1, 8, 10_000}, {37, 8, 500_000}, {2049, 16, 100}}) {
+            String text = DoubleStream.of(row(encoding(convention, placed[1], placed[2]), placed[0]))
                     .mapToObj("%.4f"::formatted)
-                    .reduce("[", (all, number) -> all + number + ", ");
-            double[] numbers = script.numbers("numbers", text);
-            Object[][] found = script.call(Object[][].class, "find", numbers, script.number("tolerance", text));
+                    .reduce("", (all, number) -> all + number + ", ");
+            Object[][] found = script.call(
+                    Object[][].class, "find", script.numbers("numbers", text), script.number("tolerance", text));
             // base 10,000 with exponents divided by 4 is base 1,000 with exponents divided by 3
-            assertThat(found.length).as("%s %s", convention, text).isBetween(1, 2);
-            assertThat(Stream.of(found).map(each -> "%s %.0f %.0f".formatted(each)))
-                    .contains("%s %.0f %.0f".formatted(convention, placed[0], placed[2]));
+            assertThat(found.length).isBetween(1, 2);
+            assertThat(Stream.of(found).map("%s %.0f %.0f"::formatted))
+                    .contains("%s %d %d".formatted(convention, placed[0], placed[2]));
         }
     }
 
-    @Test
-    void numbersAreRoundedToTheNearest() {
+    @ParameterizedTest
+    @ValueSource(strings = {"float32", "float16", "bfloat16"})
+    void numbersAreRoundedToTheNearest(String format) {
         PlayScript script = new PlayScript("formats");
-        double[] special = {0, 1, 256, 257, 259, 2049, 2051, 65_504, 65_519, 65_520, 1e-7, 6e-8, 2e-8, 0.1, -0.3};
-        double[] values = DoubleStream.concat(
-                        DoubleStream.of(special),
-                        random.doubles(300).map(x -> (x - 0.5) * Math.pow(10, 6 * random.nextDouble())))
+        double[] special = {0, 256, 257, 259, 2049, 2051, 65_504, 65_519, 65_520, 1e-7, 6e-8, 2e-8, -0.3};
+        double[] some = each(200, i -> (RANDOM.nextDouble() - 0.5) * Math.pow(10, i % 7));
+        double[] values = DoubleStream.concat(DoubleStream.of(special), DoubleStream.of(some))
                 .map(x -> (float) x)
                 .toArray();
-        assertClose(
-                rounded(script, "float32", values), each(values.length, i -> FloatFormat.FLOAT32.round(values[i])), 32);
-        assertClose(
-                rounded(script, "float16", values), each(values.length, i -> FloatFormat.FLOAT16.round(values[i])), 16);
-        // a float of which the second half is rounded away, to an even one in the middle
-        assertClose(
-                rounded(script, "bfloat16", values),
-                each(values.length, i -> {
-                    int bits = Float.floatToIntBits((float) values[i]);
-                    return Float.intBitsToFloat(bits + 0x7fff + (bits >>> 16 & 1) & 0xffff0000);
-                }),
-                "BFLOAT16");
+        assertClose(each(values.length, i -> script.number("round", format, values[i])), each(values.length, i -> {
+            // BFLOAT16 is a float of which the second half is rounded away, to an even one in the middle
+            int bits = Float.floatToIntBits((float) values[i]);
+            return switch (format) {
+                case "float32" -> FloatFormat.FLOAT32.round(values[i]);
+                case "float16" -> FloatFormat.FLOAT16.round(values[i]);
+                default -> Float.intBitsToFloat(bits + 0x7fff + (bits >>> 16 & 1) & 0xffff0000);
+            };
+        }));
         // all of 998 to 1002 is 1000 in BFLOAT16, and the score of neighbors that of the same position
         assertThat(script.numbers("scores", "bfloat16", 999, 1, 1)[0]).isCloseTo(1, within(0.01));
-        assertThat(script.numbers("scores", "float32", 999, 1, 1)[1]).isCloseTo(Math.cos(1), within(1e-6));
-    }
-
-    private static double[] rounded(PlayScript script, String format, double... values) {
-        return each(values.length, i -> script.number("round", format, values[i]));
     }
 }
