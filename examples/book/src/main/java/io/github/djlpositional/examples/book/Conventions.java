@@ -101,7 +101,8 @@ public final class Conventions {
     private static double meanCosine(SinusoidalEncoding a, SinusoidalEncoding b) {
         int size = a.getEmbeddingSize();
         return IntStream.range(0, 100 * size)
-                        .mapToDouble(n -> a.value(n / size, n % size) * b.value(n / size, n % size))
+                        .mapToDouble(n ->
+                                a.value(Math.floorDiv(n, size), n % size) * b.value(Math.floorDiv(n, size), n % size))
                         .sum()
                 / (50.0 * size);
     }

@@ -26,6 +26,7 @@ public final class Longer {
         write(Notebook.in(Path.of("pictures")));
     }
 
+    @SuppressWarnings("UnusedVariable") // a page shows how blocks are built
     static void write(Notebook out) throws Exception {
         // %% turns
         Frequencies llama2 = RotaryScaling.none().frequencies(128, 10_000); // heads of 128 dimensions

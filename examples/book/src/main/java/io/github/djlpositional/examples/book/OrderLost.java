@@ -94,7 +94,7 @@ public final class OrderLost {
 
     /** Attention with q = k = v = x; a causal one hides the words behind each word. */
     private static NDArray attend(NDArray x, boolean isCausal) {
-        NDArray scores = x.matMul(x.transpose()).div(Math.sqrt(x.size(1)));
+        NDArray scores = x.matMul(x.transpose()).div(Math.sqrt((double) x.size(1)));
         if (isCausal) {
             NDArray t = x.getManager().arange((int) x.size(0));
             scores = scores.sub(

@@ -31,6 +31,7 @@ public final class Relative {
         write(Notebook.in(Path.of("pictures")));
     }
 
+    @SuppressWarnings("UnusedVariable") // a page shows how blocks are built
     static void write(Notebook out) throws Exception {
         // %% curves
         NDManager manager = Engine.getEngine("PyTorch").newBaseManager();

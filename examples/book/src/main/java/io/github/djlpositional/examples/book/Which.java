@@ -26,6 +26,7 @@ public final class Which {
         write(Notebook.in(Path.of("pictures")));
     }
 
+    @SuppressWarnings("UnusedVariable") // a page shows how blocks are built
     static void write(Notebook out) throws Exception {
         // %% lines
         RelativeEncoding usual = RelativeEncoding.named("rotary", 8, 64, Map.of());

@@ -224,7 +224,7 @@ class BookTest {
         Pattern link = Pattern.compile("<a [^>]*href=\"(?!https?:)([^\"#]*)(?:#([^\"]*))?\"");
         pages.forEach((file, page) -> link.matcher(page).results().forEach(match -> {
             String target = pages.get(match.group(1).isEmpty() ? file : match.group(1));
-            if (target == null || match.group(2) != null && !target.contains("id=\"" + match.group(2) + "\"")) {
+            if (target == null || (match.group(2) != null && !target.contains("id=\"" + match.group(2) + "\""))) {
                 broken.add(file + ": " + match.group());
             }
         }));

@@ -24,6 +24,7 @@ class PlayIT {
     private static final String BROWSER = System.getProperty("browser", "chromium");
 
     /** Controls that are moved, and the numbers that the page then shows. */
+    @SuppressWarnings("ArrayRecordComponent") // no one compares cases
     private record Case(String name, Map<String, Object> inputs, double... expected) {}
 
     /** What the page shows for a case: see play-harness.js. */

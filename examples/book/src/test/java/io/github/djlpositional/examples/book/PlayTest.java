@@ -224,7 +224,9 @@ class PlayTest {
         GridEncoding grid = GridEncoding.visionTransformer(64);
         SinusoidalEncoding number = SinusoidalEncoding.vaswani(64);
         double[][] rows = IntStream.range(0, 12 * 16)
-                .mapToObj(n -> encoding.equals("axes") ? each(64, i -> grid.value(i, n / 16, n % 16)) : row(number, n))
+                .mapToObj(n -> encoding.equals("axes")
+                        ? each(64, i -> grid.value(i, Math.floorDiv(n, 16), n % 16))
+                        : row(number, n))
                 .toArray(double[][]::new);
         assertClose(script.numbers("values", encoding, 4, 10, 16, 64), rows[74]);
         double[] similarities = script.numbers("similarities", encoding, 4, 10, 12, 16, 64);
