@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.DoubleStream;
-import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -56,7 +56,7 @@ class PlayIT {
                 .call(double[][].class, "scores", "alibi", "the cat sat".split(" ", -1), 64)[2];
         double sum = DoubleStream.of(score).map(Math::exp).sum();
         double cosine = Math.cos(0.3);
-        return List.of(
+        List<Case> cases = List.of(
                 new Case("bits", Map.of("smoothness", 1, "position", 3)),
                 new Case("biases", Map.of("slope", 3)),
                 new Case("checker", Map.of("text", "0 1 0 1 0 1 0 1"), 3),
@@ -72,6 +72,11 @@ class PlayIT {
                 new Case("rotary", Map.of("distance", 9, "d", 4), Math.cos(9) + Math.cos(0.09)),
                 new Case("shift", Map.of("back", 5, "gain", 6), largest("shift", 50, 8, 10_000, 25, 5, 20)),
                 new Case("sinusoids", Map.of("convention", "diffusion", "size", 7)));
+        List<String> names = cases.stream().map(Case::name).toList();
+        Stream<Case> others = Book.SCRIPTS.stream()
+                .filter(name -> !names.contains(name) && !name.equals("play"))
+                .map(name -> new Case(name, Map.of()));
+        return Stream.concat(cases.stream(), others).toList();
     }
 
     @ParameterizedTest
@@ -90,9 +95,6 @@ class PlayIT {
             double[] first = Arrays.copyOf(parsed(shown.numbers()), moved.expected().length);
             assertThat(first).as(moved.name()).containsExactly(moved.expected(), within(0.50001e-4));
         }
-        assertThat(IntStream.range(0, page.shown().size())
-                        .mapToObj(i -> cases().get(i).name()))
-                .containsExactlyInAnyOrderElementsOf(Book.SCRIPTS.subList(1, Book.SCRIPTS.size()));
     }
 
     @Test
