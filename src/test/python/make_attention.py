@@ -84,7 +84,7 @@ class Plain:
     def query(self, q, head, i):
         return q
 
-    def key(self, k, j):
+    def key(self, k, head, j):
         return k
 
     def scaled_term(self, q, head, i, j):
@@ -114,8 +114,26 @@ class Rotary(Plain):
     def query(self, q, head, i):
         return self.rotated(q, i)
 
-    def key(self, k, j):
+    def key(self, k, head, j):
         return self.rotated(k, j)
+
+
+class LearnedRotary(Plain):
+    """Heo et al. (2024), section 3.2: here the position is the same on every axis. Heads in groups share frequencies."""
+
+    def query(self, q, head, i):
+        y = q.copy()
+        group = head * self.arguments["headCount"] // self.arguments["heads"]
+        pairs = len(q) // 2
+        for pair in range(pairs):
+            angle = sum(i * axis[group][pair] for axis in self.weights["frequencies"])
+            a, b = (pair, pair + pairs) if self.arguments["layout"] == "CONCATENATED" else (2 * pair, 2 * pair + 1)
+            y[a] = q[a] * math.cos(angle) - q[b] * math.sin(angle)
+            y[b] = q[b] * math.cos(angle) + q[a] * math.sin(angle)
+        return y
+
+    def key(self, k, head, j):
+        return self.query(k, head, j)
 
 
 class Alibi(Plain):
@@ -304,7 +322,8 @@ class ProjectedDistance(Plain):
 
 
 ENCODINGS = {
-    None: Plain, "RotaryEmbeddingBlock": Rotary, "AlibiBiasBlock": Alibi, "RelativePositionBiasBlock": T5,
+    None: Plain, "RotaryEmbeddingBlock": Rotary, "LearnedRotaryEmbeddingBlock": LearnedRotary,
+    "AlibiBiasBlock": Alibi, "RelativePositionBiasBlock": T5,
     "KerpleBiasBlock": Kerple, "SandwichBiasBlock": Sandwich, "FireBiasBlock": Fire,
     "DisentangledPositionBlock": Disentangled, "DistanceNetworkBiasBlock": DistanceNetwork,
     "WindowBiasBlock": Window, "WindowNetworkBiasBlock": Window, "WindowVectorsBlock": WindowVectors,
@@ -353,6 +372,8 @@ def encoding_shapes(a, size, heads, head_size):
     if kind == "TransformerXlPositionBlock":
         wide = heads * head_size
         return {"contentBias": (heads, head_size), "positionBias": (heads, head_size), "projection": (wide, wide)}
+    if kind == "LearnedRotaryEmbeddingBlock":
+        return {"frequencies": (a["axes"], a["headCount"], head_size // 2)}
     if kind == "ForgettingBiasBlock":
         return {"weight": (heads, size), "bias": (heads,)}
     if kind == "ProjectedDistanceBiasBlock":
@@ -399,7 +420,7 @@ def attention(a, w, x, positions, mask):
     products = 3 if a.get("relativeEncoding", {}).get("type") == "DisentangledPositionBlock" else 1
     scale = a.get("scale", 1 if a.get("cosine") else 1 / math.sqrt(products * head_size))
     encoding = ENCODINGS[a.get("relativeEncoding", {}).get("type")](
-        a.get("relativeEncoding", {}), {key.split(".")[1]: value for key, value in w.items() if key[:8] == "relative"})
+        {**a.get("relativeEncoding", {}), "heads": heads}, {key.split(".")[1]: value for key, value in w.items() if key[:8] == "relative"})
     batch, length, _ = x.shape
 
     def projected(name, count, norm):
@@ -429,7 +450,7 @@ def attention(a, w, x, positions, mask):
                     continue
                 logits = []
                 for j in visible:
-                    product = encoding.query(q[b, i, h], h, p[i]) @ encoding.key(k[b, j, shared], p[j])
+                    product = encoding.query(q[b, i, h], h, p[i]) @ encoding.key(k[b, j, shared], h, p[j])
                     score = product * scale * temperature * query_factor(a.get("queryScale"), p[i])
                     score += scale * encoding.scaled_term(q[b, i, h], h, p[i], p[j]) + encoding.term(h, p[i], p[j])
                     score += scale * encoding.scaled_content_term(q[b, i, h], k[b, j, shared], h, p[i], p[j])
@@ -596,6 +617,15 @@ def published_layers():
     case("scalable_softmax", grouped(queryScale={"type": "LearnedLogN", "initialTemperature": 0.43}))
 
 
+def learned_rotations():
+    of_positions({
+        "learned_rotary": {
+            "type": "LearnedRotaryEmbeddingBlock", "headCount": 2, "headSize": 4, "axes": 1, "layout": "INTERLEAVED"},
+        "rope_mixed": {
+            "type": "LearnedRotaryEmbeddingBlock", "headCount": 2, "headSize": 4, "axes": 2, "layout": "CONCATENATED"},
+    })
+
+
 def of_positions(encodings):
     for name, arguments in encodings.items():
         some = {"relativeEncoding": arguments} if arguments else {}
@@ -616,4 +646,5 @@ if __name__ == "__main__":
     irregular_positions()
     research()
     published_layers()
+    learned_rotations()
     (FOLDER / "cases.json").write_text(json.dumps(CASES, indent=2) + "\n")

@@ -255,10 +255,31 @@ def gemma4_vision():
     save("gemma4Vision", x, torch.stack([row, column])[:, None], torch.cat(parts, dim=-1))
 
 
+def rope_mixed():
+    """timm's init_random_2d_freqs, get_mixed_grid with "xy" and get_mixed_freqs; the class token is not rotated."""
+    rows, columns, heads, size, base = 3, 5, 2, 16, 10.0
+    magnitude = 1 / base ** (torch.arange(0, size, 4) / size)
+    direction = torch.rand(heads, 1) * 2 * torch.pi
+    quarter = torch.pi / 2
+    frequencies = torch.stack([
+        torch.cat([magnitude * f(direction), magnitude * f(direction + quarter)], dim=-1) for f in (torch.cos, torch.sin)])
+    x_of, y_of = torch.meshgrid(torch.arange(columns).double(), torch.arange(rows).double(), indexing="xy")
+    x_of, y_of = x_of.flatten(), y_of.flatten()
+    angles = (x_of[:, None] @ frequencies[0][:, None] + y_of[:, None] @ frequencies[1][:, None])
+    sine, cosine = angles.sin().repeat_interleave(2, -1), angles.cos().repeat_interleave(2, -1)
+    x = torch.randn(2, heads, 1 + rows * columns, size)
+    patches = x[:, :, 1:]
+    turned = torch.stack([-patches[..., 1::2], patches[..., ::2]], -1).reshape(patches.shape)
+    output = torch.cat([x[:, :, :1], patches * cosine + turned * sine], dim=2)
+    save("ropeMixed", x, torch.cat([torch.zeros(2, 1), torch.stack([x_of, y_of])], dim=1)[:, None], output)
+    arrays["ropeMixed.frequencies"] = frequencies.numpy()
+
+
 for case in (qwen2_vl, qwen3_vl, flux, cog_video_x, pixtral, qwen_vision, eva, dinov3, llama4_vision, deepseek,
              proportional, xpos, ernie45_vl, gemma4_vision):
     case()
 axial("axial", 72, 2, 3, 5)
 axial("axialOfThree", 80, 3, 2, 3, 4)
+rope_mixed()
 FOLDER.mkdir(exist_ok=True)
 np.savez(FOLDER / "presets.npz", **{key: np.ascontiguousarray(value) for key, value in sorted(arrays.items())})

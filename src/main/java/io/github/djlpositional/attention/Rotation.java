@@ -33,8 +33,9 @@ public record Rotation(int start, int size, PairLayout layout, Angles angles) {
 
         /**
          * Returns a cosine and a sine for each pair, where its two dimensions are: (1 or B, n, r) for n tokens, or (1
-         * or B, N, n, r) if they differ by head. All arrays that the method creates, including the result, are closed
-         * after the rotation; to use an array again, unregister it from its {@link ai.djl.ndarray.NDScope}.
+         * or B, N, n, r) if they differ by head, or with a divisor of N if groups of heads share them. All arrays that
+         * the method creates, including the result, are closed after the rotation; to use an array again, unregister it
+         * from its {@link ai.djl.ndarray.NDScope}.
          *
          * @param call all queries of the forward, or the forward of these keys
          * @param like an array with the data type, device and manager of the rows; it belongs to the attention
@@ -55,7 +56,10 @@ public record Rotation(int start, int size, PairLayout layout, Angles angles) {
 
     /** The rows of an encoding for queries or keys of a shape, (B, N, n, H), within {@link Temporaries#result}. */
     NDArray rows(RelativeEncoding encoding, AttentionCall call, NDArray like, boolean areKeys, Shape rotated) {
-        NDArray rows = angles.rows(call, like, areKeys);
+        NDArray byGroup = angles.rows(call, like, areKeys);
+        long heads = byGroup.getShape().dimension() == 4 ? byGroup.getShape().get(1) : 1;
+        boolean areShared = heads > 1 && heads < rotated.get(1) && rotated.get(1) % heads == 0;
+        NDArray rows = areShared ? byGroup.repeat(1, rotated.get(1) / heads) : byGroup;
         Shape shape = rows.getShape();
         Shape expected = Shape.update(rotated, 3, size);
         Shape byToken = new Shape(rotated.get(0), rotated.get(2), size);
@@ -69,7 +73,8 @@ public record Rotation(int start, int size, PairLayout layout, Angles angles) {
                 "rotation",
                 rows,
                 fits,
-                "(1 or B, " + rotated.get(2) + ", " + size + "), or (1 or B, N, " + rotated.get(2) + ", " + size + ")");
+                "(1 or B, " + rotated.get(2) + ", " + size + "), or (1 or B, " + rotated.get(1) + ", " + rotated.get(2)
+                        + ", " + size + ")");
         return rows;
     }
 

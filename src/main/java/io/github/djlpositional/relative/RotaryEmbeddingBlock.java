@@ -250,15 +250,17 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
     }
 
     private void requireAxes(Positions positions) {
-        Shape shape = positions.positions() == null
-                ? new Shape()
-                : positions.positions().getShape();
-        int axes = options.axes == null ? 0 : options.axes.axisCount();
+        requireAxes(positions.positions(), options.axes == null ? 0 : options.axes.axisCount(), this);
+    }
+
+    /** Checks the number of coordinates of explicit positions, or null; 0 axes for a block without several. */
+    static void requireAxes(NDArray positions, int axes, RelativeEncoding block) {
+        Shape shape = positions == null ? new Shape() : positions.getShape();
         Check.that(
                 shape.dimension() != 3 || (axes > 0 && shape.get(0) == axes),
                 () -> "positions of shape " + shape + ": expected "
                         + (axes == 0 ? "(T) or (B, T)" : axes + " coordinates, one for each axis")
-                        + "; pass as many, or build the block with other axes; block: " + this);
+                        + "; pass as many, or build the block with other axes; block: " + block);
     }
 
     /** Returns the cosines and sines of tokens, (n, r) or (1 or B, n, r). */

@@ -13,8 +13,8 @@ import java.util.stream.IntStream;
  * <p>Each preset returns a builder of a {@link RotaryEmbeddingBlock}, whose other options can still be set. Positions
  * are (axes, B, T), or (axes, 1, T) for all sequences; {@code manager.create(positions).expandDims(1)} converts an
  * array of this class, which has a row for each axis. All presets for images have the axes row and column, in this
- * order. A token with the coordinates 0 is not rotated. All methods throw {@link IllegalArgumentException} for sizes
- * that are not positive or not as documented.
+ * order, except {@link #mixedPositions}. A token with the coordinates 0 is not rotated. All methods throw
+ * {@link IllegalArgumentException} for sizes that are not positive or not as documented.
  *
  * <pre>{@code
  * RotaryEmbeddingBlock rotary = RotaryPresets.dinov3(64).build();
@@ -253,6 +253,20 @@ public final class RotaryPresets {
      */
     public static double[][] llama4VisionPositions(int rows, int columns) {
         return positions(0, 1, (size, index) -> index + 1, rows, columns);
+    }
+
+    /**
+     * {@return the coordinates of the tokens of a model with RoPE-Mixed (Heo et al., 2024; {@code vit_*_rope_mixed} of
+     * timm), for a {@link LearnedRotaryEmbeddingBlock}, (2, leadingTokens + rows · columns)} The column comes first, in
+     * the order of timm's {@code freqs}.
+     *
+     * @param leadingTokens the number of tokens before the patches, which are not rotated: 1, the class token
+     * @param rows the number of rows of patches
+     * @param columns the number of columns of patches
+     */
+    public static double[][] mixedPositions(int leadingTokens, int rows, int columns) {
+        double[][] positions = positions(leadingTokens, 0, (size, index) -> index, rows, columns);
+        return new double[][] {positions[1], positions[0]};
     }
 
     /** Computes the coordinate of a cell on an axis. */

@@ -16,6 +16,7 @@ import io.github.djlpositional.relative.FireBiasBlock;
 import io.github.djlpositional.relative.ForgettingBiasBlock;
 import io.github.djlpositional.relative.GaussianBiasBlock;
 import io.github.djlpositional.relative.KerpleBiasBlock;
+import io.github.djlpositional.relative.LearnedRotaryEmbeddingBlock;
 import io.github.djlpositional.relative.ProjectedDistanceBiasBlock;
 import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
@@ -51,6 +52,8 @@ public final class LibraryTypes implements TypeProvider {
         types.put("forgetting", ForgettingBiasBlock.class);
         types.put("data-dependent ALiBi", ForgettingBiasBlock.class);
         types.put("Inkling", ProjectedDistanceBiasBlock.class);
+        types.put("learned rotary", LearnedRotaryEmbeddingBlock.class);
+        types.put("RoPE-Mixed", LearnedRotaryEmbeddingBlock.class);
         types.put("Swin", WindowBiasBlock.class);
         types.put("Swin V2", WindowNetworkBiasBlock.class);
         types.put("MViTv2", WindowVectorsBlock.class);

@@ -109,7 +109,7 @@ public final class FiniteDifferences {
             double[] gradient = gradients.get(name);
             expected += NaiveAttention.dot(gradient, direction(name, gradient.length));
         }
-        double step = 1e-5;
+        double step = 4e-6;
         move(arrays, values, step);
         double above = sum.getAsDouble();
         move(arrays, values, -step);

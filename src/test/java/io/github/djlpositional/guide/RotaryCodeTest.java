@@ -16,11 +16,19 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
+import io.github.djlpositional.relative.LearnedRotaryEmbeddingBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.RotaryPresets;
+import io.github.djlpositional.weights.WeightFile;
+import io.github.djlpositional.weights.Weights;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The code of docs/rotary.md. */
 class RotaryCodeTest {
@@ -51,6 +59,41 @@ class RotaryCodeTest {
         NDArray other =
                 Forward.infer(manager, attention, Forward.params(PositionalEncodingBlock.POSITIONS, mirrored), x);
         assertThat(result.sub(other).abs().max().getFloat()).isGreaterThan(1e-4f);
+    }
+
+    /** A checkpoint of three layers, whose numbers are 0, 1, …. */
+    @EngineTest
+    void learnedFrequencies(NDManager manager, @TempDir Path folder) throws Exception {
+        String header = "{\"rope.freqs\":{\"dtype\":\"F32\",\"shape\":[2,3,2,8],\"data_offsets\":[0,384]}}";
+        ByteBuffer bytes = ByteBuffer.wrap(Weights.safetensors(header, 384)).order(ByteOrder.LITTLE_ENDIAN);
+        for (int i = 0; i < 96; i++) {
+            bytes.putFloat(bytes.capacity() - 384 + 4 * i, i);
+        }
+        Path path = Files.write(folder.resolve("model.safetensors"), bytes.array());
+        NDArray x = manager.randomNormal(new Shape(1, 1 + 4 * 6, 32));
+        int layer = 1;
+        // tag::mixed[]
+        LearnedRotaryEmbeddingBlock rotary = LearnedRotaryEmbeddingBlock.builder()
+                .setHeadCount(2)
+                .setHeadSize(16)
+                .optAxes(2)
+                .build(); // one for each layer
+        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(32)
+                .setHeadCount(2)
+                .optRelativeEncoding(rotary)
+                .build();
+        attention.initialize(manager, DataType.FLOAT32, x.getShape()); // x: (B, 1 + 4 · 6, 32)
+        try (NDArray frequencies = WeightFile.open(path).read(manager, "rope.freqs")) { // (2, depth, N, H / 2)
+            frequencies.get(":, {}", layer).copyTo(rotary.getFrequencies().getArray());
+        }
+        // a class token, then 4 rows of 6 patches
+        NDArray positions =
+                manager.create(RotaryPresets.mixedPositions(1, 4, 6)).expandDims(1); // (2, 1, T)
+        // end::mixed[]
+        assertThat(rotary.getFrequencies().getArray().get(1, 1, 2).getFloat()).isEqualTo(48 + 16 + 8 + 2);
+        PairList<String, Object> params = Forward.params(PositionalEncodingBlock.POSITIONS, positions);
+        assertThat(Forward.infer(manager, attention, params, x).getShape()).isEqualTo(x.getShape());
     }
 
     // tag::video[]

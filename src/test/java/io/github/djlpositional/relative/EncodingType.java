@@ -52,6 +52,20 @@ public enum EncodingType implements TestBlocks {
         double turned = dot(rotated(at.q(), 2, 3, at.i()), rotated(at.k(), 2, 3, at.j())) - kept;
         return at.scaled(kept + turned * Math.pow(0.4 / 1.4, (at.i() - at.j()) / 1024.0));
     }),
+    LEARNED_ROTARY(
+            "learned rotary",
+            "",
+            at -> at.scaled(
+                    dot(learnedRotation(at.q(), at, at.i(), 1, false), learnedRotation(at.k(), at, at.j(), 1, false))),
+            "headSize: 7                      | headSize 7;multiple of 2",
+            "axes: 3                          | axes 3",
+            "base: 0                          | base 0.0"),
+    ROPE_MIXED(
+            "RoPE-Mixed",
+            "axes: 2, layout: CONCATENATED",
+            at -> at.scaled(
+                    dot(learnedRotation(at.q(), at, at.i(), 2, true), learnedRotation(at.k(), at, at.j(), 2, true))),
+            "headSize: 6                      | headSize 6;axes 2;multiple of 4"),
     // of two heads, the published slopes are 2^-4 and 2^-8
     ALIBI(
             "ALiBi",
@@ -311,6 +325,20 @@ public enum EncodingType implements TestBlocks {
         double[] rotated = x.clone();
         rotated[first] = x[first] * Math.cos(angle) - x[second] * Math.sin(angle);
         rotated[second] = x[second] * Math.cos(angle) + x[first] * Math.sin(angle);
+        return rotated;
+    }
+
+    /** The position on every axis times the frequencies of the axes, whose rows are the heads of each axis. */
+    private static double[] learnedRotation(double[] x, Pair at, int position, int axes, boolean concatenated) {
+        double[][] rows = at.parameter("frequencies");
+        double[] rotated = x;
+        for (int pair = 0; pair < 2; pair++) {
+            double angle = 0;
+            for (int axis = 0; axis < axes; axis++) {
+                angle += position * rows[axis * rows.length / axes + at.head()][pair];
+            }
+            rotated = rotated(rotated, concatenated ? pair : 2 * pair, concatenated ? pair + 2 : 2 * pair + 1, angle);
+        }
         return rotated;
     }
 
