@@ -163,7 +163,6 @@ public class ArchitectureTest {
                         "Encodings",
                         "TransformerXlPositionBlock",
                         "Window",
-                        "LearnedRotaryEmbeddingBlock",
                         "Builder");
     }
 

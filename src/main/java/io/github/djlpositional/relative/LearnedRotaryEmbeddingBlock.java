@@ -64,16 +64,6 @@ public final class LearnedRotaryEmbeddingBlock extends OptionsBlock implements R
                     "headSize " + headSize + " with axes " + axes + ": expected a multiple of " + 2 * axes
                             + "; set another head size or another number of axes");
         }
-
-        /** The initial frequencies: rows of pairs, by axis and head. */
-        Rows initial(double... directions) {
-            int count = headSize / (2 * axes);
-            Frequencies sizes = Frequencies.geometric(count, base, count);
-            return Rows.of(headSize / 2, (row, pair) -> {
-                double angle = directions[(int) row % headCount] + (pair < count ? 0 : Math.PI / 2);
-                return sizes.get(pair % count) * (row < headCount ? Math.cos(angle) : Math.sin(angle));
-            });
-        }
     }
 
     private final Options options;
@@ -91,13 +81,22 @@ public final class LearnedRotaryEmbeddingBlock extends OptionsBlock implements R
     }
 
     private NDArray initialFrequencies(NDManager manager, Shape shape, DataType type) {
-        double[] directions = new double[options.headCount];
-        if (options.axes == 2) {
-            try (NDArray random = manager.randomUniform(0, (float) (2 * Math.PI), new Shape(directions.length))) {
-                directions = HostData.doubles(random);
-            }
+        int count = options.headSize / (2 * options.axes);
+        Frequencies sizes = Frequencies.geometric(count, options.base, count);
+        Rows rows = Rows.of(count, (row, pair) -> sizes.get(pair));
+        if (options.axes == 1) {
+            return HostData.computed(manager, manager.getDevice(), shape, type, rows);
         }
-        return HostData.computed(manager, manager.getDevice(), shape, type, options.initial(directions));
+        return Temporaries.result(() -> {
+            Shape heads = new Shape(1, options.headCount, 1);
+            NDArray random = manager.randomUniform(0, (float) (2 * Math.PI), heads);
+            NDArray directions = Arithmetic.toType(random, DataType.FLOAT64);
+            NDArray ofPairs =
+                    HostData.computed(manager, manager.getDevice(), new Shape(1, 1, count), DataType.FLOAT64, rows);
+            NDArray x = directions.cos().mul(ofPairs);
+            NDArray y = directions.sin().mul(ofPairs);
+            return Arithmetic.toType(x.concat(y.neg(), 2).concat(y.concat(x, 2)), type);
+        });
     }
 
     /** {@return a new builder} */
