@@ -23,7 +23,7 @@ var added = {
         return i % 2 === 0 ? Math.sin(angle) : Math.cos(angle);
     }),
 
-    largest: products => products.indexOf(play.greatest(products)),
+    largest: products => products.indexOf(play.largest(products)),
 
     /** Returns the products of a sum with all positions and all words, and those of the sum less the position that was read. */
     read(norm, word, position) {
@@ -61,7 +61,7 @@ play.start("added", {
     draw({ norm, word, position }, find) {
         const { byPosition, byWord, byWordOfRest } = added.read(norm, Number(word), position);
         [byPosition, byWord, byWordOfRest].forEach((products, i) => {
-            const most = play.greatest(products.map(Math.abs));
+            const most = play.largest(products.map(Math.abs));
             find(".by" + i).innerHTML = `<svg viewBox="0 -1 ${products.length} 2" preserveAspectRatio="none" style="height: 4rem">
                 ${play.bars(products.map(product => product / most))}<line class="zero" x2="${products.length}"/>
                 <rect x="${i === 0 ? position : word}" y="-1" width="1" height="2"/></svg>`;

@@ -42,7 +42,7 @@ play.start("shift", {
         const at = Math.min(query, keys - 1);
         const products = shift.products(pairs, base, keys, at, distance);
         const weights = shift.weights(pairs, base, keys, at, distance, gain);
-        const top = play.greatest(weights);
+        const top = play.largest(weights);
         find(".bars").innerHTML = `<svg viewBox="0 -1 ${keys} 1" preserveAspectRatio="none" style="height: 9rem">
             ${play.bars(weights.map(weight => weight / top))}<path d="M${at + 0.5} 0v-1"/></svg>`;
         find(".top").textContent = play.number(top, 2);

@@ -133,8 +133,9 @@ public final class Added {
         while (squares(rest) > share * squares(rows)) {
             // rounded, so that of two equally long rows the first one is chosen
             NDArray longest = rest.get(norms(rest).mul(1000).round().argMax()).reshape(1, -1);
-            all = all.concat(longest.div(norms(longest)));
-            rest = rows.sub(project(rows, all));
+            NDArray direction = longest.div(norms(longest));
+            all = all.concat(direction);
+            rest = rest.sub(project(rest, direction));
         }
         return all;
     }

@@ -79,15 +79,9 @@ final class Jupyter {
         return cell;
     }
 
+    /** A picture is its caption: the cell draws it when it runs. */
     private static Map<String, Object> result(Notebook.Output output) {
-        return output.figure() == null
-                ? object("output_type", "stream", "name", "stdout", "text", output.text() + "\n")
-                : object(
-                        "output_type",
-                        "display_data",
-                        "metadata",
-                        object(),
-                        "data",
-                        object("image/svg+xml", output.figure().svg(), "text/plain", output.text()));
+        String text = output.figure() == null ? output.text() : "[" + output.text() + "]";
+        return object("output_type", "stream", "name", "stdout", "text", text + "\n");
     }
 }

@@ -167,7 +167,7 @@ class PlayTest {
         double[] shifted = each(2 * pairs, i -> product(matrix[i], row(encoding, t)));
         double gain = 5 / Math.sqrt(2 * pairs);
         double[] expected = softmax(each(200, key -> gain * product(row(encoding, key), shifted)));
-        assertClose(new PlayScript("shift").numbers("weights", 200, pairs, 10_000, t, 3, 5), expected);
+        assertClose(new PlayScript("shift").numbers("weights", pairs, 10_000, 200, t, 3, 5), expected);
     }
 
     @ParameterizedTest

@@ -7,11 +7,13 @@ import io.github.djlpositional.examples.TrainingLog;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class TrainingTest {
 
+    @Tag("slow")
     @Test
     void writesTheTablesThatAreShipped(@TempDir Path folder) throws Exception {
         Training.run(folder, 130);
