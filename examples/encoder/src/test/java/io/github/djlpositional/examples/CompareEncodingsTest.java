@@ -127,8 +127,8 @@ class CompareEncodingsTest {
 
     @Test
     void everyRelativeEncodingOfDistancesIsCompared() {
-        // those of cells, and those that see the tokens
-        Set<String> others = Set.of("Swin", "Swin V2", "MViTv2", "FoX", "Inkling");
+        // those of cells, those that see the tokens, and learned rotations
+        Set<String> others = Set.of("Swin", "Swin V2", "MViTv2", "FoX", "Inkling", "learned rotary", "RoPE-Mixed");
         assertThat(Arrays.stream(Encoding.values())
                         .map(kind -> kind == Encoding.DISENTANGLED ? "disentangled" : kind.title()))
                 .containsAll(RelativeEncoding.names().stream()

@@ -135,7 +135,7 @@ public final class Added {
             NDArray longest = rest.get(norms(rest).mul(1000).round().argMax()).reshape(1, -1);
             NDArray direction = longest.div(norms(longest));
             all = all.concat(direction);
-            rest = rest.sub(project(rest, direction));
+            rest.subi(project(rest, direction));
         }
         return all;
     }

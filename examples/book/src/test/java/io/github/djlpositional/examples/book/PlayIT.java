@@ -46,13 +46,13 @@ class PlayIT {
     }
 
     private static double largest(String script, Object... arguments) {
-        return DoubleStream.of(new PlayScript(script).numbers("weights", arguments))
+        return DoubleStream.of(PlayScript.of(script).numbers("weights", arguments))
                 .max()
                 .orElseThrow();
     }
 
     private static List<Case> cases() {
-        double[] score = new PlayScript("playground")
+        double[] score = PlayScript.of("playground")
                 .call(double[][].class, "scores", "alibi", "the cat sat".split(" ", -1), 64)[2];
         double sum = DoubleStream.of(score).map(Math::exp).sum();
         double cosine = Math.cos(0.3);

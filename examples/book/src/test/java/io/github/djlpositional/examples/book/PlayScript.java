@@ -5,6 +5,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 import org.mozilla.javascript.Context;
@@ -16,7 +18,14 @@ final class PlayScript {
     private final String name;
     private final ScriptableObject scope;
 
-    PlayScript(String name) {
+    private static final Map<String, PlayScript> BY_NAME = new ConcurrentHashMap<>();
+
+    /** Returns the script of sliders with a name. */
+    static PlayScript of(String name) {
+        return BY_NAME.computeIfAbsent(name, PlayScript::new);
+    }
+
+    private PlayScript(String name) {
         this.name = name;
         try (Context context = Context.enter()) {
             context.setLanguageVersion(Context.VERSION_ECMASCRIPT);

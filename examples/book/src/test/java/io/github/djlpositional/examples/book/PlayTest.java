@@ -103,9 +103,9 @@ class PlayTest {
         for (int d = 2; d <= 64; d += 2) {
             int t = RANDOM.nextInt(200);
             SinusoidalEncoding expected = encoding(convention, d, 500);
-            assertClose(new PlayScript("sinusoids").numbers("values", convention, d, 500, t), row(expected, t));
+            assertClose(PlayScript.of("sinusoids").numbers("values", convention, d, 500, t), row(expected, t));
         }
-        double cell = new PlayScript("heatmap").number("value", 77, 5, 64, 10_000);
+        double cell = PlayScript.of("heatmap").number("value", 77, 5, 64, 10_000);
         assertThat(cell).isCloseTo(SinusoidalEncoding.vaswani(64).value(77, 5), within(1e-12));
     }
 
@@ -113,7 +113,7 @@ class PlayTest {
     @ParameterizedTest
     @CsvSource({"none, 18", "linear, 0", "ntk, 17", "yarn, 0", "llama3, 0"})
     void scalingsForLongerContexts(String name, double beyond) {
-        PlayScript script = new PlayScript("contexts");
+        PlayScript script = PlayScript.of("contexts");
         for (double factor : new double[] {2, 8, 32}) {
             RotaryScaling scaling = switch (name) {
                 case "none" -> RotaryScaling.none();
@@ -140,7 +140,7 @@ class PlayTest {
         double alpha = RANDOM.nextDouble();
         double[] query = rotated(5000, 150, each(d, i -> i % 2 == 0 ? 1 : 0))[0];
         double[] key = rotated(5000, 150 - distance, each(d, i -> i % 2 == 0 ? Math.cos(alpha) : Math.sin(alpha)))[0];
-        PlayScript script = new PlayScript("rotary");
+        PlayScript script = PlayScript.of("rotary");
         assertClose(
                 script.numbers("contributions", alpha, d, 5000, distance),
                 each(d / 2, m -> query[2 * m] * key[2 * m] + query[2 * m + 1] * key[2 * m + 1]));
@@ -149,7 +149,7 @@ class PlayTest {
 
     @Test
     void bitsBecomeTheSinusoidsOfTheirPeriods() {
-        PlayScript script = new PlayScript("bits");
+        PlayScript script = PlayScript.of("bits");
         Frequencies waves = Frequencies.of(each(5, bit -> Math.PI / (1 << bit)));
         for (int t = 0; t < 32; t++) {
             int at = t;
@@ -167,13 +167,13 @@ class PlayTest {
         double[] shifted = each(2 * pairs, i -> product(matrix[i], row(encoding, t)));
         double gain = 5 / Math.sqrt(2 * pairs);
         double[] expected = softmax(each(200, key -> gain * product(row(encoding, key), shifted)));
-        assertClose(new PlayScript("shift").numbers("weights", pairs, 10_000, 200, t, 3, 5), expected);
+        assertClose(PlayScript.of("shift").numbers("weights", pairs, 10_000, 200, t, 3, 5), expected);
     }
 
     @ParameterizedTest
     @CsvSource({"32, 128", "2, 33", "64, 512", "7, 100"})
     void biasesOfDistances(int count, int largest) {
-        PlayScript script = new PlayScript("biases");
+        PlayScript script = PlayScript.of("biases");
         RelativeBuckets buckets = RelativeBuckets.of(false, count, largest);
         AlibiSlopes alibi = AlibiSlopes.custom(0.125);
         assertClose(each(600, n -> script.number("bucket", n, count, largest)), each(600, n -> buckets.bucket(-n)));
@@ -186,7 +186,7 @@ class PlayTest {
     @ParameterizedTest
     @ValueSource(strings = {"none", "sinusoids", "learned", "rotary", "alibi", "t5"})
     void scoresOfThePlayground(String encoding) {
-        PlayScript script = new PlayScript("playground");
+        PlayScript script = PlayScript.of("playground");
         String[] words = "the dog bites the man who sees the dog".split(" ", -1);
         RelativeBuckets buckets = RelativeBuckets.of(true, 8, 16);
         for (int d : new int[] {4, 64}) {
@@ -220,7 +220,7 @@ class PlayTest {
     @ParameterizedTest
     @ValueSource(strings = {"axes", "number"})
     void patches(String encoding) {
-        PlayScript script = new PlayScript("patches");
+        PlayScript script = PlayScript.of("patches");
         GridEncoding grid = GridEncoding.visionTransformer(64);
         SinusoidalEncoding number = SinusoidalEncoding.vaswani(64);
         double[][] rows = IntStream.range(0, 12 * 16)
@@ -238,7 +238,7 @@ class PlayTest {
             strings = {"vaswani", "cosineFirst", "concatenated", "cosinesFirst", "tensor2tensor", "dit", "neighborsLess"
             })
     void checkerFindsTheConventionOfARow(String convention) {
-        PlayScript script = new PlayScript("checker");
+        PlayScript script = PlayScript.of("checker");
         for (int[] placed : new int[][] {{1, 8, 10_000}, {37, 8, 500_000}, {2049, 16, 100}}) {
             String text = DoubleStream.of(row(encoding(convention, placed[1], placed[2]), placed[0]))
                     .mapToObj("%.4f"::formatted)
@@ -255,7 +255,7 @@ class PlayTest {
     @ParameterizedTest
     @ValueSource(strings = {"float32", "float16", "bfloat16"})
     void numbersAreRoundedToTheNearest(String format) {
-        PlayScript script = new PlayScript("formats");
+        PlayScript script = PlayScript.of("formats");
         double[] special = {0, 256, 257, 259, 2049, 2051, 65_504, 65_519, 65_520, 1e-7, 6e-8, 2e-8, -0.3};
         double[] some = each(200, i -> (RANDOM.nextDouble() - 0.5) * Math.pow(10, i % 7));
         double[] values = DoubleStream.concat(DoubleStream.of(special), DoubleStream.of(some))
