@@ -7,6 +7,7 @@ import static io.github.djlpositional.examples.Svg.LINE;
 import static io.github.djlpositional.examples.Svg.MIDDLE;
 
 import io.github.djlpositional.examples.Axis.Tick;
+import java.util.Comparator;
 import java.util.List;
 
 /** A chart with the titles of its axes; a {@link Figure} draws it. */
@@ -62,6 +63,9 @@ public abstract sealed class Chart permits LineChart, HeatMapChart {
     /** A name, and what it stands for, drawn around (12, 0). */
     record Legend(String mark, String name) {}
 
+    /** A name at the right end of a line, at a place from 0 to 1 of the height. */
+    record EndLabel(String name, double place, String color) {}
+
     /** Returns true if both axes have the same scale. */
     abstract boolean isSquare();
 
@@ -76,6 +80,9 @@ public abstract sealed class Chart permits LineChart, HeatMapChart {
 
     abstract List<Legend> legend();
 
+    /** Returns names that are beside the ends of their lines, or none if they need more than a width. */
+    abstract List<EndLabel> endLabels(double maxWidth);
+
     final Svg draw(double wholeWidth) {
         Svg svg = new Svg(wholeWidth);
         double end = svg.paragraph(title, 0, 0, 0.88 * wholeWidth, " font-weight=\"bold\"");
@@ -84,8 +91,13 @@ public abstract sealed class Chart permits LineChart, HeatMapChart {
         List<Tick> rows = rows(height);
         double left = 8 + longest(rows);
         List<Tick> columns = columns(wholeWidth - left);
+        List<EndLabel> ends = hasLegend ? endLabels(0.3 * wholeWidth) : List.of();
+        double longestEnd = ends.stream()
+                .mapToDouble(label -> 10 + Svg.length(label.name))
+                .max()
+                .orElse(0);
         // half of the last label may be beyond the axis
-        double width = wholeWidth - left - longest(columns) / 2;
+        double width = wholeWidth - left - Math.max(longestEnd, longest(columns) / 2);
         Frame frame = new Frame(left, top, width, isSquare() ? width : height);
         for (Tick row : rows) {
             double y = frame.y(row.place());
@@ -99,9 +111,13 @@ public abstract sealed class Chart permits LineChart, HeatMapChart {
             svg.text(x, below + LETTER, column.label(), MIDDLE);
         }
         drawInside(svg, frame);
+        drawEnds(svg, frame, ends);
         end = svg.paragraph(xTitle, frame.x(0.5), below + LINE, wholeWidth, MIDDLE);
         if (hasLegend) {
-            end = drawLegend(svg, end + 0.3 * LETTER);
+            List<Legend> others = legend().stream()
+                    .filter(entry -> ends.stream().noneMatch(label -> label.name.equals(entry.name)))
+                    .toList();
+            end = others.isEmpty() ? end : drawLegend(svg, end + 0.3 * LETTER, others);
         }
         return svg.ofHeight(Math.ceil(end + 0.3 * LETTER));
     }
@@ -113,11 +129,27 @@ public abstract sealed class Chart permits LineChart, HeatMapChart {
                 .orElse(0);
     }
 
+    /** Draws the names beside the ends of their lines, from the highest down, without overlap. */
+    private static void drawEnds(Svg svg, Frame frame, List<EndLabel> ends) {
+        List<EndLabel> downwards = ends.stream()
+                .sorted(Comparator.comparingDouble(label -> -label.place))
+                .toList();
+        double below = frame.y(0) - LINE * (downwards.size() - 1);
+        double next = Double.NEGATIVE_INFINITY;
+        for (EndLabel label : downwards) {
+            // space for the names that follow
+            double y = Math.max(next, Math.min(below, frame.y(label.place)));
+            svg.text(frame.x(1) + 8, y, label.name, CENTRAL + " style=\"fill: " + label.color + "\"");
+            next = y + LINE;
+            below += LINE;
+        }
+    }
+
     /** Draws the names, as many in a row as fit. */
-    private double drawLegend(Svg svg, double start) {
+    private static double drawLegend(Svg svg, double start, List<Legend> legend) {
         double x = 0;
         double y = start;
-        for (Legend entry : legend()) {
+        for (Legend entry : legend) {
             double needed = 34 + Svg.length(entry.name);
             if (x > 0 && x + needed > svg.width) {
                 x = 0;

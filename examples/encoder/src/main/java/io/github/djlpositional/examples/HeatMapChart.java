@@ -151,6 +151,11 @@ public final class HeatMapChart extends Chart {
         svg.add("</svg>");
     }
 
+    @Override
+    List<EndLabel> endLabels(double maxWidth) {
+        return List.of();
+    }
+
     /** The colors of the ends of the range, and of the middle between blue and red. */
     @Override
     List<Legend> legend() {

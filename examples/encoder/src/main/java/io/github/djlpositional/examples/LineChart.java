@@ -18,6 +18,7 @@ public final class LineChart extends Chart {
     private static final int BLACK = 6;
     private static final int GRAY = 7;
     private static final double SYMBOL_DISTANCE = 40;
+    private static final int MOST_END_LABELS = 7;
 
     /** The outlines of the symbols, around (0, 0). */
     private static final List<String> SYMBOLS = List.of(
@@ -271,6 +272,29 @@ public final class LineChart extends Chart {
             }
         }
         return path.toString();
+    }
+
+    /** Lines that end at the right are labelled there, unless there are too many. */
+    @Override
+    List<EndLabel> endLabels(double maxWidth) {
+        List<Series> lines = series.stream()
+                .filter(each -> each.width > 0 && !each.name.isEmpty() && endsAtTheRight(each))
+                .toList();
+        boolean fits = !isSquare
+                && rows.isEmpty()
+                && lines.size() <= MOST_END_LABELS
+                && lines.stream().allMatch(each -> Svg.length(each.name) < maxWidth);
+        return fits && lines.size() > 1
+                ? lines.stream()
+                        .map(each -> new EndLabel(each.name, y().place(each.y[each.y.length - 1]), each.stroke()))
+                        .toList()
+                : List.of();
+    }
+
+    private boolean endsAtTheRight(Series line) {
+        int last = line.x.length - 1;
+        double place = y().place(line.y[last]);
+        return last > 0 && x().place(line.x[last]) > 0.97 && place > -0.01 && place < 1.01;
     }
 
     @Override
