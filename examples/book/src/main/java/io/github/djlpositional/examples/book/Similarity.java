@@ -82,7 +82,8 @@ public final class Similarity {
         sizes.line("d = 64", 201, distance -> encoding.similarity(distance) / 32);
         sizes.line("d = 512", 201, distance -> large.similarity(distance) / 256);
         sizes.yRange(0.0, 1.0);
-        out.picture("similarity-sizes", "With 512 dimensions the curve is smooth, and almost never rises", sizes);
+        out.picture(
+                "similarity-sizes", "With 512 dimensions the curve falls nearly smoothly, with small ripples", sizes);
         for (SinusoidalEncoding sized : new SinusoidalEncoding[] {encoding, large}) {
             double[] steps = each(100, distance -> sized.similarity(distance + 1) - sized.similarity(distance));
             long rising = Arrays.stream(steps).filter(step -> step > 0).count();
