@@ -86,7 +86,7 @@ public final class Shift {
     }
 
     private static boolean isEqual(double[] a, double[] b) {
-        return IntStream.range(0, a.length).allMatch(i -> Math.abs(a[i] - b[i]) < 1e-14);
+        return IntStream.range(0, a.length).allMatch(i -> Math.abs(a[i] - b[i]) < 1e-12);
     }
 
     /** The softmax weight of a key if all scores are multiplied by a gain. */
@@ -105,6 +105,6 @@ public final class Shift {
                         16,
                         16,
                         (t, key) -> dot(times(matrix, row(encoding, t)), row(encoding, key)) / 4)
-                .range(-2, 2);
+                .range(0, 2);
     }
 }
