@@ -1,4 +1,4 @@
-import csv, pathlib
+import csv, json, pathlib
 import numpy as np
 import minilm
 from expected import row
@@ -35,13 +35,22 @@ for h in heads[:5]:
     row(f"{name(h)}: {at(turned, h, 1).mean():.3f} with positions, {at(bare, h, 1).mean():.3f} without")
 full, left = at(turned, heads[0], 1), np.sort(at(bare, heads[0], 1))
 equal = np.concatenate([np.full(m.shape[-1] - 1, 1 / m.shape[-1]) for m in turned]).mean()
-row(f"{len(full)} tokens, with positions: smallest weight {full.min():.3f}")
+row(f"{len(full)} tokens, with positions: smallest weight {full.min():.4f}")
 row(f"without: from {left[0]:.3f} to {left[-1]:.3f}, half are below {left[len(left) // 2]:.3f}")
 row(f"equal weights would give {equal:.3f} on average")
 row(f"give {len(full)} tokens that have one before them")
 row(f"{full.mean():.3f} to three decimals. Without positions {left.mean():.3f} of it is left")
 row(f"would give {equal:.3f}, so that is {left.mean() / equal:.1f} times as much")
-row(f"no token gives the one before less than {full.min():.3f}")
+row(f"the least that a token gives the one before is {full.min():.4f}")
+least = np.concatenate([minilm.attention(w, sorted(s.split()))[heads[0]].diagonal(-1) for s in SENTENCES]).min()
+row(f"the same words in alphabetical order: smallest weight {least:.4f}")
+row(f"the least is {least:.4f}")
+vocabulary = json.loads(minilm.FILES.read("all-minilm-l6-v2-tokenizer.json"))["model"]["vocab"]
+vocabulary = [word for word in vocabulary if word.isalpha() and len(word) > 2]
+drawn = np.concatenate([minilm.attention(w, np.random.default_rng(i).choice(vocabulary, 20))[heads[0]].diagonal(-1)
+                        for i in range(50)])
+row(f"words drawn from the model's vocabulary, {100 * (drawn > 0.99).mean():.0f} %")
+row(f"more than 0.99, and the least that one gives is {drawn.min():.2f}")
 row(f"half of the tokens give it less than {left[len(left) // 2]:.3f}")
 row(f"a few give it up to {left[-1]:.3f}")
 row(f"The mean of {left.mean():.3f} describes neither")
@@ -53,9 +62,19 @@ small = {}
 for words, layer, head, *numbers in csv.reader(open(TRAINED / "attention.csv")):
     small.setdefault((int(layer), int(head)), []).append(np.array(numbers, float).reshape(2 * [len(words.split())]))
 places = {h: [at([{h: m} for m in maps], h, k).mean() for k in range(-4, 5)] for h, maps in small.items()}
-for h in sorted(places, key=lambda h: -max(places[h]))[:3]:
-    after, middle, before = places[h][3:6]
-    row(f"{name(h)}: after {after:.3f}, itself {middle:.3f}, before {before:.3f}", "trained")
+for h in (top := sorted(places, key=lambda h: -max(places[h]))[:3]):
+    after4, after, before, before4 = (places[h][i] for i in (0, 3, 5, 8))
+    first, last = (np.concatenate([m[:, i] for m in small[h]]).mean() for i in (0, -1))
+    row(f"{name(h)}: before {before:.3f}, fourth before {before4:.3f}, after {after:.3f}, fourth after {after4:.3f}", "trained")
+    row(f"first word {first:.3f}, last word {last:.3f}", "trained")
+sizes = np.array([len(m) for m in small[top[0]]])
+row(f"{places[top[0]][5]:.3f} for the word before, {places[top[0]][8]:.3f} for the fourth before", "trained")
+row(f"from everywhere, with {np.concatenate([m[:, 0] for m in small[top[0]]]).mean():.3f} of its weight", "trained")
+row(f"six definitions of {sizes.min()} to {sizes.max()} words", "count")
+for far, phrase in ((1, "Of the {} words that have"), (4, "of the {} with a fourth")):
+    row(phrase.format((sizes - far).sum()), "count")
+    row(f"6/{(sizes - far).sum()} = {6 / (sizes - far).sum():.3f}")
+row("*a* stands at 0 and at 8", "count")
 data = {tuple(line[:4]): np.array(line[4:], float) for line in csv.reader(open(TRAINED / "decoder.csv"))}
 mean, rest = ({(int(k[1]), int(k[2])): v for k, v in data.items() if k[0] == kind and k[3] == "mean"}
               for kind in ("rotary", "none"))

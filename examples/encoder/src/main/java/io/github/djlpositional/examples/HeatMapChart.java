@@ -13,11 +13,13 @@ public final class HeatMapChart extends Chart {
     /** The colors of one sign. */
     static final int SHADES = 50;
 
-    private final List<String> rows;
+    private List<String> rows;
     private final int columns;
     private final double[][] values;
     private double smallest = -1;
     private double largest = 1;
+    private int first;
+    private String marks = "";
 
     /** The values of a heat map. */
     @FunctionalInterface
@@ -36,7 +38,7 @@ public final class HeatMapChart extends Chart {
 
     /** Creates a heat map of values from -1 to 1. */
     public static HeatMapChart of(String title, String xTitle, String yTitle, int rows, int columns, Cells cells) {
-        return new HeatMapChart(title, xTitle, yTitle, numbers(rows), columns, cells);
+        return new HeatMapChart(title, xTitle, yTitle, numbers(0, rows), columns, cells);
     }
 
     /** Creates a heat map with a word for each row. */
@@ -51,8 +53,21 @@ public final class HeatMapChart extends Chart {
         return this;
     }
 
-    private static List<String> numbers(int count) {
-        return IntStream.range(0, count).mapToObj(Integer::toString).toList();
+    /** Numbers rows and columns from 1 instead of 0. */
+    public HeatMapChart fromOne() {
+        first = 1;
+        rows = numbers(first, rows.size());
+        return this;
+    }
+
+    /** Draws a frame around a cell. */
+    public HeatMapChart mark(int row, int column) {
+        marks += Svg.format("M%d %sh1v1h-1z", column, row - 0.5);
+        return this;
+    }
+
+    private static List<String> numbers(int first, int count) {
+        return IntStream.range(first, first + count).mapToObj(Integer::toString).toList();
     }
 
     private static List<String> numbered(List<String> words) {
@@ -113,7 +128,7 @@ public final class HeatMapChart extends Chart {
 
     @Override
     List<Tick> columns(double width) {
-        return labeled(numbers(columns), width / (Svg.length(Integer.toString(columns)) + Svg.LETTER));
+        return labeled(numbers(first, columns), width / (Svg.length(Integer.toString(columns)) + Svg.LETTER));
     }
 
     /** Returns every first, second, fifth, tenth … label. */
@@ -148,6 +163,12 @@ public final class HeatMapChart extends Chart {
                 frame.attributes(), columns, rows.size());
         paths.forEach((shade, path) ->
                 svg.add("<path d=\"%s\" stroke=\"%s\" stroke-opacity=\"%s\"/>", path, color(shade), opacity(shade)));
+        if (!marks.isEmpty()) {
+            svg.add(
+                    "<path d=\"%s\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"2\""
+                            + " vector-effect=\"non-scaling-stroke\"/>",
+                    marks);
+        }
         svg.add("</svg>");
     }
 

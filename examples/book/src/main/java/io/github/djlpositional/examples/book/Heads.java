@@ -39,30 +39,27 @@ public final class Heads {
         // ...
         out.pictures(
                 "heads-before",
-                "The mean weight of the token before: of 72 heads one is dark red (row 0, column 2), and without"
-                        + " positions none",
+                "The mean weight of the token before: of 72 heads one is dark red, layer 1, head 3 (framed); without"
+                        + " positions none is",
                 2,
                 List.of(ofAll("With positions", with), ofAll("Without", without)));
         // %% members
         double[] tokens = weights(with, best.get(0), 1);
         double[] bare = weights(without, best.get(0), 1);
         // ...
-        out.print("%d tokens, with positions: smallest weight %.3f", tokens.length, quantile(0, tokens));
+        out.print("%d tokens, with positions: smallest weight %.4f", tokens.length, quantile(0, tokens));
+        List<String> sorted = SENTENCES.stream()
+                .map(words -> String.join(
+                        " ", Arrays.stream(words.split(" ")).sorted().toList()))
+                .toList();
+        double[] inAnyOrder = weights(SentenceEncoder.attention(sorted, true), best.get(0), 1);
+        out.print("the same words in alphabetical order: smallest weight %.4f", quantile(0, inAnyOrder));
         out.print(
                 "without: from %.3f to %.3f, half are below %.3f",
                 quantile(0, bare), quantile(0.999, bare), quantile(0.5, bare));
         double equal =
                 with.stream().mapToDouble(maps -> 1 - 1.0 / maps.words().size()).sum() / tokens.length;
         out.print("equal weights would give %.3f on average", equal);
-        LineChart members = LineChart.of(best.get(0) + ": each token", "token, sorted by its weight", "weight");
-        members.line("with positions", tokens.length, i -> quantile((i + 0.5) / tokens.length, tokens));
-        members.line("without", bare.length, i -> quantile((i + 0.5) / bare.length, bare));
-        members.line("equal weights, mean", bare.length, i -> equal);
-        out.picture(
-                "heads-members",
-                "With positions every token gives the one before nearly everything; without, most give it little and a few"
-                        + " much",
-                members);
         out.pictures(
                 "heads-rose",
                 best.get(0) + ": the diagonal of places is there with positions only; without them the three rows of"
@@ -85,16 +82,23 @@ public final class Heads {
         // %% small
         List<AttentionMaps> small = Trained.attention();
         Function<Head, double[]> byDistance = head -> each(9, i -> mean(weights(small, head, i - 4)));
-        List<Head> peaks = heads(3, 4, head -> quantile(0.99, byDistance.apply(head)));
+        List<Head> peaks =
+                heads(3, 4, head -> quantile(0.99, byDistance.apply(head))).subList(0, 3);
         // ...
-        LineChart places = LineChart.of("Heads of the small encoder", "distance Δ: after, before", "mean weight");
-        for (Head head : peaks.subList(0, 3)) {
+        for (Head head : peaks) {
             double[] means = byDistance.apply(head);
-            out.print("%s: after %.3f, itself %.3f, before %.3f", head, means[3], means[4], means[5]);
-            places.line(head.toString(), each(9, i -> i - 4), means);
+            out.print(
+                    "%s: before %.3f, fourth before %.3f, after %.3f, fourth after %.3f",
+                    head, means[5], means[8], means[3], means[0]);
+            out.print("  first word %.3f, last word %.3f", toEnd(small, head, true), toEnd(small, head, false));
         }
-        places.yRange(0.0, Double.NaN);
-        out.picture("heads-small", "No head looks at one neighbor only, but all three know the direction", places);
+        out.pictures(
+                "heads-small",
+                "Two of these heads over one definition: dark columns, not diagonals, at the first word and at the last",
+                2,
+                List.of(
+                        map(small.get(0), peaks.get(0), peaks.get(0).toString()),
+                        map(small.get(0), peaks.get(2), peaks.get(2).toString())));
         // %% decoder
         Map<String, double[]> decoder = Trained.decoder();
         List<Head> byWeight = heads(2, 4, head -> decoder.get("rotary, " + head + ", mean")[1]);
@@ -155,35 +159,45 @@ public final class Heads {
     /** The weights of the tokens at a distance before each token that has one there. */
     private static double[] weights(List<AttentionMaps> sentences, Head head, int distance) {
         return sentences.stream()
-                .flatMapToDouble(maps -> IntStream.range(0, maps.words().size())
-                        .filter(t ->
-                                t >= distance && t - distance < maps.words().size())
-                        .mapToDouble(t -> head.weight(maps, t, t - distance)))
+                .flatMapToDouble(maps -> {
+                    int size = maps.words().size();
+                    return IntStream.range(Math.max(0, distance), size + Math.min(0, distance))
+                            .mapToDouble(t -> head.weight(maps, t, t - distance));
+                })
                 .toArray();
     }
 
     /** The mean weight of repeated words: to themselves, or to the same word elsewhere. */
     private static double same(List<AttentionMaps> sentences, Head head, boolean itself) {
-        return sentences.stream()
-                .flatMapToDouble(maps -> IntStream.range(0, maps.words().size())
-                        .filter(t ->
-                                Collections.frequency(maps.words(), maps.words().get(t)) > 1)
-                        .mapToDouble(t -> IntStream.range(0, maps.words().size())
-                                .filter(key -> maps.words()
-                                        .get(key)
-                                        .equals(maps.words().get(t)))
-                                .filter(key -> (key == t) == itself)
-                                .mapToDouble(key -> head.weight(maps, t, key))
-                                .average()
-                                .orElseThrow()))
-                .average()
-                .orElseThrow();
+        return mean(sentences.stream()
+                .flatMapToDouble(maps -> {
+                    List<String> words = maps.words();
+                    return IntStream.range(0, words.size())
+                            .filter(t -> Collections.frequency(words, words.get(t)) > 1)
+                            .mapToDouble(t -> mean(IntStream.range(0, words.size())
+                                    .filter(key -> words.get(key).equals(words.get(t)) && (key == t) == itself)
+                                    .mapToDouble(key -> head.weight(maps, t, key))
+                                    .toArray()));
+                })
+                .toArray());
+    }
+
+    /** The mean weight that all words give the first word of their sentence, or the last one. */
+    private static double toEnd(List<AttentionMaps> sentences, Head head, boolean first) {
+        return mean(sentences.stream()
+                .flatMapToDouble(maps -> {
+                    int size = maps.words().size();
+                    return IntStream.range(0, size).mapToDouble(t -> head.weight(maps, t, first ? 0 : size - 1));
+                })
+                .toArray());
     }
 
     private static HeatMapChart ofAll(String title, List<AttentionMaps> sentences) {
         HeatMapChart.Cells cells = (layer, head) -> mean(weights(sentences, new Head(layer, head), 1));
-        return HeatMapChart.of(title, "head, from 0", "layer, from 0", 6, 12, cells)
-                .range(0, 1);
+        return HeatMapChart.of(title, "head", "layer", 6, 12, cells)
+                .range(0, 1)
+                .fromOne()
+                .mark(0, 2);
     }
 
     private static HeatMapChart map(AttentionMaps maps, Head head, String title) {
