@@ -77,6 +77,18 @@ class FigureTest {
     }
 
     @Test
+    void heatMapCountsFromOneAndFramesACell() throws Exception {
+        HeatMapChart chart = HeatMapChart.of("map", "column", "row", 2, 3, (row, column) -> 0);
+        Element svg = draw(chart.fromOne().mark(1, 2), 480);
+        assertThat(labels(svg, "end").stream().map(FigureTest::value))
+                .contains(1.0, 2.0)
+                .doesNotContain(0.0);
+        assertThat(labels(svg, "middle").stream().map(FigureTest::value)).contains(1.0, 3.0);
+        assertThat(elements(elements(svg, "svg").get(0), "path").get(0).getAttribute("d"))
+                .isEqualTo("M2 0.5h1v1h-1z");
+    }
+
+    @Test
     void colorsOfAHeatMapShowTheSignAndTheValue() throws Exception {
         double[] values = {-1, -1, -0.5, 0, 2};
         Element svg = draw(HeatMapChart.of("map", "x", "y", 1, 5, (row, column) -> values[column]), 480);
