@@ -44,3 +44,4 @@ q, k = 1 + 2j, 3 + 1j  # a quarter turn is a multiplication by i
 for t, s in (2, 1), (3, 2):
     print("by hand", q * 1j ** t, k * 1j ** s, (q * 1j ** t * (k * 1j ** s).conjugate()).real)
 print("without turns", (q * k.conjugate()).real)
+print("head of 4:", *frequencies(4, 10_000))

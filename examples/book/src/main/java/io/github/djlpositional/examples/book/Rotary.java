@@ -67,13 +67,14 @@ public final class Rotary {
                 4,
                 planes);
         // %% formula
-        NDArray frequency = manager.create(new float[] {1, 0.1f, 0.01f, 0.001f, 1, 0.1f, 0.01f, 0.001f});
+        NDArray frequency = manager.create(new float[] {1, 0.01f, 1, 0.01f}); // d = 4
         NDArray angles = manager.arange(6f).reshape(6, 1).mul(frequency);
-        NDArray x = manager.randomNormal(new Shape(1, 1, 6, 8)); // positions 0 to 5
-        NDArray rotateHalf = x.get("..., 4:").neg().concat(x.get("..., :4"), -1);
+        NDArray x = manager.randomNormal(new Shape(1, 1, 6, 4)); // positions 0 to 5
+        NDArray rotateHalf = x.get("..., 2:").neg().concat(x.get("..., :2"), -1);
         NDArray result = x.mul(angles.cos()).add(rotateHalf.mul(angles.sin()));
+        // ...
         RotaryEmbeddingBlock halves = RotaryEmbeddingBlock.builder()
-                .setHeadSize(8)
+                .setHeadSize(4)
                 .optLayout(PairLayout.CONCATENATED)
                 .build();
         out.print("the block gives the same: %b", isClose(rotate(halves, x), result));
