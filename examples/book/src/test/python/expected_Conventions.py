@@ -31,3 +31,19 @@ for letter in "ABCDEF":
     products = [conventions(t, 512)["A"] @ conventions(t, 512)[letter] / 256 for t in range(100)]
     print("A and %s: %.3f" % (letter, np.mean(products)))
 print("slowest: 1/%.0f 1/%.0f" % (10000.0 ** (3 / 4), 10000.0 ** (255 / 256)))
+
+
+def turned(x, t, halves):
+    n = len(x) // 2
+    a = t * 10000.0 ** (-np.arange(n) / n)
+    first, second = (x[:n], x[n:]) if halves else (x[0::2], x[1::2])
+    y, z = first * np.cos(a) - second * np.sin(a), first * np.sin(a) + second * np.cos(a)
+    return np.concatenate([y, z]) if halves else np.stack([y, z], axis=1).ravel()
+
+
+for numbers, halves in ([1, 2, 3, 4], False), ([1, 2, 3, 4], True), ([1, 3, 2, 4], False):
+    print("halves" if halves else "neighbors", *numbers, *["%.4f" % x for x in turned(np.array(numbers), 1, halves)])
+i = np.arange(64.0)
+q, k = np.sin(5 * i * i), np.sin(7 * i * i)
+for delta in 0, 1, 3, 10, 50:
+    print("mixed %d: %.3f %.3f" % (delta, turned(q, delta, False) @ k, turned(q, delta, True) @ k))

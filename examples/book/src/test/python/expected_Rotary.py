@@ -39,3 +39,9 @@ key = np.stack([turned(q, 1).real, turned(q, 1).imag], 1).ravel()
 for delta in range(-1, 4):
     row("Δ = {}: {}", delta, score(turned(q, 10), turned(key, 10 - delta)))
 row("four pairs with the frequencies {}, {}, {} and {}", *frequencies(8, 10_000))
+print("last pair at 4,096: %.0f" % np.degrees(4096 * frequencies(64, 10_000)[31]))
+q, k = 1 + 2j, 3 + 1j  # a quarter turn is a multiplication by i
+for t, s in (2, 1), (3, 2):
+    print("by hand", q * 1j ** t, k * 1j ** s, (q * 1j ** t * (k * 1j ** s).conjugate()).real)
+print("without turns", (q * k.conjugate()).real)
+print("head of 4:", *frequencies(4, 10_000))

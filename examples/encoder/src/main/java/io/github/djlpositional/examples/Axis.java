@@ -43,9 +43,14 @@ record Axis(double smallest, double largest, boolean isLogarithmic) {
         double from = scaled(smallest);
         double to = scaled(largest);
         double step = Math.max(isLogarithmic ? 1 : 0, roundStep((to - from) / most));
+        boolean arePowers = isLogarithmic && from < -4 - 1e-9; // then all labels have the same form
         return LongStream.rangeClosed((long) Math.ceil(from / step - 1e-9), (long) Math.floor(to / step + 1e-9))
-                .mapToDouble(n -> isLogarithmic ? Math.pow(10, n * step) : n * step)
-                .mapToObj(number -> new Tick(place(number), label(number)))
+                .mapToDouble(n -> n * step)
+                .mapToObj(n -> {
+                    double number = isLogarithmic ? Math.pow(10, n) : n;
+                    String label = arePowers ? String.format(Locale.ROOT, "1e%.0f", n) : label(number);
+                    return new Tick(place(number), label.replace("-", "−"));
+                })
                 .toList();
     }
 

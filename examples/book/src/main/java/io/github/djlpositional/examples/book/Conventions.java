@@ -2,14 +2,20 @@ package io.github.djlpositional.examples.book;
 
 import static io.github.djlpositional.examples.LineChart.each;
 
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.training.ParameterStore;
 import io.github.djlpositional.examples.HeatMapChart;
-import io.github.djlpositional.examples.LineChart;
-import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -29,35 +35,18 @@ public final class Conventions {
     static void write(Notebook out) throws Exception {
         // %% six
         conventions(8).forEach((letter, encoding) -> out.print("%s  %s", letter, row(encoding, 1)));
-        // %% equal
-        boolean isSame = SinusoidalEncoding.fairseq(8).equals(conventions(8).get("B"))
-                && SinusoidalEncoding.diffusion(8).equals(conventions(8).get("B"));
-        // ...
-        out.print("fairseq, DDPM and tensor2tensor agree: %b", isSame);
         // %% where
         List<HeatMapChart> charts = new ArrayList<>();
         // ...
         for (String letter : List.of("A", "F", "C", "D")) {
             SinusoidalEncoding encoding = conventions(16).get(letter);
-            String title = (letter.compareTo("B") < 0 || letter.equals("F") ? "Neighbors, " : "Halves, ")
-                    + (encoding.value(0, 0) == 0 ? "sine first (" : "cosine first (") + letter + ")";
+            String title = letter
+                    + (letter.equals("A") || letter.equals("F") ? ": neighbors, " : ": halves, ")
+                    + (encoding.value(0, 0) == 0 ? "sin first" : "cos first");
             charts.add(HeatMapChart.of(title, "dimension", "position", 32, 16, encoding::value));
         }
         out.pictures("conventions-where", "The same sixteen columns, in four orders", 2, charts);
-        // %% frequencies
-        LineChart chart = LineChart.of("Frequencies of 16 dimensions", "pair", "radians per position");
-        // ...
-        chart.yLogarithmic();
-        chart.line("divided by d/2, the paper", 8, conventions(16).get("C")::frequency);
-        chart.line("divided by d/2 - 1, tensor2tensor", 8, conventions(16).get("B")::frequency);
-        chart.line("powers of one half", 8, Frequencies.of(each(8, m -> Math.pow(2, -m)))::get);
-        out.picture(
-                "conventions-frequencies",
-                "All begin with one radian per position; the slowest pairs differ most",
-                chart);
         // %% odd
-        List<HeatMapChart> oddSizes = new ArrayList<>();
-        // ...
         for (OddSize oddSize : OddSize.values()) {
             String title = oddSize.name().toLowerCase(Locale.ROOT).replace('_', ' ');
             SinusoidalEncoding encoding = SinusoidalEncoding.builder()
@@ -65,12 +54,20 @@ public final class Conventions {
                     .optOddSize(oddSize)
                     .build();
             out.print("%-17s %s", title, row(encoding, 1));
-            oddSizes.add(HeatMapChart.of("Odd size: " + title, "dimension", "position", 100, 5, encoding::value));
         }
-        out.pictures("conventions-odd", "Five dimensions, three ways: the last three columns differ", 3, oddSizes);
         // %% cost
         Map<String, SinusoidalEncoding> large = conventions(512);
         large.forEach((letter, other) -> out.print("A and %s: %.3f", letter, meanCosine(large.get("A"), other)));
+        // %% layouts
+        out.print("neighbors, 1 2 3 4: %s", text(turned(1, PairLayout.INTERLEAVED, 1, 2, 3, 4)));
+        out.print("halves,    1 2 3 4: %s", text(turned(1, PairLayout.CONCATENATED, 1, 2, 3, 4)));
+        out.print("neighbors, 1 3 2 4: %s", text(turned(1, PairLayout.INTERLEAVED, 1, 3, 2, 4)));
+        // %% mixed
+        for (int distance : new int[] {0, 1, 3, 10, 50}) {
+            double right = score(distance, PairLayout.INTERLEAVED);
+            double mixed = score(distance, PairLayout.CONCATENATED);
+            out.print("Δ = %2d: right %6.3f, mixed %6.3f", distance, right, mixed);
+        }
     }
 
     /** The six published conventions. */
@@ -92,9 +89,35 @@ public final class Conventions {
     }
 
     private static String row(SinusoidalEncoding encoding, int position) {
-        return IntStream.range(0, encoding.getEmbeddingSize())
-                .mapToObj(i -> String.format(Locale.ROOT, "%.4f", encoding.value(position, i)))
+        return text(each(encoding.getEmbeddingSize(), i -> encoding.value(position, i)));
+    }
+
+    private static String text(double... numbers) {
+        return Arrays.stream(numbers)
+                .mapToObj(number -> String.format(Locale.ROOT, "%.4f", number))
                 .collect(Collectors.joining(" "));
+    }
+
+    /** Turns a vector by a position. */
+    private static double[] turned(int position, PairLayout layout, double... vector) {
+        RotaryEmbeddingBlock rotary = RotaryEmbeddingBlock.builder()
+                .setHeadSize(vector.length)
+                .optLayout(layout)
+                .build();
+        try (NDManager manager = Engine.getEngine("PyTorch").newBaseManager()) {
+            NDArray x = manager.create(vector, new Shape(1, 1, 1, vector.length));
+            NDList input = new NDList(x, manager.create(new int[] {position}));
+            return rotary.forward(new ParameterStore(manager, false), input, false)
+                    .head()
+                    .toDoubleArray();
+        }
+    }
+
+    /** Returns the score of the query and key of the chapter Rotary. */
+    private static double score(int distance, PairLayout layout) {
+        double[] q = turned(distance, layout, each(64, i -> Math.sin(5 * i * i)));
+        double[] k = each(64, i -> Math.sin(7 * i * i)); // at position 0
+        return Arrays.stream(each(64, i -> q[i] * k[i])).sum();
     }
 
     /** Returns the mean over 100 positions; all vectors of both encodings have the same norm. */

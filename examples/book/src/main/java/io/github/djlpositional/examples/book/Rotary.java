@@ -11,11 +11,13 @@ import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.Frequencies;
+import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 
 /** Rotary embeddings: a rotation of each pair of dimensions, of which only the distance is left. */
 public final class Rotary {
@@ -27,8 +29,21 @@ public final class Rotary {
     }
 
     static void write(Notebook out) throws Exception {
-        // %% turned
+        // %% distance
         NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
+        RotaryEmbeddingBlock head =
+                RotaryEmbeddingBlock.builder().setHeadSize(64).build();
+        NDArray q = irregular(manager, 5);
+        NDArray k = irregular(manager, 7);
+        // ...
+        out.print("without rotation:   %12.9f", product(q, k));
+        for (int distance : new int[] {0, 3, 50}) {
+            for (int t : new int[] {50, 4000}) {
+                double score = product(rotate(head, q, t), rotate(head, k, t - distance));
+                out.print("Δ = %2d, t = %4d:    %12.9f", distance, t, score);
+            }
+        }
+        // %% turned
         RotaryEmbeddingBlock rotary =
                 RotaryEmbeddingBlock.builder().setHeadSize(8).build();
         NDArray vector = manager.create(new double[] {1, 0, 1, 0, 1, 0, 1, 0}, new Shape(1, 1, 1, 8));
@@ -51,19 +66,18 @@ public final class Rotary {
                 "The same vector at positions 0 to 5: pair 0 turns fast, pair 3 hardly at all",
                 4,
                 planes);
-        // %% distance
-        RotaryEmbeddingBlock head =
-                RotaryEmbeddingBlock.builder().setHeadSize(64).build();
-        NDArray q = irregular(manager, 5);
-        NDArray k = irregular(manager, 7);
+        // %% formula
+        NDArray frequency = manager.create(new float[] {1, 0.01f, 1, 0.01f}); // d = 4
+        NDArray angles = manager.arange(6f).reshape(6, 1).mul(frequency);
+        NDArray x = manager.randomNormal(new Shape(1, 1, 6, 4)); // positions 0 to 5
+        NDArray rotateHalf = x.get("..., 2:").neg().concat(x.get("..., :2"), -1);
+        NDArray result = x.mul(angles.cos()).add(rotateHalf.mul(angles.sin()));
         // ...
-        out.print("without rotation:   %12.9f", product(q, k));
-        for (int distance : new int[] {0, 3, 50}) {
-            for (int t : new int[] {50, 4000}) {
-                double score = product(rotate(head, q, t), rotate(head, k, t - distance));
-                out.print("Δ = %2d, t = %4d:    %12.9f", distance, t, score);
-            }
-        }
+        RotaryEmbeddingBlock halves = RotaryEmbeddingBlock.builder()
+                .setHeadSize(4)
+                .optLayout(PairLayout.CONCATENATED)
+                .build();
+        out.print("the block gives the same: %b", isClose(rotate(halves, x), result));
         // %% pairs
         Frequencies frequencies = RotaryScaling.none().frequencies(64, 10_000);
         for (int m : new int[] {0, 8, 16, 24, 31}) {
@@ -72,7 +86,7 @@ public final class Rotary {
         }
         // %% waves
         NDArray ones = manager.ones(new Shape(1, 1, 1000, 64), DataType.FLOAT64);
-        LineChart curves = LineChart.of("Score of a vector with itself", "distance", "score / score at distance 0");
+        LineChart curves = LineChart.of("Scores by distance", "distance", "score / norms");
         // ...
         for (int base : new int[] {10_000, 500_000}) {
             NDArray all = rotate(
@@ -86,21 +100,24 @@ public final class Rotary {
             out.print(
                     "base %,7d: %.3f at distance 1, %.3f at 10, %.3f at 100, %.3f at 999",
                     base, scores[1], scores[10], scores[100], scores[999]);
-            curves.line("base " + base, 201, distance -> scores[distance]);
+            curves.line(String.format(Locale.ROOT, "equal, base %,d", base), 201, distance -> scores[distance]);
         }
-        out.picture("rotary-waves", "With a larger base the score of equal vectors falls more slowly", curves);
+        double[] unlike = rotate(head, q.repeat(2, 201))
+                .reshape(201, 64)
+                .matMul(k.flatten())
+                .toDoubleArray();
+        double norms = Math.sqrt(product(q, q) * product(k, k));
+        curves.line("unlike, base 10,000", 201, distance -> unlike[distance] / norms);
+        out.picture(
+                "rotary-waves",
+                "With a larger base the score of equal vectors falls more slowly on the whole; unlike ones stay around 0",
+                curves);
         // %% place
         NDArray turnedKey = rotate(head, q, 1);
         for (int distance = -1; distance <= 3; distance++) {
             double score = product(rotate(head, q, 10), rotate(head, turnedKey, 10 - distance));
             out.print("Δ = %2d: %7.3f", distance, score);
         }
-        // %% partial
-        RotaryEmbeddingBlock quarter =
-                RotaryEmbeddingBlock.builder().setHeadSize(64).optRotarySize(16).build();
-        NDArray rotated = rotate(quarter, q, 7);
-        boolean isEqual = rotated.get("..., 16:").equals(q.get("..., 16:"));
-        out.print("dimensions 16 to 63 are unchanged: %b", isEqual);
         // %% cache
         MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(128)
@@ -109,20 +126,19 @@ public final class Rotary {
                 .optRelativeEncoding(
                         RotaryEmbeddingBlock.builder().setHeadSize(64).build())
                 .build();
-        NDArray x = manager.randomNormal(new Shape(1, 20, 128));
-        attention.initialize(manager, DataType.FLOAT32, x.getShape());
+        NDArray tokens = manager.randomNormal(new Shape(1, 20, 128));
+        attention.initialize(manager, DataType.FLOAT32, tokens.getShape());
         ParameterStore store = new ParameterStore(manager, false);
-        NDArray whole = attention.forward(store, new NDList(x), false).head();
+        NDArray whole = attention.forward(store, new NDList(tokens), false).head();
         NDArray last = null;
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            for (NDArray token : x.split(20, 1)) {
+            for (NDArray token : tokens.split(20, 1)) {
                 last = attention
                         .forward(store, new NDList(token), false, cache.nextStep())
                         .head();
             }
         }
-        boolean isSame = last.sub(whole.get(":, 19:")).abs().max().getFloat() < 1e-5;
-        out.print("20 steps with a cache give the same as one forward: %b", isSame);
+        out.print("20 steps with a cache give the same as one forward: %b", isClose(last, whole.get(":, 19:")));
         manager.close();
     }
 
@@ -142,6 +158,10 @@ public final class Rotary {
     /** Returns 64 numbers from -1 to 1 without a pattern, which other programs can compute too: sin(seed · i²). */
     private static NDArray irregular(NDManager manager, int seed) {
         return manager.create(LineChart.each(64, i -> Math.sin(seed * i * i)), new Shape(1, 1, 1, 64));
+    }
+
+    private static boolean isClose(NDArray a, NDArray b) {
+        return a.sub(b).abs().max().getFloat() < 1e-5;
     }
 
     private static double product(NDArray a, NDArray b) {
