@@ -37,10 +37,21 @@ for line in ("tokens from 33 65 129 225 three trainings",
              "tokens from 33 225 three trainings change far", "words from 5 17 25 three trainings"):
     row(line, "count")
 omega, by = divisors(96, 32)
-row("The %d pairs without a full turn begin with pair %d" % ((omega * 4096 < 2 * np.pi).sum(), (omega * 4096 >= 2 * np.pi).sum()))
+row("the %d pairs without a full turn begin with pair %d" % ((omega * 4096 < 2 * np.pi).sum(), (omega * 4096 >= 2 * np.pi).sum()))
 row("YaRN would divide pair 24 by %.2f only" % by["YaRN"][24])
 row("further than 32/59.92 = %.2f" % (32 / 59.92))
 row("%.5f turns instead of %.5f" % (2 * turns[63], turns[63]))
+row("so the scores by its square, %.3f for *s* = 8" % (0.1 * np.log(8) + 1) ** 2)
+bounds = lambda d, T: (max(d * np.log(T / 64 / np.pi) / np.log(1e8), 0) // 1, np.ceil(d * np.log(T / 2 / np.pi) / np.log(1e8)))
+row("rounded outwards: %d and %d for" % bounds(128, 4096))
+row("half a turn is enough: %d pairs make less" % (turns < 0.5).sum())
+small = divisors(16, 4, 64)[0] * 64 / (2 * np.pi)
+row("Only %d of its 8 pairs make a full turn in 64 characters, against %d of 64 in" % ((small >= 1).sum(), (turns >= 1).sum()))
+row("like a guess among %.2f equally" % np.exp(3.32))
+part = np.clip((small[0] - 1) / 31, 0, 1)
+row("bounds are the pairs %d and %d. Pair 0 makes only %.4f turns, and the formula above would divide it by %.4f"
+    % (*bounds(16, 64), small[0], 1 / (part + (1 - part) / 4)))
+row("Not as it is: %d of the 64 pairs" % (turns < 1).sum())
 title = dict(zip("t5 alibi kerple kerple_power disentangled sandwich gaussian shaw fire transformer_xl rotary_linear rotary_ntk "
                  "rotary_yarn sinusoidal_unit sinusoidal_scaled distance_network".split(), (
                      "T5;ALiBi;KERPLE;KERPLE, power;DeBERTa;Sandwich;Gaussian;Shaw;FIRE;Transformer-XL;rotary, linear;"

@@ -176,6 +176,11 @@ public final class LineChart extends Chart {
         add(name, xs, ys, GRAY, 0, 0.5);
     }
 
+    /** Adds a thin line without a name and symbols, one of many. */
+    public void thin(int color, double[] xs, double[] ys) {
+        add("", xs, ys, color, 0, 1);
+    }
+
     /** Adds a dashed vertical line. */
     public void mark(String name, double at, double from, double to) {
         add(name, new double[] {at, at}, new double[] {from, to}, BLACK, 0, 1);
@@ -199,7 +204,7 @@ public final class LineChart extends Chart {
     }
 
     private Axis x() {
-        return x.fit(numbers(Series::x), 0);
+        return x.fit(numbers(Series::x), rows.isEmpty() ? 0 : 0.05);
     }
 
     private Axis y() {

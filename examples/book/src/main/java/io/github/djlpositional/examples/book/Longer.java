@@ -42,7 +42,7 @@ public final class Longer {
         Frequencies slowed = yarn.frequencies(128, 10_000);
         // ...
         LineChart ratios = LineChart.of("Frequency with a scaling for 8 times", "pair", "scaled / unscaled");
-        LineChart ends = LineChart.of("Turns of the slow pairs in 32,768 tokens", "pair", "turns");
+        LineChart ends = LineChart.of("Turns in 32,768 tokens, and in training", "pair", "turns");
         for (int factor : new int[] {2, 8}) {
             out.print("%-10s %6s %9s %11s", factor + " times", "beyond", "farthest", "first pair");
             for (Map.Entry<String, RotaryScaling> scaling : scalings(factor).entrySet()) {
@@ -56,7 +56,7 @@ public final class Longer {
                 }
             }
         }
-        ends.line(7, "one turn", new double[] {40, 63}, new double[] {1, 1});
+        ends.line(7, "trained", each(24, i -> 40 + i), each(24, i -> turns[40 + i]));
         out.pictures(
                 "longer-scalings",
                 "YaRN and Llama 3 leave fast pairs as they are and slow the last 18 by 8, which brings them inside",
@@ -120,7 +120,7 @@ public final class Longer {
 
     private static final Map<String, String> GROUPS = new TreeMap<>(Map.of(
             "direction, continues", "distance_network transformer_xl",
-            "direction, does not", "rotary t5 shaw disentangled",
+            "direction, untrained", "rotary t5 shaw disentangled",
             "no direction, continues", "alibi kerple kerple_power sandwich fire",
             "added to the input", "sinusoidal sinusoidal_unit sinusoidal_scaled learned"));
 

@@ -84,19 +84,21 @@ public final class Relative {
         // ...
         List<LineChart> learned = new ArrayList<>();
         for (String name : List.of("T5", "KERPLE", "distance network", "FIRE")) {
-            LineChart chart = LineChart.of(name, "distance", "weight").yRange(0.0, 1.0);
+            LineChart chart = LineChart.of(name, "distance", "weight").yRange(0.0, Double.NaN);
             StringBuilder nearest = new StringBuilder();
-            for (double[] bias : TrainedBias.of(name.replace(' ', '_').toLowerCase(Locale.ROOT))
-                    .values()) {
+            String kind = name.replace(' ', '_').toLowerCase(Locale.ROOT);
+            for (Map.Entry<String, double[]> head : TrainedBias.of(kind).entrySet()) {
+                double[] bias = head.getValue();
+                int color = head.getKey().startsWith("layer 1") ? 0 : 1;
                 double[] powers = each(64, distance -> Math.exp(bias[distance]));
                 double sum = Arrays.stream(powers).sum();
-                chart.line(0, "", each(25, i -> i), each(25, i -> powers[i] / sum));
+                chart.thin(color, each(25, i -> i), each(25, i -> powers[i] / sum));
                 nearest.append(String.format(Locale.ROOT, " %.2f", (powers[0] + powers[1]) / sum));
             }
             learned.add(chart);
             out.print("%-16s%s", name, nearest);
         }
-        String shares = "Each line is a head of a trained model: T5's stay broad, those of the networks are narrow";
+        String shares = "A line for each head (layer 1 blue, 2 orange): T5's stay broad, the networks' are narrow";
         out.pictures("relative-trained", shares, 4, learned);
         manager.close();
     }
@@ -155,16 +157,9 @@ public final class Relative {
             float smallest = shown.min().getFloat();
             float range = shown.max().getFloat() - smallest;
             HeatMapChart matrix = HeatMapChart.of(
-                    name,
-                    "key",
-                    "query",
-                    24,
-                    24,
-                    (t, s) -> s > t + after ? 0 : (all.getFloat(t, s) - smallest) / range);
-            curve.hideLegend();
-            matrix.hideLegend();
+                    name, "key", "query", 24, 24, (t, s) -> s > t + after ? 0 : all.getFloat(t, s) - smallest);
             charts.add(charts.size() / 2, curve);
-            charts.add(matrix.range(0, 1));
+            charts.add(matrix.range(0, Math.round(100 * range) / 100.0));
         }
         return charts;
     }

@@ -53,7 +53,7 @@ public final class Which {
         }
         out.pictures(
                 "which-measured",
-                "At the trained length most are level; only some keep their place on longer texts",
+                "At the trained length most are about equal; only some keep their place on longer texts",
                 2,
                 List.of(
                         chart("Encoders", MeasuredTable.SENTENCES, 0, 2),
