@@ -20,7 +20,7 @@ final class MathMl {
 
     /** Usual commands that SnuggleTeX does not define. */
     private static final String COMMANDS =
-            "\\newcommand{\\text}[1]{\\mbox{#1}}\\newcommand{\\operatorname}[1]{\\mathrm{#1}}"
+            "\\newcommand{\\text}[1]{\\mbox{#1}}\\newcommand{\\operatorname}[1]{\\mbox{#1}}"
                     + "\\newcommand{\\dots}{\\ldots}\\newcommand{\\to}{\\rightarrow}";
 
     private static final SnuggleEngine ENGINE = new SnuggleEngine();
@@ -48,7 +48,7 @@ final class MathMl {
             XMLStringOutputOptions options = new XMLStringOutputOptions();
             options.setEncoding("UTF-8");
             options.setDOMPostProcessors(
-                    (document, unused, stylesheets) -> closeUp(replaceSigns(replaceFences(document))));
+                    (document, unused, stylesheets) -> spaceNames(closeUp(replaceSigns(replaceFences(document)))));
             String xml = session.buildXMLString(options);
             if (!session.getErrors().isEmpty()) {
                 String errors = session.getErrors().stream()
@@ -82,13 +82,19 @@ final class MathMl {
         return document;
     }
 
-    /** Replaces hyphens by minus signs, which are as long as a plus sign, and apostrophes by primes. */
+    /**
+     * Replaces hyphens by minus signs, which are as long as a plus sign, apostrophes by primes, and the combining bar,
+     * which browsers draw beside its letter, by one that stands alone.
+     */
     private static Document replaceSigns(Document document) {
         for (String name : List.of("mo", "mn", "mi")) {
             NodeList elements = document.getElementsByTagNameNS(NAMESPACE, name);
             for (int i = 0; i < elements.getLength(); i++) {
                 String text = elements.item(i).getTextContent();
-                elements.item(i).setTextContent(text.replace('-', '\u2212').replace('\'', '\u2032'));
+                elements.item(i)
+                        .setTextContent(text.replace('-', '\u2212')
+                                .replace('\'', '\u2032')
+                                .replace('\u0304', '\u00AF'));
             }
         }
         return document;
@@ -105,6 +111,24 @@ final class MathMl {
             }
             if (operator.getTextContent().equals("|")) {
                 operator.setAttribute("stretchy", "false");
+            }
+        }
+        return document;
+    }
+
+    /** Puts a space between a function's name, with its exponent, and an argument without brackets: ln s. */
+    private static Document spaceNames(Document document) {
+        NodeList names = document.getElementsByTagNameNS(NAMESPACE, "mi");
+        for (int i = 0; i < names.getLength(); i++) {
+            Node name = names.item(i);
+            Node function = name.getParentNode().getLocalName().equals("msup") ? name.getParentNode() : name;
+            Node next = function.getNextSibling();
+            if (name.getTextContent().length() > 1
+                    && next != null
+                    && List.of("mi", "mn", "msub", "mfrac").contains(next.getLocalName())) {
+                Element space = document.createElementNS(NAMESPACE, "mspace");
+                space.setAttribute("width", "0.167em");
+                function.getParentNode().insertBefore(space, next);
             }
         }
         return document;
