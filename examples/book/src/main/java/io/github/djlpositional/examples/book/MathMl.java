@@ -3,6 +3,7 @@ package io.github.djlpositional.examples.book;
 import java.io.IOException;
 import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.w3c.dom.Document;
 import org.w3c.dom.Element;
 import org.w3c.dom.Node;
@@ -28,12 +29,14 @@ final class MathMl {
     private MathMl() {}
 
     /**
-     * Converts a displayed formula.
+     * Converts a displayed formula, or several with wide spaces between them, which a narrow page displays in lines.
      *
      * @throws IllegalArgumentException if the LaTeX has an error, or a command that is not supported
      */
     static String of(String latex) {
-        return converted("$$" + latex + "$$", latex);
+        return Stream.of(latex.split("\\\\qquad", -1))
+                .map(each -> converted("$$" + each + "$$", latex))
+                .collect(Collectors.joining("\n"));
     }
 
     /** Converts a formula within a line. */
@@ -44,11 +47,13 @@ final class MathMl {
     private static String converted(String input, String latex) {
         try {
             SnuggleSession session = ENGINE.createSession();
-            session.parseInput(new SnuggleInput(COMMANDS + input));
+            // SnuggleTeX puts no space around the name of a function
+            String spaced = input.replaceAll("\\\\(ln|sin|cos)(\\^\\w)? (?=\\\\?\\w)|\\w (?=\\\\ln)", "$0\\\\, ");
+            session.parseInput(new SnuggleInput(COMMANDS + spaced));
             XMLStringOutputOptions options = new XMLStringOutputOptions();
             options.setEncoding("UTF-8");
             options.setDOMPostProcessors(
-                    (document, unused, stylesheets) -> spaceNames(closeUp(replaceSigns(replaceFences(document)))));
+                    (document, unused, stylesheets) -> closeUp(replaceSigns(replaceFences(document))));
             String xml = session.buildXMLString(options);
             if (!session.getErrors().isEmpty()) {
                 String errors = session.getErrors().stream()
@@ -82,10 +87,7 @@ final class MathMl {
         return document;
     }
 
-    /**
-     * Replaces hyphens by minus signs, which are as long as a plus sign, apostrophes by primes, and the combining bar,
-     * which browsers draw beside its letter, by one that stands alone.
-     */
+    /** Replaces hyphens by minus signs, apostrophes by primes, and the bar that Chromium draws beside its letter. */
     private static Document replaceSigns(Document document) {
         for (String name : List.of("mo", "mn", "mi")) {
             NodeList elements = document.getElementsByTagNameNS(NAMESPACE, name);
@@ -111,24 +113,6 @@ final class MathMl {
             }
             if (operator.getTextContent().equals("|")) {
                 operator.setAttribute("stretchy", "false");
-            }
-        }
-        return document;
-    }
-
-    /** Puts a space between a function's name, with its exponent, and an argument without brackets: ln s. */
-    private static Document spaceNames(Document document) {
-        NodeList names = document.getElementsByTagNameNS(NAMESPACE, "mi");
-        for (int i = 0; i < names.getLength(); i++) {
-            Node name = names.item(i);
-            Node function = name.getParentNode().getLocalName().equals("msup") ? name.getParentNode() : name;
-            Node next = function.getNextSibling();
-            if (name.getTextContent().length() > 1
-                    && next != null
-                    && List.of("mi", "mn", "msub", "mfrac").contains(next.getLocalName())) {
-                Element space = document.createElementNS(NAMESPACE, "mspace");
-                space.setAttribute("width", "0.167em");
-                function.getParentNode().insertBefore(space, next);
             }
         }
         return document;

@@ -6,8 +6,6 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.commonmark.Extension;
 import org.commonmark.ext.gfm.tables.TablesExtension;
 import org.commonmark.parser.Parser;
@@ -172,15 +170,10 @@ final class Page {
         String formulas = FORMULA.matcher(markdown)
                 .replaceAll(match -> (match.group(1) == null
                                 ? MathMl.inline(match.group(2))
-                                : "<div class=\"formula\">" + formulas(match.group(1)) + "</div>")
+                                : "<div class=\"formula\">" + MathMl.of(match.group(1)) + "</div>")
                         .replace("\\", "\\\\")
                         .replace("$", "\\$"));
         return HTML.render(MARKDOWN.parse(formulas));
-    }
-
-    /** Formulas with wide spaces between them, each of its own so that a narrow page puts it on a line of its own. */
-    private static String formulas(String latex) {
-        return Stream.of(latex.split("\\\\qquad", -1)).map(MathMl::of).collect(Collectors.joining("\n"));
     }
 
     private static String code(String java) {
