@@ -20,6 +20,21 @@ for m, frequency in enumerate(frequencies(8)):
 row("pair {} pair {} pair {} pair {}", 0, 1, 2, 3)
 for t, numbers in zip((25, 26, 250), rows((25, 26, 250), 8)):
     row("t = {}:" + 8 * " {}", t, *("%.2f" % number for number in numbers))
+angles, turns = [], []
+for m, (sine, cosine) in enumerate(np.round(rows([250], 8).reshape(4, 2), 2)):
+    angles.append(np.arctan2(sine, cosine))
+    turns.append(round((250 * 10.0**-m - angles[m]) / (2 * np.pi)))
+position = (np.array(angles) + 2 * np.pi * np.array(turns)) * 10.0 ** np.arange(4)
+# half a unit of the last digit of the sine and of the cosine, at the worst angle of each
+error = 0.005 * (np.abs(np.cos(angles)) + np.abs(np.sin(angles))) * 10.0 ** np.arange(4)
+row("Pair {} has {} and {}, so its angle is {}.", 3, 0.25, 0.97, "%.3f" % angles[3])
+row("that is position {}, give or take {},", "%.0f" % position[3], "%.0f" % error[3])
+row("Pair {} has the angle {}, which is position {}, or {} more or less.", 2, "%.3f" % angles[2], "%.1f" % position[2], "%.1f" % (200 * np.pi))
+row("It is exact to {}.", "%.1f" % error[2])
+row("Pair {} has the angle {}, which is position {}, and each turn adds {}.", 1, "%.3f" % angles[1], "%.1f" % (angles[1] * 10), "%.2f" % (20 * np.pi))
+assert turns == [40, 4, 0, 0]
+row("With four turns it is {},", "%.1f" % position[1])
+row("its angle is {}, and with {} turns of {} it is {}.", "%.3f" % angles[0], turns[0], "%.3f" % (2 * np.pi), "%.2f" % position[0])
 row("about {} radians", "%.2f" % (2 * np.pi))
 row("From {} to {}, pair {} turns by {} degrees", 25, 26, 0, "%.0f" % np.degrees(1))
 by_hand = ["%.7f" % number for number in rows([3], 4)[0]]
@@ -40,3 +55,5 @@ row("· {} = {} positions. Of the {} pairs, ten", 100, "%.1f" % (2 * np.pi * 100
 assert (100 * frequencies(64) >= 2 * np.pi).sum() == 10
 row("pair {} needs {} positions, pair {} already {}.", 9, "%.1f" % (2 * np.pi / frequencies(64)[9]), 10, "%.1f" % (2 * np.pi / frequencies(64)[10]))
 row("From pair {} on, a wave is longer than the {} rows", (100 * frequencies(64) >= 2 * np.pi).sum(), 100)
+row("by {} in {} dimensions", "%.0f" % 10000 ** (2 / 8), 8)
+row("In {} dimensions it takes {} positions", 64, "{:,.0f}".format(2 * np.pi / frequencies(64)[31]))

@@ -13,7 +13,7 @@ var play = {
         globalThis.document?.querySelectorAll(`[data-play="${name}"]:empty`).forEach(place => {
             place.innerHTML = `<style>${play.style}</style><fieldset><legend>${title}</legend>
                 ${Object.entries(fields).map(play.control).join("")}</fieldset>
-                ${view}<details open><summary>Numbers</summary><table></table></details>`;
+                ${view}<details><summary>Numbers</summary><table></table></details>`;
             const find = selector => place.querySelector(selector);
             place.querySelectorAll("select").forEach(select => { select.value = place.dataset[select.name] || select.value; });
             const update = event => draw(play.read(place, fields, event?.target), find);
@@ -87,6 +87,9 @@ var play = {
     /** A curve in SVG through points. */
     curve: (kind, points) => `<path class="${kind}" d="M${points.map(point => point.join(" ")).join("L")}"/>`,
 
+    /** Dots in SVG at points. */
+    dots: (kind, points) => `<path class="dots ${kind}" d="${points.map(([x, y]) => `M${x} ${y}h0`).join("")}"/>`,
+
     /** Bars in SVG for numbers from 0 to 1, one unit wide and high. */
     bars: values => values.map((value, i) => `<rect class="${value < 0 ? "below" : "above"}" x="${i + 0.1}" width=".8"
         y="${-Math.max(value, 0)}" height="${Math.abs(value)}"/>`).join(""),
@@ -119,6 +122,10 @@ var play = {
     style: `.play { --blue: #0072b2; --orange: #d55e00; --above: #d03a3a; --below: #2a7fc8; margin: 1.5rem 0; line-height: 1.4;
         fieldset { display: grid; grid-template-columns: minmax(4.5rem, auto) minmax(3rem, 1fr) 5.5em; gap: .4rem .8rem; margin: 0;
             align-items: center; border: 1px solid var(--line); border-radius: .4rem }
+        @media (max-width: 450px) { /* a label and its box, and the track below them */
+            fieldset { grid-template-columns: 1fr 5.5em; grid-auto-flow: dense }
+            fieldset input[type=range], fieldset select, fieldset input[type=text], label:has(select, [type=text]) span {
+                grid-column: 1 / -1 } }
         label { display: contents }
         input { box-sizing: border-box; width: 100%; min-width: 0; margin: 0 }
         input[type=number] { font: inherit; text-align: right; color: var(--text); background: var(--code);
@@ -131,6 +138,7 @@ var play = {
         .plot { display: grid; grid-template-columns: 2.8em 1fr; gap: .2rem .4rem; font-size: .8rem }
         .plot > span { display: flex; justify-content: space-between; text-align: right }
         .plot > .rows { flex-direction: column; margin: -.6em 0 }
+        .plot > .frame + .rows { margin-top: .6em } .plot > .frame + .rows + .frame { margin-top: 1.2em }
         .frame { position: relative; border: 1px solid var(--line) }
         .mark { position: absolute; left: -3px; right: -3px; border: 2px solid }
         .clocks { display: grid; grid-template-columns: repeat(auto-fill, minmax(max(2.7rem, 5%), 1fr)); gap: .3rem;
@@ -144,6 +152,7 @@ var play = {
         .hand1, .trained { stroke-dasharray: 4 3 }
         .tip0 { fill: var(--blue); stroke: none }
         .curve1 { stroke: var(--orange); stroke-width: 2px }
+        .curves .dots { stroke-width: 4.5px; stroke-linecap: round }
         .met { stroke: var(--blue); stroke-width: 6px }
         .unmet { stroke: var(--above); stroke-width: 6px }
         .drag { cursor: grab; touch-action: none }

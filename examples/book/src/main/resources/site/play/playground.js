@@ -77,7 +77,7 @@ play.start("playground", {
         const t = Math.min(chosen, count - 1);
         const scores = playground.scores(encoding, words, d);
         const weights = play.softmax(scores[t]);
-        const best = weights.indexOf(play.largest(weights));
+        const best = play.each(count, s => s).filter(s => play.largest(weights) - weights[s] < 1e-9);
         find(".words").innerHTML = words.map((word, i) =>
             `<button type="button" data-i="${i}" aria-pressed="${i === t}">${word}</button>`).join("");
         const most = play.largest(scores.flat().map(Math.abs));
@@ -90,9 +90,10 @@ play.start("playground", {
             <rect class="chosen" x="4" y="${3 + t}" width="${count}" height=".95"/>
             ${weights.map((weight, i) => `<rect class="weight" x="${4.1 + i}" y="${count + 5.5 - 2 * weight}" width=".75"
                 height="${2 * weight}"/>`).join("")}</svg>`;
-        find(".score").innerHTML = `The query <i>${words[t]}</i> at <i>t</i> = ${t} gives the largest weight,
-            <b>${play.number(weights[best], 4)}</b>, to <i>${words[best]}</i> at <i>t</i> = ${best}.`;
-        find("table").innerHTML = play.table(["key", "t", "Δ", "bias", "score", "weight"], words.map((word, s) => [word, s, t - s,
+        find(".score").innerHTML = `The query <i>${words[t]}</i> at <i>t</i> = ${t} gives
+            ${best.length > 1 ? "the same largest weight," : "the largest weight,"} <b>${play.number(weights[best[0]], 4)}</b>, to
+            ${best.map(s => `<i>${words[s]}</i> at <i>s</i> = ${s}`).join(" and ")}.`;
+        find("table").innerHTML = play.table(["key", "s", "Δ", "bias", "score", "weight"], words.map((word, s) => [word, s, t - s,
             play.number(playground.bias(encoding, t - s), 3), play.number(scores[t][s], 4), play.number(weights[s], 4)]));
     },
 

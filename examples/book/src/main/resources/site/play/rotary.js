@@ -1,8 +1,5 @@
 // Rotary pairs to play with: one of them as a query and a key on a circle, and the sum of all of them as the score.
 var rotary = {
-    /** The distances of the picture. */
-    distances: play.each(121, i => i - 20),
-
     /** Returns the angle per position of each pair, in radians: Su et al., RoFormer (2021). */
     frequencies: (d, base) => play.each(d / 2, m => base ** (-2 * m / d)),
 
@@ -41,7 +38,7 @@ play.start("rotary", {
             </div>
             <p role="status" class="score"></p>
             <figcaption>Blue: the score divided by the number of pairs. Gray: what each pair adds; orange, dashed: the pair
-                <i>m</i>. The vertical line is at Δ.</figcaption>
+                <i>m</i>. The dots are the distances that words can have, the integers. The vertical line is at Δ.</figcaption>
         </figure>
         <figure>
             <div class="one drag" role="img" aria-label="The query and the key of a pair on a circle"></div>
@@ -53,14 +50,16 @@ play.start("rotary", {
     draw({ distance, t, d, base, m: chosen, query, alpha: degrees }, find) {
         const alpha = rotary.radians(degrees);
         const m = Math.min(chosen, d / 2 - 1);
-        const all = rotary.distances.map(each => rotary.contributions(alpha, d, base, each));
-        const curve = (kind, value) => play.curve(kind, all.map((pairs, i) => [rotary.distances[i], -value(pairs)]));
-        find(".curves").innerHTML = `<svg viewBox="-20 -1 120 2" preserveAspectRatio="none" style="height: 12rem">
-            ${play.each(d / 2, pair => curve("other", pairs => pairs[pair])).join("")}
-            ${curve("curve1 trained", pairs => pairs[m])}
-            ${curve("curve", pairs => pairs.reduce((a, b) => a + b, 0) / pairs.length)}
-            <path class="zero" d="M-20 0H100"/><path d="M${distance} -1v2"/></svg>`;
         const frequencies = rotary.frequencies(d, base);
+        const pair = m => distance => Math.cos(alpha - frequencies[m] * distance);
+        const mean = distance => rotary.score(alpha, d, base, distance) / frequencies.length;
+        // a fast pair turns far from one integer to the next
+        const points = (value, count) => play.each(120 * count + 1, i => [i / count - 20, -value(i / count - 20)]);
+        find(".curves").innerHTML = `<svg viewBox="-20 -1 120 2" preserveAspectRatio="none" style="height: 12rem">
+            ${frequencies.map((frequency, m) => play.curve("other", points(pair(m), frequency > 0.2 ? 10 : 1))).join("")}
+            ${play.curve("curve1 trained", points(pair(m), 10))}${play.curve("curve", points(mean, 10))}
+            ${play.dots("curve1", points(pair(m), 1))}${play.dots("curve", points(mean, 1))}
+            <path class="zero" d="M-20 0H100"/><path d="M${distance} -1v2"/></svg>`;
         const contributions = rotary.contributions(alpha, d, base, distance);
         const score = rotary.score(alpha, d, base, distance);
         find(".score").innerHTML = `Score at Δ = ${distance}: <b>${play.number(score, 4)}</b>, divided by ${d / 2} pairs

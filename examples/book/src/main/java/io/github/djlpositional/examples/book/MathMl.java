@@ -3,6 +3,7 @@ package io.github.djlpositional.examples.book;
 import java.io.IOException;
 import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.w3c.dom.Document;
 import org.w3c.dom.Element;
 import org.w3c.dom.Node;
@@ -20,7 +21,7 @@ final class MathMl {
 
     /** Usual commands that SnuggleTeX does not define. */
     private static final String COMMANDS =
-            "\\newcommand{\\text}[1]{\\mbox{#1}}\\newcommand{\\operatorname}[1]{\\mathrm{#1}}"
+            "\\newcommand{\\text}[1]{\\mbox{#1}}\\newcommand{\\operatorname}[1]{\\mbox{#1}}"
                     + "\\newcommand{\\dots}{\\ldots}\\newcommand{\\to}{\\rightarrow}";
 
     private static final SnuggleEngine ENGINE = new SnuggleEngine();
@@ -28,12 +29,14 @@ final class MathMl {
     private MathMl() {}
 
     /**
-     * Converts a displayed formula.
+     * Converts a displayed formula, or several with wide spaces between them, which a narrow page displays in lines.
      *
      * @throws IllegalArgumentException if the LaTeX has an error, or a command that is not supported
      */
     static String of(String latex) {
-        return converted("$$" + latex + "$$", latex);
+        return Stream.of(latex.split("\\\\qquad", -1))
+                .map(each -> converted("$$" + each + "$$", latex))
+                .collect(Collectors.joining("\n"));
     }
 
     /** Converts a formula within a line. */
@@ -44,7 +47,9 @@ final class MathMl {
     private static String converted(String input, String latex) {
         try {
             SnuggleSession session = ENGINE.createSession();
-            session.parseInput(new SnuggleInput(COMMANDS + input));
+            // SnuggleTeX puts no space around the name of a function
+            String spaced = input.replaceAll("\\\\(ln|sin|cos)(\\^\\w)? (?=\\\\?\\w)|\\w (?=\\\\ln)", "$0\\\\, ");
+            session.parseInput(new SnuggleInput(COMMANDS + spaced));
             XMLStringOutputOptions options = new XMLStringOutputOptions();
             options.setEncoding("UTF-8");
             options.setDOMPostProcessors(
@@ -82,13 +87,16 @@ final class MathMl {
         return document;
     }
 
-    /** Replaces hyphens by minus signs, which are as long as a plus sign, and apostrophes by primes. */
+    /** Replaces hyphens by minus signs, apostrophes by primes, and the bar that Chromium draws beside its letter. */
     private static Document replaceSigns(Document document) {
         for (String name : List.of("mo", "mn", "mi")) {
             NodeList elements = document.getElementsByTagNameNS(NAMESPACE, name);
             for (int i = 0; i < elements.getLength(); i++) {
                 String text = elements.item(i).getTextContent();
-                elements.item(i).setTextContent(text.replace('-', '\u2212').replace('\'', '\u2032'));
+                elements.item(i)
+                        .setTextContent(text.replace('-', '\u2212')
+                                .replace('\'', '\u2032')
+                                .replace('\u0304', '\u00AF'));
             }
         }
         return document;

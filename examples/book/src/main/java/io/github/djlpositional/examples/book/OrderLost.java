@@ -12,6 +12,7 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.examples.HeatMapChart;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.function.BinaryOperator;
 
 /** What attention computes for a sentence and for the same words in another order, without and with positions. */
 public final class OrderLost {
@@ -29,14 +30,18 @@ public final class OrderLost {
         // the dog bites the man
         NDArray x = words.get(manager.create(new int[] {0, 1, 2, 0, 3}));
         // %% attention
-        NDArray scores = x.matMul(x.transpose()).div(2); // the root of d = 4
-        NDArray y = scores.softmax(1).matMul(x);
+        BinaryOperator<NDArray> attend = (rows, mask) -> {
+            NDArray scores = rows.matMul(rows.transpose()).div(2).add(mask); // 2: the root of d = 4
+            return scores.softmax(1).matMul(rows);
+        };
+        NDArray none = manager.zeros(new Shape(5, 5));
+        NDArray y = attend.apply(x, none);
         // ...
         print(out, DOG_BITES, y);
         // %% shuffled
         // the man bites the dog
         NDArray other = words.get(manager.create(new int[] {0, 3, 2, 0, 1}));
-        NDArray z = attend(other, false);
+        NDArray z = attend.apply(other, none);
         // ...
         print(out, MAN_BITES, z);
         out.pictures(
@@ -59,8 +64,8 @@ public final class OrderLost {
         PositionalEncodingBlock encoding =
                 PositionalEncodingBlock.builder().setEmbeddingSize(4).build();
         NDArray p = encoding.encode(manager.arange(5));
-        NDArray yWith = attend(x.add(p), false);
-        NDArray zWith = attend(other.add(p), false);
+        NDArray yWith = attend.apply(x.add(p), none);
+        NDArray zWith = attend.apply(other.add(p), none);
         // ...
         out.print("dog at position 1: %s", row(yWith.get(1)));
         out.print("dog at position 4: %s", row(zWith.get(4)));
@@ -71,18 +76,21 @@ public final class OrderLost {
         out.print(
                 "largest difference of the means with positions:    %.3f", largest(yWith.mean(rows), zWith.mean(rows)));
         // %% causal
+        NDArray t = manager.arange(5);
+        NDArray later = t.reshape(5, 1).lt(t).toType(DataType.FLOAT32, false).mul(-1e9);
         // bites the the dog man
         NDArray prefix = x.get(manager.create(new int[] {2, 0, 3, 1, 4}));
-        NDArray once = attend(x, true);
-        NDArray onceOther = attend(prefix, true);
+        NDArray once = attend.apply(x, later);
+        NDArray onceOther = attend.apply(prefix, later);
         // ...
         out.print("the dog:               dog %s", row(once.get(1)));
-        out.print("the man bites the dog: dog %s", row(attend(other, true).get(4)));
+        out.print(
+                "the man bites the dog: dog %s", row(attend.apply(other, later).get(4)));
         out.print("the dog bites the man: man %s", row(once.get(4)));
         out.print("bites the the dog man: man %s", row(onceOther.get(4)));
         // %% layers
-        NDArray twice = attend(once, true).get(4);
-        NDArray twiceOther = attend(onceOther, true).get(4);
+        NDArray twice = attend.apply(once, later).get(4);
+        NDArray twiceOther = attend.apply(onceOther, later).get(4);
         // ...
         out.print("the dog bites the man: man %s", row(twice));
         out.print("bites the the dog man: man %s", row(twiceOther));
@@ -91,17 +99,6 @@ public final class OrderLost {
 
     private static final List<String> DOG_BITES = List.of("the", "dog", "bites", "the", "man");
     private static final List<String> MAN_BITES = List.of("the", "man", "bites", "the", "dog");
-
-    /** Attention with q = k = v = x; a causal one hides the words behind each word. */
-    private static NDArray attend(NDArray x, boolean isCausal) {
-        NDArray scores = x.matMul(x.transpose()).div(Math.sqrt((double) x.size(1)));
-        if (isCausal) {
-            NDArray t = x.getManager().arange((int) x.size(0));
-            scores = scores.sub(
-                    t.reshape(-1, 1).lt(t).toType(DataType.FLOAT32, false).mul(1e9));
-        }
-        return scores.softmax(1).matMul(x);
-    }
 
     private static NDArray forward(MultiHeadAttentionBlock attention, NDArray x) {
         if (!attention.isInitialized()) {

@@ -30,6 +30,19 @@ class MathMlTest {
     }
 
     @Test
+    void namesStandUprightWithASpaceAndABarAboveItsLetter() {
+        assertThat(MathMl.of("\\operatorname{Re} \\, \\bar{k} + \\ln s"))
+                .contains("<mtext>Re</mtext>", "\u00AF", "<mi>ln</mi><mspace")
+                .doesNotContain("mathvariant", "\u0304");
+        assertThat(MathMl.of("\\sin^2 \\omega + \\ln(s)")).containsOnlyOnce("<mspace");
+    }
+
+    @Test
+    void formulasWithWideSpacesBetweenThemAreSeveral() {
+        assertThat(MathMl.of("a = b \\qquad c = d").split("<math", -1)).hasSize(3);
+    }
+
+    @Test
     void rejectsAnUnknownCommand() {
         assertThatThrownBy(() -> MathMl.of("\\unknown{x}"))
                 .isInstanceOf(IllegalArgumentException.class)
