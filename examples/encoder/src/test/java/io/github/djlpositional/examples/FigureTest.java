@@ -140,17 +140,38 @@ class FigureTest {
     @Test
     void linesAreNamedInTheLegendWithTheirColorsAndSymbols() throws Exception {
         LineChart chart = LineChart.of("A & \"B\" < C", "x", "y");
-        for (int i = 0; i < 7; i++) {
+        for (int i = 0; i < 8; i++) {
             chart.line("line " + i, 5, x -> x);
         }
         Element svg = draw(chart, 480);
-        assertThat(texts(svg)).containsSubsequence("A & \"B\" < C", "y", "x", "line 0", "line 6");
+        assertThat(texts(svg)).containsSubsequence("A & \"B\" < C", "y", "x", "line 0", "line 7");
         assertThat(elements(svg, "path").stream().map(path -> path.getAttribute("stroke")))
                 .contains("var(--line-1)", "currentColor");
         // the circles of the second line, and one in the legend
         assertThat(elements(svg, "path").stream()
                         .filter(path -> path.getAttribute("d").contains("a4 4")))
                 .hasSize(5 + 1);
+    }
+
+    @Test
+    void fewLinesAreNamedAtTheirEndsWithoutOverlap() throws Exception {
+        LineChart chart = LineChart.of("Lines", "x", "y");
+        for (int i = 0; i < 5; i++) {
+            double last = i;
+            chart.line("line " + i, 5, x -> x < 4 ? 0 : last / 100);
+        }
+        chart.mark("a limit", 2, 0, 1);
+        Element svg = draw(chart, 480);
+        List<Double> places = elements(svg, "text").stream()
+                .filter(text -> text.getTextContent().startsWith("line "))
+                .map(text -> Double.parseDouble(text.getAttribute("y")))
+                .toList();
+        assertThat(places).hasSize(5).isSorted();
+        for (int i = 1; i < places.size(); i++) {
+            assertThat(places.get(i) - places.get(i - 1)).isGreaterThanOrEqualTo(Svg.LETTER);
+        }
+        // what does not end at the right is in the legend, below the title of x
+        assertThat(texts(svg)).containsSubsequence("line 4", "line 0", "x", "a limit");
     }
 
     @Test

@@ -48,7 +48,7 @@ public final class Relative {
         }
         out.pictures(
                 "relative-curves",
-                "Symmetric curves: a line, a wave that falls, a logarithm, a bell",
+                "Symmetric curves: a line, a falling wave, a logarithm, a bell",
                 4,
                 charts(words, CURVES));
         // %% functions
