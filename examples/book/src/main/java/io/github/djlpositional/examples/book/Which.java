@@ -62,7 +62,7 @@ public final class Which {
 
     private static List<String> kinds(Map<String, double[]> rows, ToDoubleFunction<String> order) {
         return rows.keySet().stream()
-                .filter(kind -> !kind.matches("rotary_.*|sinusoidal_.*|kerple_.*"))
+                .filter(kind -> !kind.matches("rotary_linear|sinusoidal_.*|kerple_.*"))
                 .sorted(Comparator.comparingDouble(order))
                 .toList();
     }
