@@ -59,7 +59,7 @@ public final class Longer {
         ends.line(7, "trained", each(24, i -> 40 + i), each(24, i -> turns[40 + i]));
         out.pictures(
                 "longer-scalings",
-                "YaRN and Llama 3 leave fast pairs as they are and slow the last 18 by 8, which brings them inside",
+                "YaRN and Llama 3.1 leave fast pairs as they are and slow the last 18 by 8, which brings them inside",
                 2,
                 List.of(ratios.yRange(0.0, Double.NaN), ends.yLogarithmic()));
         // %% losses
@@ -67,13 +67,13 @@ public final class Longer {
                 MeasuredTable.of(MeasuredTable.TEXT, "mean").rows();
         // ...
         List<String> scaled = List.of("rotary", "rotary_linear", "rotary_ntk", "rotary_yarn");
-        out.print("%-17s %5s %5s %5s %5s   %s", "tokens from", "33", "65", "129", "225", "three trainings");
+        out.print("tokens from          33    65    97   129   193   225   three trainings");
         for (String kind : scaled) {
-            out.print("%s", row(MeasuredTable.TEXT, kind, 1, 2, 4, 7));
+            out.print("%s", row(MeasuredTable.TEXT, kind, 1, 2, 3, 4, 6, 7));
         }
         out.picture(
                 "longer-losses",
-                "Without a scaling the loss rises half a window after the trained length; with YaRN it stays flat",
+                "Without a scaling the loss rises from position 97 on; with YaRN it stays flat",
                 chart(scaled));
         // %% kinds
         List<String> kinds = losses.keySet().stream()
@@ -130,7 +130,7 @@ public final class Longer {
         scalings.put("linear", RotaryScaling.linear(factor));
         scalings.put("NTK-aware", RotaryScaling.ntkAware(factor));
         scalings.put("YaRN", RotaryScaling.yarn(factor, 4096));
-        scalings.put("Llama 3", RotaryScaling.llama3(factor, 1, 4, 4096));
+        scalings.put("Llama 3.1", RotaryScaling.llama3(factor, 1, 4, 4096));
         return scalings;
     }
 
