@@ -59,3 +59,4 @@ for name, rows in (("words", long[[0, 1, 2, 3, 0, 4, 5, 0, 6, 7, 8, 0, 4]]), ("p
     share = ((rows @ basis.T) ** 2).sum() / (rows**2).sum()
     row("share of the squares of the " + name + " that remains: {}", "%.3f" % share)
 row("· {} ≈ {} positions", format(10000 ** (255 / 256), ",.0f"), format(round(2 * np.pi * 10000 ** (255 / 256), -2), ",.0f"))
+row("begin with {}, which would be a norm of {} for {} dimensions", 0.02, "%.4f" % (0.02 * np.sqrt(512)), 512)

@@ -19,7 +19,7 @@ def divisors(size, s, T=4096):
     low, high = np.floor(pair(32)), np.ceil(pair(1))
     mix = lambda part: 1 / (1 - np.clip(part, 0, 1) * (1 - 1 / s))
     return omega, {"none": m * 0 + 1.0, "linear": m * 0 + s, "NTK-aware": s ** (2 * m / (size - 2)),
-                   "YaRN": mix((m - low) / (high - low)), "Llama 3": mix((4 - omega * T / (2 * np.pi)) / 3)}
+                   "YaRN": mix((m - low) / (high - low)), "Llama 3.1": mix((4 - omega * T / (2 * np.pi)) / 3)}
 
 def beyond(omega, divisor, s, T=4096):
     farther = (s / divisor)[omega * T < 2 * np.pi]  # the last angle relative to that of the trained length
@@ -33,17 +33,18 @@ for s in 2, 8:
     row("%d times beyond farthest first pair" % s, "count")
     for name, divisor in divisors(128, s)[1].items():
         row("%s %s %.3f" % (name, beyond(omega, divisor, s), 1 / divisor[0]))
-for line in ("tokens from 33 65 129 225 three trainings",
+for line in ("tokens from 33 65 97 129 225 trainings",
              "tokens from 33 225 three trainings change far", "words from 5 17 25 three trainings"):
     row(line, "count")
 omega, by = divisors(96, 32)
 row("the %d pairs without a full turn begin with pair %d" % ((omega * 4096 < 2 * np.pi).sum(), (omega * 4096 >= 2 * np.pi).sum()))
+row("ln 32 / ln 4,096) = %.4f" % np.sqrt(1 + np.log(32) / np.log(4096)))
 row("YaRN would divide pair 24 by %.2f only" % by["YaRN"][24])
 row("further than 32/59.92 = %.2f" % (32 / 59.92))
 row("%.5f turns instead of %.5f" % (2 * turns[63], turns[63]))
 row("so the scores by its square, %.3f for *s* = 8" % (0.1 * np.log(8) + 1) ** 2)
 bounds = lambda d, T: (max(d * np.log(T / 64 / np.pi) / np.log(1e8), 0) // 1, np.ceil(d * np.log(T / 2 / np.pi) / np.log(1e8)))
-row("rounded outwards: %d and %d for" % bounds(128, 4096))
+row("rounded outwards to whole pairs: %d and %d for" % bounds(128, 4096))
 row("half a turn is enough: %d pairs make less" % (turns < 0.5).sum())
 small = divisors(16, 4, 64)[0] * 64 / (2 * np.pi)
 row("Only %d of its 8 pairs make a full turn in 64 characters, against %d of 64 in" % ((small >= 1).sum(), (turns >= 1).sum()))
@@ -65,7 +66,7 @@ for r in csv.reader(open(FOLDER + "biases-text.csv")):
 for kind, r in text.items():
     far = " %.2f" % np.mean(bias[kind]) if kind in bias else ""
     if kind.startswith("rotary"):
-        row("%s %s" % (title.get(kind, kind), numbers(r, [1, 2, 4, 7])), "trained")
+        row("%s %s" % (title.get(kind, kind), numbers(r, [1, 2, 3, 4, 7])), "trained")
     if not kind.startswith("rotary_"):
         row("%s %s %.2f%s" % (title.get(kind, kind), numbers(r, [1, 7]), r[7, 0] - r[1, 0], far), "trained")
 [row("%s %s" % (title.get(kind, kind), numbers(r, [0, 1, 2])), "trained") for kind, r in words.items()]

@@ -18,7 +18,7 @@ var contexts = {
             }
         },
         llama3: {
-            label: "Llama 3", // Meta, Llama 3.1 (2024): pairs with up to 1 turn are slowed, with 4 or more unchanged
+            label: "Llama 3.1", // Meta (2024): pairs with up to 1 turn are slowed, with 4 or more unchanged
             frequency: (rope, { factor, length }) => contexts.mixed(rope, (4 - rope * length / (2 * Math.PI)) / 3, factor)
         }
     },

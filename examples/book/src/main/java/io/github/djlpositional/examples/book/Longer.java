@@ -59,7 +59,7 @@ public final class Longer {
         ends.line(7, "trained", each(24, i -> 40 + i), each(24, i -> turns[40 + i]));
         out.pictures(
                 "longer-scalings",
-                "YaRN and Llama 3 leave fast pairs as they are and slow the last 18 by 8, which brings them inside",
+                "YaRN and Llama 3.1 leave fast pairs as they are and slow the last 18 by 8, which brings them inside",
                 2,
                 List.of(ratios.yRange(0.0, Double.NaN), ends.yLogarithmic()));
         // %% losses
@@ -67,13 +67,13 @@ public final class Longer {
                 MeasuredTable.of(MeasuredTable.TEXT, "mean").rows();
         // ...
         List<String> scaled = List.of("rotary", "rotary_linear", "rotary_ntk", "rotary_yarn");
-        out.print("%-17s %5s %5s %5s %5s   %s", "tokens from", "33", "65", "129", "225", "three trainings");
+        out.print("tokens from          33    65    97   129   225  trainings");
         for (String kind : scaled) {
-            out.print("%s", row(MeasuredTable.TEXT, kind, 1, 2, 4, 7));
+            out.print("%s", row(MeasuredTable.TEXT, kind, 1, 2, 3, 4, 7));
         }
         out.picture(
                 "longer-losses",
-                "Without a scaling the loss rises half a window after the trained length; with YaRN it stays flat",
+                "Without a scaling the loss rises from position 97 on; with YaRN it stays flat",
                 chart(scaled));
         // %% kinds
         List<String> kinds = losses.keySet().stream()
@@ -81,7 +81,7 @@ public final class Longer {
                 .sorted(Comparator.comparingDouble(kind -> losses.get(kind)[7] - losses.get(kind)[1]))
                 .toList();
         // ...
-        out.print("%-17s %5s %5s   %-15s %7s  %s", "tokens from", "33", "225", "three trainings", "change", "far");
+        out.print("%-17s %5s %5s  %-15s %7s  %s", "tokens from", "33", "225", "three trainings", "change", "far");
         for (String kind : kinds) {
             double change = losses.get(kind)[7] - losses.get(kind)[1];
             out.print("%s  %9.2f  %s", row(MeasuredTable.TEXT, kind, 1, 7), change, far(kind));
@@ -94,7 +94,7 @@ public final class Longer {
         Map<String, double[]> accuracies =
                 MeasuredTable.of(MeasuredTable.SENTENCES, "mean").rows();
         // ...
-        out.print("%-19s %5s %5s %5s   %s", "words from", "5", "17", "25", "three trainings");
+        out.print("%-19s %5s %5s %5s  %s", "words from", "5", "17", "25", "three trainings");
         for (String kind : accuracies.keySet().stream()
                 .sorted(Comparator.comparingDouble(kind -> -accuracies.get(kind)[2]))
                 .toList()) {
@@ -130,7 +130,7 @@ public final class Longer {
         scalings.put("linear", RotaryScaling.linear(factor));
         scalings.put("NTK-aware", RotaryScaling.ntkAware(factor));
         scalings.put("YaRN", RotaryScaling.yarn(factor, 4096));
-        scalings.put("Llama 3", RotaryScaling.llama3(factor, 1, 4, 4096));
+        scalings.put("Llama 3.1", RotaryScaling.llama3(factor, 1, 4, 4096));
         return scalings;
     }
 
@@ -156,7 +156,7 @@ public final class Longer {
         int last = sizes[sizes.length - 1];
         double smallest = MeasuredTable.of(file, "least").rows().get(kind)[last];
         double largest = MeasuredTable.of(file, "greatest").rows().get(kind)[last];
-        return row + String.format(Locale.ROOT, "   %.2f to %.2f", smallest, largest);
+        return row + String.format(Locale.ROOT, "  %.2f to %.2f", smallest, largest);
     }
 
     private static LineChart chart(List<String> kinds) throws IOException {

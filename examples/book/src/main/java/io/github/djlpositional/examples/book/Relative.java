@@ -59,7 +59,7 @@ public final class Relative {
         out.print("%4s %7s %8s %9s %9s", "T5", "encoder", "encoder", "decoder", "decoder");
         out.print("%4s %7s %8s %9s %9s", "Δ", "before", "after", "128", "64");
         for (int distance : new int[] {0, 1, 7, 8, 12, 16, 32, 58, 59, 112, 113, 1000}) {
-            int after = encoder.bucket(distance); // of the key's position less the query's
+            int after = encoder.bucket(distance); // of the key's position minus the query's
             int before = encoder.bucket(-distance);
             int causal = decoder.bucket(-distance);
             out.print("%4d %7d %8d %9d %9d", distance, before, after, causal, shorter.bucket(-distance));
