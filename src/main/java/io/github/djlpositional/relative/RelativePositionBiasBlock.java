@@ -101,7 +101,7 @@ public final class RelativePositionBiasBlock extends DistanceBiasBlock {
         NDArray smallest = boundaries.array(d, DataType.FLOAT64);
         NDArray reached = (options.bidirectional ? d.abs() : d.neg()).gte(smallest);
         NDArray buckets = Arithmetic.toType(reached, DataType.FLOAT32).sum(new int[] {1});
-        NDArray areAfter = Arithmetic.toType(d.squeeze(1).gt(0), DataType.FLOAT32);
+        NDArray areAfter = Arithmetic.toType(d.squeeze(1).gt(Arithmetic.number(d, 0)), DataType.FLOAT32);
         return options.bidirectional ? buckets.add(Arithmetic.multiply(areAfter, options.buckets / 2.0)) : buckets;
     }
 

@@ -202,6 +202,22 @@ class AttentionDevicesTest {
         });
     }
 
+    /** To check them; rotary and Sandwich also compute their sinusoids in Java. */
+    @ParameterizedTest
+    @EnumSource(names = {"ALIBI", "T5", "KERPLE", "GAUSSIAN", "DISTANCE_NETWORK", "FIRE", "LEARNED_ROTARY"})
+    void realPositionsAreReadOnceOnAGpu(EncodingType encoding) {
+        try (NDManager gpu = engine.newBaseManager(Device.gpu(0))) {
+            Block block = filled(gpu, encoding.attention(HEADS).build(), DataType.FLOAT32);
+            NDArray x = numbers(gpu, 3, DataType.FLOAT32, BATCH, 4, SIZE);
+            NDArray times = gpu.create(new float[] {0, 0.5f, 2.25f, 9});
+            for (int i = 0; i < 2; i++) {
+                engine.takeWaits();
+                Forward.infer(gpu, block, Forward.params(PositionalEncodingBlock.POSITIONS, times), x);
+            }
+            assertThat(engine.takeWaits()).isEqualTo(1);
+        }
+    }
+
     /** Each call takes 3 to 5 µs on a CPU and 10 to 20 µs on a GPU, more than what a step of one token computes. */
     @ParameterizedTest
     @EnumSource(names = {"NONE", "ROTARY", "ALIBI", "T5", "KERPLE", "SANDWICH"})
