@@ -126,13 +126,19 @@ record TensorPart(StoredTensor tensor, boolean isTransposed, long from, long to)
             boolean isRounded = !type.fitsInto(target);
             for (int i = 0; i < raw.limit() / type.bytes(); i++) {
                 double value = type.get(raw, i);
-                Check.that(
-                        !isRounded || Double.isFinite(format.round(value)) || !Double.isFinite(value),
-                        () -> tensor + " has the number " + value + ": expected numbers that are finite in " + target
-                                + "; use a wider type");
+                if (isRounded) {
+                    requireFinite(value, format.round(value), target);
+                }
                 format.put(out, i, value);
             }
         }
+    }
+
+    private void requireFinite(double value, double rounded, DataType target) {
+        Check.that(
+                Double.isFinite(rounded) || !Double.isFinite(value),
+                () -> tensor + " has the number " + value + ": expected numbers that are finite in " + target
+                        + "; use a wider type");
     }
 
     /** Describes this part for messages. */
