@@ -6,6 +6,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.options.Check;
@@ -47,9 +48,8 @@ public final class AttentionCall {
          */
         public NDArray toArray(NDArray like, DataType type) {
             if (positions == null) {
-                return Temporaries.result(() -> like.getManager()
-                        .arange(first, first + count, 1, type, like.getDevice())
-                        .reshape(1, count));
+                return Temporaries.result(
+                        () -> Indices.range(like, first, count, type).reshape(1, count));
             }
             Check.that(
                     positions.getShape().dimension() == 2,

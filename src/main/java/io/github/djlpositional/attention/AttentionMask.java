@@ -8,6 +8,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.options.Check;
@@ -350,9 +351,8 @@ record AttentionMask(
 
     /** The indices of tokens, as (1, 1, 1, F) for keys, axis 1 from the end, or (1, 1, T, 1) for queries. */
     private static NDArray indices(Positions span, NDArray like, int axisFromEnd) {
-        NDArray indices = like.getManager()
-                .arange(span.first(), span.first() + span.length(), 1, DataType.INT32, like.getDevice());
-        return indices.reshape(shape(1, span.length(), axisFromEnd));
+        return Indices.range(like, span.first(), span.length(), DataType.INT32)
+                .reshape(shape(1, span.length(), axisFromEnd));
     }
 
     private static Shape shape(long batch, int length, int axisFromEnd) {

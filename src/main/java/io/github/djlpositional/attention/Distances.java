@@ -4,6 +4,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Temporaries;
 
 /**
@@ -76,9 +77,7 @@ public final class Distances {
             AttentionCall.requireType(type, values);
         }
         return Temporaries.result(() -> {
-            NDArray whole = values == null
-                    ? like.getManager().arange(first, first + count, 1, DataType.INT32, like.getDevice())
-                    : values.reshape(count);
+            NDArray whole = values == null ? Indices.range(like, first, count, DataType.INT32) : values.reshape(count);
             return Arithmetic.toType(whole, type);
         });
     }

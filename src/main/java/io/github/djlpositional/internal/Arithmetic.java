@@ -118,9 +118,10 @@ public final class Arithmetic {
                 return number.toType(type, true);
             }
         }
-        // DJL passes numbers as floats: a double is the sum of two or three
+        // DJL passes numbers as floats, and to MXNet as their decimal text: a double is the sum of a few
         NDArray number = manager.full(shape, (float) value, type);
-        double rest = value - (float) value;
+        double passed = isPyTorch(array) ? (float) value : Double.parseDouble(Float.toString((float) value));
+        double rest = value - passed;
         if (type == DataType.FLOAT32 || rest == 0 || Double.isInfinite(value)) {
             return number;
         }

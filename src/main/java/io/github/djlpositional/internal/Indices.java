@@ -16,6 +16,9 @@ public final class Indices {
     /** Reading so many values costs less than two reductions by the engine. */
     private static final int FEW = 64;
 
+    /** A float is exact for all whole numbers up to this one. */
+    private static final int FLOATS = 1 << 24;
+
     private Indices() {}
 
     /**
@@ -55,6 +58,24 @@ public final class Indices {
     public static long scalar(NDArray scalar) {
         try (scalar) {
             return HostData.read(scalar, DataType.INT64, NDArray::toLongArray)[0];
+        }
+    }
+
+    /**
+     * Returns consecutive whole numbers, (count), on the device of an array: exact, where {@code arange} of DJL passes
+     * its bounds as floats.
+     */
+    public static NDArray range(NDArray like, int first, int count, DataType type) {
+        NDManager manager = like.getManager();
+        boolean isExact = first >= -FLOATS && first + count <= FLOATS;
+        int from = isExact ? first : 0;
+        NDArray numbers = manager.arange(from, from + count, 1, type, like.getDevice());
+        if (isExact) {
+            return numbers;
+        }
+        try (numbers;
+                NDArray added = Arithmetic.number(numbers, first)) {
+            return numbers.add(added);
         }
     }
 

@@ -274,9 +274,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
     }
 
     private NDArray indices(NDArray like) {
-        return like.getManager()
-                .arange(first, first + length, 1, DataType.INT32, like.getDevice())
-                .reshape(1, length);
+        return Indices.range(like, first, length, DataType.INT32).reshape(1, length);
     }
 
     /** Broadcasts positions to the axes and the batch of others. */

@@ -14,6 +14,7 @@ import io.github.djlpositional.attention.Rotation;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
@@ -133,9 +134,7 @@ public final class LearnedRotaryEmbeddingBlock extends OptionsBlock implements R
     }
 
     private NDArray rows(AttentionCall call, NDArray like, boolean areKeys) {
-        AttentionCall.Tokens tokens = areKeys ? call.keys() : call.queries();
-        Positions positions = new Positions(tokens.first(), tokens.count(), tokens.positions(), tokens.end());
-        return rows(positions, like, call.parameterStore(), call.training());
+        return rows(RotaryEmbeddingBlock.positions(call, areKeys), like, call.parameterStore(), call.training());
     }
 
     /** The cosines and sines of tokens, (1 or B, N, n, H). */
@@ -145,9 +144,8 @@ public final class LearnedRotaryEmbeddingBlock extends OptionsBlock implements R
         NDArray value = DataTypes.value(this, frequencies, parameterStore, like, training);
         DataTypes.requireSame(like, value, "frequencies");
         int n = tokens.length();
-        // arange is exact up to 2^24 only
         NDArray positions = explicit == null
-                ? Arithmetic.add(like.getManager().arange(0, n, 1, DataType.FLOAT64, like.getDevice()), tokens.first())
+                ? Indices.range(like, tokens.first(), n, DataType.FLOAT64)
                 : Arithmetic.toType(explicit, DataType.FLOAT64);
         NDArray p = positions.reshape(positions.getShape().dimension() == 3 ? options.axes : 1, -1, 1, n, 1);
         NDArray f = Arithmetic.toType(value.reshape(options.axes, 1, options.headCount, 1, -1), DataType.FLOAT64);

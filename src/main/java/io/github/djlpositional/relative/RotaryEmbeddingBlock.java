@@ -315,9 +315,14 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
         return rotation;
     }
 
-    private NDArray rows(AttentionCall call, NDArray like, boolean areKeys) {
+    /** The positions of the queries or the keys of a forward. */
+    static Positions positions(AttentionCall call, boolean areKeys) {
         AttentionCall.Tokens tokens = areKeys ? call.keys() : call.queries();
-        Positions positions = new Positions(tokens.first(), tokens.count(), tokens.positions(), tokens.end());
+        return new Positions(tokens.first(), tokens.count(), tokens.positions(), tokens.end());
+    }
+
+    private NDArray rows(AttentionCall call, NDArray like, boolean areKeys) {
+        Positions positions = positions(call, areKeys);
         requireAxes(positions);
         return rows(like, positions.below(options.limit(), readsPositions()), areKeys);
     }
