@@ -2,7 +2,6 @@ package io.github.djlpositional.examples.book;
 
 import io.github.djlpositional.examples.AttentionMaps;
 import io.github.djlpositional.examples.Resource;
-import io.github.djlpositional.examples.TrainingLog;
 import java.io.IOException;
 import java.io.StringReader;
 import java.nio.charset.StandardCharsets;
@@ -25,11 +24,6 @@ public final class Trained {
 
     private static double[] numbers(CSVRecord row, int first) {
         return row.stream().skip(first).mapToDouble(Double::parseDouble).toArray();
-    }
-
-    /** Returns the loss and the accuracy of each step, of an encoder without positions and of one with sinusoids. */
-    public static TrainingLog log() throws IOException {
-        return TrainingLog.parse(csv("log"));
     }
 
     /** Returns the attention of the encoder with sinusoids over {@link Training#SENTENCES}. */

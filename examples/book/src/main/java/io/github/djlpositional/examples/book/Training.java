@@ -38,7 +38,6 @@ final class Training {
     /** Trains two encoders with so many definitions, and writes their numbers to a folder. */
     static void run(Path folder, int glosses) throws IOException {
         Path pair = train(folder, "none,sinusoidal", glosses);
-        write(folder, "log", EncoderFile.readLog(pair).toCsv());
         write(folder, "attention", attention(AttentionMaps.of(pair, SENTENCES)));
         write(folder, "positions", table(train(folder, "learned", glosses)));
     }
