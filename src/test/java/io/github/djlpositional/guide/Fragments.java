@@ -25,8 +25,8 @@ import java.util.stream.Stream;
  * The generated parts of the pages, from the code and from files of measured numbers:
  *
  * <ul>
- *   <li>{@code <!-- code: ReadmeCodeTest#pairing -->}: the lines between {@code tag::pairing[]} and
- *       {@code end::pairing[]} of that test, as the block of Java that follows
+ *   <li>{@code <!-- code: ReadmeCodeTest#layer -->}: the lines between {@code tag::layer[]} and {@code end::layer[]} of
+ *       that test, as the block of Java that follows
  *   <li>{@code <!-- table: times -->}: a table
  *   <li>{@code <!-- accuracy: rotary: 5-16 -->0.94<!-- end -->}: a value in a line
  * </ul>
