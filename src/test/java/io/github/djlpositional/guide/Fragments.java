@@ -31,7 +31,7 @@ import java.util.stream.Stream;
  *   <li>{@code <!-- code: ReadmeCodeTest#pairing -->}: the lines between {@code tag::pairing[]} and
  *       {@code end::pairing[]} of that test, as the block of Java that follows
  *   <li>{@code <!-- table: measured -->}: a table
- *   <li>{@code <!-- accuracy: rotary: 5-16 -->0.94<!-- end -->}: a value in a line
+ *   <li>{@code <!-- count: model types -->87<!-- end -->}: a value in a line
  * </ul>
  */
 final class Fragments {
@@ -63,9 +63,6 @@ final class Fragments {
     static final Map<String, Value> VALUES = Map.of(
             "default", (option, block, old) -> defaultOf(option, block),
             "count", (what, none, old) -> "" + ModelTable.count(what),
-            "accuracy", (encoding, range, old) -> mean(SENTENCES, encoding, range, old),
-            "loss", (encoding, range, old) -> mean(TEXT, encoding, range, old),
-            "time", (encoding, column, old) -> ratio(encoding, column),
             "addition", (column, allocator, old) -> addition(column, allocator));
 
     private Fragments() {}
