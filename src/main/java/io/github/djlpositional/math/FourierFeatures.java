@@ -60,8 +60,8 @@ public record FourierFeatures(int coordinates, int linearCount, boolean logarith
     /**
      * {@return random Fourier features, [cos(2πBx), sin(2πBx)], where each number of B is drawn from N(0, scale²)}
      * Tancik et al., <em>Fourier Features Let Networks Learn High Frequency Functions in Low Dimensional Domains</em>
-     * (2020), section 5. With one coordinate, the scale 16 and sines first, Song et al. use them: <em>Score-Based
-     * Generative Modeling</em> (2021), the {@code GaussianFourierProjection} of diffusers.
+     * (2020). With one coordinate, the scale 16 and sines first, Song et al. use them: <em>Score-Based Generative
+     * Modeling</em> (2021), the {@code GaussianFourierProjection} of diffusers.
      *
      * @param coordinates C, at least 1
      * @param frequencies m, half the number of features; at least 1, and C · m at most 1,048,576

@@ -29,6 +29,23 @@ import java.util.stream.IntStream;
  *         .build();
  * }</pre>
  *
+ * <p>With X(n) for {@code SinusoidalEncoding.xTransformers(n)}, C channels, and the axes 0 for rows and 1 for columns,
+ * or 0, 1 and 2 for volumes, other published conventions are:
+ *
+ * <ul>
+ *   <li>timm's {@code build_sincos2d_pos_embed}: {@code add(0, X(C/2), 0, C/4)}, {@code add(1, X(C/2), 0, C/4)},
+ *       {@code add(0, X(C/2), C/4, C/4)}, {@code add(1, X(C/2), C/4, C/4)}; with {@code interleave_sin_cos},
+ *       {@code add(0, X(C/2))}, {@code add(1, X(C/2))}
+ *   <li>PixArt with {@code base_size} b and {@code interpolation_scale} s: {@code add(1, X(C/2))}, {@code add(0,
+ *       X(C/2))}, {@code optScale(b / s)}, {@code optNormalized(0)}
+ *   <li>Stable Diffusion 3 with {@code pos_embed_max_size} M and {@code base_size} b: {@code add(1, X(C/2))},
+ *       {@code add(0, X(C/2))}, {@code optScale(b)}, {@code optNormalized(0)}, {@code optCenterCrop(M)}
+ *   <li>diffusers' {@code get_3d_sincos_pos_embed} of (T, H, W): {@code add(0, X(C/4))}, {@code add(2, X(3*C/8))},
+ *       {@code add(1, X(3*C/8))}
+ *   <li>MONAI's {@code build_sincos_position_embedding} of (H, W, D): {@code add(1, X(C/3))}, {@code add(0, X(C/3))},
+ *       {@code add(2, X(C/3))}
+ * </ul>
+ *
  * <p>Immutable and safe to share. Two encodings are equal if their options are.
  */
 public final class GridEncoding implements HasArguments {

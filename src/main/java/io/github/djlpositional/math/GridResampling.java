@@ -18,7 +18,10 @@ public enum GridResampling {
      */
     BICUBIC_ANTIALIASED(2, -0.5),
 
-    /** Keys's cubic convolution with a = -3/4 (mode bicubic). Swin's tables are resampled with it. */
+    /**
+     * Keys's cubic convolution with a = -3/4 (mode bicubic). Swin's tables are resampled with it, and ViT and DINOv2 in
+     * transformers. The original code of DINO and DINOv2 passes a scale factor, which moves the sampling points.
+     */
     BICUBIC(2, -0.75),
 
     /** Linear interpolation between the centers of the cells (modes linear, bilinear and trilinear). */

@@ -10,8 +10,8 @@ import java.util.Map;
 
 /**
  * A small network computes the bias of each head from the distance between query and key: the dynamic position bias of
- * Wang et al., <em>CrossFormer: A Versatile Vision Transformer Hinging on Cross-scale Attention</em> (2021), section
- * 3.3, as implemented in x-transformers ({@code DynamicPositionBias}).
+ * Wang et al., <em>CrossFormer: A Versatile Vision Transformer Hinging on Cross-scale Attention</em> (2021), as
+ * implemented in x-transformers ({@code DynamicPositionBias}).
  *
  * <pre>
  * W₃ · silu(W₂ · silu(W₁ · (i - j) + b₁) + b₂) + b₃      for the query's position i and the key's position j

@@ -16,7 +16,7 @@ import java.util.Map;
 /**
  * FIRE: a small network computes the bias of each head from the distance between query and key, as a fraction of the
  * distance to the first token. After Li et al., <em>Functional Interpolation for Relative Positions Improves Long
- * Context Transformers</em> (2024), section 4. For the query's position i and the key's position j, the bias is
+ * Context Transformers</em> (2024). For the query's position i and the key's position j, the bias is
  *
  * <pre>
  * f(ψ(i - j) / (ψ(max(L · m, i)) + 10⁻⁶))      with ψ(x) = ln(|c · x| + 1)
@@ -28,8 +28,8 @@ import java.util.Map;
  * attention: for a key after the query, the fraction may exceed 1.
  *
  * <p>The parameters of f are {@code weight1}, (E, 1), {@code bias1}, (E), {@code weight2}, (N, E), and {@code bias2},
- * (N), for E hidden units, with the initial values of PyTorch. f is computed for each pair of query and key, because
- * the bias depends on i too: it takes E times as long as a distance bias.
+ * (N), for E hidden units, with the initial values of PyTorch. f is computed for each pair of query and key, not for
+ * each distance, because the bias depends on i too.
  *
  * @see <a href="https://arxiv.org/abs/2310.04418">Functional Interpolation for Relative Positions Improves Long Context
  *     Transformers</a>

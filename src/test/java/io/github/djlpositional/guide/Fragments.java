@@ -4,8 +4,11 @@ import ai.djl.nn.Block;
 import ai.djl.util.JsonUtils;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.huggingface.ModelTable;
+import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.HasArguments;
 import io.github.djlpositional.options.OptionTypes;
+import io.github.djlpositional.relative.EncodingType;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
@@ -25,10 +28,10 @@ import java.util.stream.Stream;
  * The generated parts of the pages, from the code and from files of measured numbers:
  *
  * <ul>
- *   <li>{@code <!-- code: ReadmeCodeTest#layer -->}: the lines between {@code tag::layer[]} and {@code end::layer[]} of
- *       that test, as the block of Java that follows
- *   <li>{@code <!-- table: times -->}: a table
- *   <li>{@code <!-- accuracy: rotary: 5-16 -->0.94<!-- end -->}: a value in a line
+ *   <li>{@code <!-- code: ReadmeCodeTest#layer -->}: the lines between {@code tag::layer[]} and
+ *       {@code end::layer[]} of that test, as the block of Java that follows
+ *   <li>{@code <!-- table: measured -->}: a table
+ *   <li>{@code <!-- count: model types -->87<!-- end -->}: a value in a line
  * </ul>
  */
 final class Fragments {
@@ -47,20 +50,19 @@ final class Fragments {
 
     /** The tables by name, from the rows that they replace. */
     static final Map<String, Table> TABLES = Map.of(
-            "accuracies", old -> means(SENTENCES, 3),
-            "losses", old -> means(TEXT, 2),
-            "times", Fragments::times,
-            "models", old -> ModelTable.models(),
-            "model types", old -> ModelTable.types());
+            "measured",
+            Fragments::measured,
+            "encodings",
+            Fragments::encodings,
+            "models",
+            old -> ModelTable.models(),
+            "model types",
+            old -> ModelTable.types());
 
     /** The values in a line by kind, from the two parts of an argument and the text that they replace. */
     static final Map<String, Value> VALUES = Map.of(
             "default", (option, block, old) -> defaultOf(option, block),
             "count", (what, none, old) -> "" + ModelTable.count(what),
-            "accuracy", (encoding, range, old) -> mean(SENTENCES, encoding, range, old),
-            "loss", (encoding, range, old) -> mean(TEXT, encoding, range, old),
-            "time", (encoding, column, old) -> ratio(encoding, column),
-            "memory", (mode, encodings, old) -> memory(mode, encodings.split(", ", -1)),
             "addition", (column, allocator, old) -> addition(column, allocator));
 
     private Fragments() {}
@@ -115,27 +117,6 @@ final class Fragments {
         return new BigDecimal(number).setScale(decimals, RoundingMode.HALF_EVEN).toString();
     }
 
-    /** The means of a file of results, ± half of the range of the runs. */
-    private static List<Map<String, String>> means(String file, int decimals) throws IOException {
-        List<Map<String, String>> rows = new ArrayList<>();
-        for (Map<String, String> row : Tables.csv(file)) {
-            Map<String, String> cells = new LinkedHashMap<>();
-            cells.put("positions", label(row.get("positions")));
-            row.forEach((column, mean) -> {
-                if (column.startsWith("mean ")) {
-                    String range = column.substring("mean ".length());
-                    double halfRange = (number(row, "greatest " + range) - number(row, "least " + range)) / 2;
-                    cells.put(
-                            range,
-                            rounded(mean, decimals) + String.format(Locale.ROOT, " ± %." + decimals + "f", halfRange));
-                }
-            });
-            cells.put("parameters", String.format(Locale.ROOT, "%,d", (int) number(row, "parameters")));
-            rows.add(cells);
-        }
-        return rows;
-    }
-
     private static double number(Map<String, String> row, String column) {
         return Double.parseDouble(row.get(column).replace("*", ""));
     }
@@ -154,19 +135,64 @@ final class Fragments {
         return name.toLowerCase(Locale.ROOT).replaceAll("[_-]", " ");
     }
 
-    /** The cells of times that are not empty: empty ones have no meaning. */
-    private static List<Map<String, String>> times(List<Map<String, String>> old) throws IOException {
+    /** The measured numbers that the columns name, for the encodings of the first column; empty cells stay empty. */
+    private static List<Map<String, String>> measured(List<Map<String, String>> old) throws IOException {
         List<Map<String, String>> rows = new ArrayList<>();
         for (Map<String, String> row : old) {
             Map<String, String> cells = new LinkedHashMap<>(row);
             for (String column : row.keySet()) {
-                if (column.contains(" × ") && !row.get(column).isEmpty()) {
-                    cells.put(column, ratio(row.get("positions"), column));
+                if (!column.equals("positions") && !row.get(column).isEmpty()) {
+                    cells.put(column, measured(row.get("positions"), column, row.get(column)));
                 }
             }
             rows.add(cells);
         }
         return rows;
+    }
+
+    private static String measured(String encoding, String column, String old) throws IOException {
+        String[] words = column.split(" ", 2);
+        return switch (words[0]) {
+            case "accuracy" -> mean(SENTENCES, encoding, words[1], old);
+            case "loss" -> mean(TEXT, encoding, words[1], old);
+            case "MB" -> memory(encoding, words[1]);
+            default -> ratio(encoding, column);
+        };
+    }
+
+    /** The blocks of the first column, with the positions that they take and the options that have a default. */
+    private static List<Map<String, String>> encodings(List<Map<String, String>> old) {
+        List<Map<String, String>> rows = new ArrayList<>();
+        for (Map<String, String> row : old) {
+            Map<String, String> cells = new LinkedHashMap<>(row);
+            String block = row.get("block").split("`", -1)[1];
+            cells.put("positions", positions(block));
+            cells.put("options", defaults(block));
+            rows.add(cells);
+        }
+        return rows;
+    }
+
+    private static String positions(String block) {
+        EncodingType type = Stream.of(EncodingType.values())
+                .filter(any -> any != EncodingType.NONE
+                        && any.encoding(2).getClass().getSimpleName().equals(block))
+                .findFirst()
+                .orElseThrow(() -> new AssertionError(block));
+        return type == EncodingType.FORGETTING ? "" : type.takesRealPositions() ? "real" : "integer";
+    }
+
+    private static String defaults(String block) {
+        try {
+            Class<?> options = Class.forName(RotaryEmbeddingBlock.class.getPackageName() + "." + block + "$Options");
+            return Stream.of(options.getRecordComponents())
+                    .filter(option -> option.isAnnotationPresent(Default.class))
+                    .map(option -> "`" + option.getName() + "` "
+                            + option.getAnnotation(Default.class).value())
+                    .collect(Collectors.joining(", "));
+        } catch (ClassNotFoundException e) {
+            throw new AssertionError(e);
+        }
     }
 
     /** The time of an encoding relative to no encoding, for a section of the results and a shape in it. */
@@ -180,17 +206,12 @@ final class Fragments {
         return rounded("" + ratio, 1);
     }
 
-    /** The memory of a process with some encodings, in MB: the smallest to the largest number. */
-    private static String memory(String mode, String... encodings) throws IOException {
-        Map<String, Map<String, String>> results = results(
-                "Peak memory of a process in " + mode, mode.equals("training") ? "1 × 1024 × 512" : "1 × 4096 × 512");
-        List<Integer> sizes = Stream.of(encodings)
-                .map(encoding -> (int) number(results.get(encoding), LIBRARY))
-                .sorted()
-                .distinct()
-                .toList();
-        int last = sizes.size() - 1;
-        return last == 0 ? "" + sizes.get(0) : sizes.get(0) + " to " + sizes.get(last);
+    /** The memory of a process with an encoding, in MB: "in training, 1 × 1024". */
+    private static String memory(String encoding, String column) throws IOException {
+        String[] parts = column.split(", ", -1);
+        Map<String, String> row = results("Peak memory of a process " + parts[0], parts[1] + " × 512")
+                .get(encoding);
+        return row.get(LIBRARY).replace("*", "");
     }
 
     /** A column of the largest addition with an allocator, of which each has a section of the results. */

@@ -23,7 +23,9 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Compares docs/sources.md with the encodings of the library and the papers in their Javadoc. */
+/**
+ * Compares docs/sources.csv and docs/encodings.md with the encodings of the library and the papers in their Javadoc.
+ */
 class SourcesTest {
 
     /** Blocks without an encoding of their own. */
@@ -38,11 +40,19 @@ class SourcesTest {
     private static final Pattern PAPER = Pattern.compile("https://arxiv\\.org/abs/([0-9.]+)");
 
     private static List<Map<String, String>> rows() throws IOException {
-        return Tables.rows("docs/sources.md", "in code", "paper", "published code");
+        return Tables.csv("docs/sources.csv");
+    }
+
+    /** The sources of each encoding that the page lists: SinusoidalEncoding.fairseq for `fairseq(4)`. */
+    private static Map<String, String> sources() throws IOException {
+        return Tables.rows("docs/encodings.md", "source").stream()
+                .collect(Collectors.toMap(SourcesTest::nameOf, row -> row.get("source"), (a, b) -> a + b));
     }
 
     private static String nameOf(Map<String, String> row) {
-        return row.get("in code").replace("`", "");
+        String column = row.keySet().iterator().next();
+        String type = column.startsWith("`") ? column.replaceAll("[`…]", "") : "";
+        return type + row.get(column).replaceFirst("`(\\w+).*", "$1");
     }
 
     @Test
@@ -55,7 +65,7 @@ class SourcesTest {
         Stream.of(SinusoidalEncoding.class, GridEncoding.class, FourierFeatures.class, RotaryScaling.class)
                 .forEach(type -> addFactories(encodings, type, type));
         addFactories(encodings, RotaryPresets.class, RotaryEmbeddingBlock.Builder.class);
-        assertThat(rows().stream().map(SourcesTest::nameOf)).containsExactlyInAnyOrderElementsOf(encodings);
+        assertThat(rows().stream().map(row -> row.get("in code"))).containsExactlyInAnyOrderElementsOf(encodings);
     }
 
     private static void addFactories(Set<String> names, Class<?> type, Class<?> result) {
@@ -68,17 +78,23 @@ class SourcesTest {
     }
 
     @Test
-    void everyRowHasAPaperOrCode() throws IOException {
-        assertThat(rows())
-                .noneMatch(row ->
-                        row.get("paper").isEmpty() && row.get("published code").isEmpty());
+    void everyRowHasCodeOrAPaper() throws IOException {
+        for (Map<String, String> row : rows()) {
+            boolean hasCode = !row.get("published code").isEmpty();
+            for (String javadoc : javadocs(row.get("in code"))) {
+                assertThat(hasCode || !papers(javadoc).isEmpty()).as("%s", row).isTrue();
+            }
+        }
     }
 
     @Test
-    void javadocLinksThePapersOfTheRow() throws IOException {
-        for (Map<String, String> row : rows()) {
-            for (String javadoc : javadocs(nameOf(row))) {
-                assertThat(papers(javadoc)).as(nameOf(row)).isEqualTo(papers(row.get("paper")));
+    void thePageLinksThePapersOfTheJavadoc() throws IOException {
+        Map<String, String> sources = sources();
+        assertThat(rows()).extracting(row -> row.get("in code")).containsAll(sources.keySet());
+        assertThat(sources).hasSizeGreaterThan(40);
+        for (String name : sources.keySet()) {
+            for (String javadoc : javadocs(name)) {
+                assertThat(papers(sources.get(name))).as(name).isEqualTo(papers(javadoc));
             }
         }
     }

@@ -4,12 +4,11 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 
-/** The windows of docs/choosing.md. */
+/** Windows of pictures, as in Swin: docs/encodings.md links this file. */
 public final class Windows {
 
     private Windows() {}
 
-    // tag::windows[]
     /** Divides pictures (B, R, C, D) into windows of h by w cells, row by row: (B · R / h · C / w, h · w, D). */
     public static NDArray split(NDArray x, long h, long w) {
         Shape shape = x.getShape();
@@ -49,5 +48,4 @@ public final class Windows {
         NDArray parts = split(part.broadcast(each), h, w); // (windows, h · w, 1)
         return parts.eq(parts.transpose(0, 2, 1)); // true for a visible key
     }
-    // end::windows[]
 }

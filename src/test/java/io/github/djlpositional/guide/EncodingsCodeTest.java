@@ -1,0 +1,126 @@
+package io.github.djlpositional.guide;
+
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Activation;
+import ai.djl.nn.Block;
+import ai.djl.nn.SequentialBlock;
+import ai.djl.nn.core.Linear;
+import ai.djl.training.ParameterStore;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.Forward;
+import io.github.djlpositional.FourierFeaturesBlock;
+import io.github.djlpositional.Goldens;
+import io.github.djlpositional.GridPositionalEncodingBlock;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.math.FourierFeatures;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.refusals.Expression;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/** The code of docs/encodings.md and docs/choosing.md. */
+class EncodingsCodeTest {
+
+    @EngineTest
+    void coordinates(NDManager manager) {
+        NDArray seconds = manager.create(new double[] {1_763_000_000, 1_763_000_030.5, 1_763_003_600});
+        ParameterStore store = new ParameterStore(manager, false);
+        // tag::coordinates[]
+        FourierFeaturesBlock features = FourierFeaturesBlock.builder()
+                .setFeatures(FourierFeatures.time2Vec(64, 1)) // 64 features, seed 1
+                .optLearned(true)
+                .build();
+        features.initialize(manager, DataType.FLOAT32, new Shape(-1, 1));
+        // seconds since 1970 (T), FLOAT64; subtract before rounding to FLOAT32
+        NDArray hours = seconds.sub(seconds.get("0")).div(3600).toType(DataType.FLOAT32, false);
+        NDArray vectors = features.forward(store, new NDList(hours.expandDims(1)), false)
+                .singletonOrThrow(); // (T, 64): add them to the tokens
+        // end::coordinates[]
+        assertThat(vectors.getShape()).isEqualTo(new Shape(3, 64));
+        assertThat(hours.toFloatArray()).containsExactly(0, 30.5f / 3600, 1);
+    }
+
+    /** The weights are those of {@code reference_values.py}, i · 37 mod 101 - 50 in units of 1/64. */
+    @EngineTest
+    void timesteps(NDManager manager) {
+        // tag::timesteps[]
+        PositionalEncodingBlock sinusoids = PositionalEncodingBlock.builder()
+                .setEmbeddingSize(8) // 320 in Stable Diffusion
+                .optEncoding(SinusoidalEncoding.diffusion(8, 0, 1, true))
+                .build();
+        Linear hidden = Linear.builder().setUnits(6).build(); // 1280; linear_1 of diffusers
+        Linear output = Linear.builder().setUnits(6).build(); // 1280; linear_2
+        SequentialBlock network = new SequentialBlock() // (B, 8) to (B, 6)
+                .add(hidden)
+                .add(Activation.swishBlock(1)) // silu
+                .add(output);
+        network.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
+        // end::timesteps[]
+        for (Linear linear : List.of(hidden, output)) {
+            NDArray weight = linear.getParameters().get("weight").getArray();
+            double[] values = IntStream.range(0, (int) weight.size())
+                    .mapToDouble(i -> (i * 37 % 101 - 50) / 64.0)
+                    .toArray();
+            NDArray numbers = manager.create(values, weight.getShape()).toType(DataType.FLOAT32, false);
+            numbers.copyTo(weight);
+            numbers.get(":, 0").copyTo(linear.getParameters().get("bias").getArray());
+        }
+        // tag::timesteps[]
+        NDArray times = manager.create(new float[] {0, 1, 37.5f, 999}); // (B)
+        NDArray vectors = network.forward(
+                        new ParameterStore(manager, false), new NDList(sinusoids.encode(times)), false)
+                .singletonOrThrow(); // (B, 6)
+        // end::timesteps[]
+        double[] expected = Goldens.rows("timesteps.csv").stream()
+                .flatMapToDouble(row -> Stream.of(row[1].split(" ", -1)).mapToDouble(Double::parseDouble))
+                .toArray();
+        // weights below 0.8 and sums of up to 8 terms below 6.4 · 0.8 + 0.8 < 6 in each of two layers, which multiply
+        // the first error by at most 1.1 · 4.8
+        requireClose(vectors, expected, (9 * 6 * 6 + 9 * 29) * 0x1p-24);
+    }
+
+    static List<String> names() throws IOException {
+        return Pattern.compile("`(\\w+\\.builder\\(\\)[^`]*)`")
+                .matcher(Files.readString(Path.of("docs/choosing.md")))
+                .results()
+                .map(line -> line.group(1))
+                .distinct()
+                .toList();
+    }
+
+    /** The lines of code in the first table of docs/choosing.md, for an embedding size of 512. */
+    @EngineTest
+    void oneLineForEachChoice(NDManager manager, String line) throws Exception {
+        Block block = (Block) new Expression(line, Map.of(), manager).value();
+        Shape input = new Shape(1, 3, 512);
+        if (block instanceof RelativeEncoding encoding) {
+            block = MultiHeadAttentionBlock.builder()
+                    .setEmbeddingSize(512)
+                    .setHeadCount(8)
+                    .optRelativeEncoding(encoding)
+                    .build();
+        } else if (block instanceof GridPositionalEncodingBlock) {
+            input = new Shape(1, 2, 3, 512);
+        } else if (block instanceof FourierFeaturesBlock) {
+            input = new Shape(1, 3, 1);
+        }
+        block.initialize(manager, DataType.FLOAT32, input);
+        Shape output = Forward.infer(manager, block, manager.ones(input)).getShape();
+        assertThat(output).isEqualTo(input.slice(0, input.dimension() - 1).add(512));
+    }
+}
