@@ -204,7 +204,8 @@ public final class HuggingFaceRope {
     /**
      * Returns the rotary encoding of one type of layers. Its table initially has up to 4096 positions, and grows to the
      * length that the configuration allows: {@code max_position_embeddings}, multiplied by {@code factor} for linear
-     * and dynamic scaling, and at least {@code factor} times the original length for YaRN.
+     * (except in Gemma 3, whose number is multiplied already) and dynamic scaling, and at least {@code factor} times
+     * the original length for YaRN.
      *
      * @param layerType {@code full_attention}, {@code sliding_attention} or {@code chunked_attention}
      * @param length the maximum length of the sequences, at least 1, by which the rope types {@code longrope} and
@@ -257,7 +258,9 @@ public final class HuggingFaceRope {
         if (hasAxes()) {
             builder.optAxes(axes(section, rotarySize / 2));
         }
-        double limit = isOn("use_dynamic_ntk") ? requireInt("seq_length") : section.lengthLimit();
+        double limit = isOn("use_dynamic_ntk")
+                ? requireInt("seq_length")
+                : isOn("length_is_scaled") ? requireInt("max_position_embeddings") : section.lengthLimit();
         int longest = (int) Math.min(Math.ceil(limit), LONGEST);
         builder.optMaxSequenceLength(Math.min(longest, FIRST_LENGTH));
         return longest > FIRST_LENGTH ? builder.optAutoExtend(longest) : builder;

@@ -49,14 +49,13 @@ final class Fragments {
     static final Map<String, Table> TABLES = Map.of(
             "accuracies", old -> means(SENTENCES, 3),
             "losses", old -> means(TEXT, 2),
-            "times", Fragments::times,
-            "models", old -> ModelTable.models(),
-            "model types", old -> ModelTable.types());
+            "times", Fragments::times);
 
     /** The values in a line by kind, from the two parts of an argument and the text that they replace. */
     static final Map<String, Value> VALUES = Map.of(
             "default", (option, block, old) -> defaultOf(option, block),
             "count", (what, none, old) -> "" + ModelTable.count(what),
+            "types", (interleaved, none, old) -> ModelTable.interleaved(),
             "accuracy", (encoding, range, old) -> mean(SENTENCES, encoding, range, old),
             "loss", (encoding, range, old) -> mean(TEXT, encoding, range, old),
             "time", (encoding, column, old) -> ratio(encoding, column),
