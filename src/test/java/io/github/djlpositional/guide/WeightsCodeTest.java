@@ -23,9 +23,11 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.huggingface.HuggingFaceRope;
 import io.github.djlpositional.huggingface.TensorNames;
 import io.github.djlpositional.math.GridResampling;
+import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
+import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import io.github.djlpositional.weights.HalfPrecision;
@@ -111,7 +113,7 @@ class WeightsCodeTest {
         WeightLoader.of(file)
                 .module("bert.", encoder, TensorNames.BERT)
                 .allowUnused("bert.embeddings.token_type_embeddings.weight", "bert.pooler.*", "cls.*")
-                .load(encoder); // loads everything or nothing
+                .load(encoder);
         try (NDArray types = file.read(manager, "bert.embeddings.token_type_embeddings.weight")) {
             positions.getTable().getArray().addi(types.get(0)); // all tokens have the first type
         }
@@ -191,16 +193,58 @@ class WeightsCodeTest {
                 .allowUnused("*") // only this table
                 .load(positions);
         // end::offset[]
-        Linear linear = Linear.builder().setUnits(3).build();
-        linear.initialize(manager, DataType.FLOAT32, new Shape(2, 4));
-        WeightFile layer = WeightFile.open(file("linear.safetensors"));
-        // tag::any[]
-        WeightLoader.of(layer)
-                .table("weight", linear.getParameters().get("weight")) // (out, in), as in PyTorch
-                .table("bias", linear.getParameters().get("bias"))
-                .load(linear);
-        // end::any[]
-        assertThat(linear.getParameters().get("bias").getArray().getShape()).isEqualTo(new Shape(3));
+    }
+
+    @EngineTest
+    void llama(NDManager manager) throws Exception {
+        Path path = Path.of("src/test/resources/layers/stack_llama.safetensors");
+        TransformerStackBlock decoder = TransformerStackBlock.builder()
+                .optInput(InputEmbeddingBlock.builder()
+                        .setVocabularySize(11)
+                        .setEmbeddingSize(8)
+                        .optNoPositions()
+                        .build())
+                .setLayers(
+                        2,
+                        () -> TransformerLayerBlock.builder()
+                                .setAttention(MultiHeadAttentionBlock.builder()
+                                        .setEmbeddingSize(8)
+                                        .setHeadCount(2)
+                                        .optKeyValueHeadCount(1)
+                                        .optCausal(true)
+                                        .optBias(false)
+                                        .optRelativeEncoding(RotaryEmbeddingBlock.builder()
+                                                .setHeadSize(4)
+                                                .optLayout(PairLayout.CONCATENATED)
+                                                .build())
+                                        .build())
+                                .setHiddenSize(16)
+                                .optNonlinearity(Nonlinearity.SWIGLU)
+                                .optNorm(Norm.RMS)
+                                .optNormPlacement(NormPlacement.BEFORE_PART)
+                                .optBias(false))
+                .build();
+        decoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
+        // tag::llama[]
+        WeightLoader.of(WeightFile.open(path))
+                .module("model.", decoder, TensorNames.LLAMA)
+                .allowUnused("lm_head.weight")
+                .load(decoder);
+        // end::llama[]
+        WeightFile outputs = WeightFile.open(path.resolveSibling("stack_outputs.safetensors"));
+        NDArray output = Forward.infer(manager, decoder, outputs.read(manager, "ids"));
+        requireClose(output, doubles(outputs.read(manager, "llama")), 1e-5);
+        TransformerLayerBlock layer = decoder.getLayers().get(0);
+        layer.getGateProjection().getParameters().get("weight").getArray().subi(1);
+        // tag::parts[]
+        WeightLoader.of(WeightFile.open(path))
+                .module("model.layers.0.mlp.gate_proj.", layer.getGateProjection())
+                .module("model.layers.0.mlp.up_proj.", layer.getHiddenProjection())
+                .allowUnused("*")
+                .load(layer.getGateProjection(), layer.getHiddenProjection());
+        // end::parts[]
+        assertThat(Forward.infer(manager, decoder, outputs.read(manager, "ids")))
+                .isEqualTo(output);
     }
 
     @EngineTest
