@@ -38,8 +38,8 @@ import java.util.stream.IntStream;
  * }</pre>
  *
  * <p>A configuration leaves much to the code of its {@code model_type}: the layout of the pairs, and values of missing
- * keys. They are known for the types that {@code docs/models.md} lists. Other types, unknown rope types and unknown
- * keys of the rope section are rejected; nothing is guessed. The rope section is read as Hugging Face's
+ * keys. They are known for the types in {@code docs/model-types.csv}. Other types, unknown rope types and unknown keys
+ * of the rope section are rejected; nothing is guessed. The rope section is read as Hugging Face's
  * {@code modeling_rope_utils.py} (transformers 4 and 5) reads it. LongRoPE and dynamic NTK need the maximum length of
  * the sequences, as in vLLM; transformers uses the length of each forward.
  *

@@ -51,7 +51,7 @@ class WeightsCodeTest {
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
         PrintStream out = new PrintStream(printed, true, StandardCharsets.UTF_8);
         // tag::listing[]
-        WeightFile file = WeightFile.open(path); // "model.safetensors", for example
+        WeightFile file = WeightFile.open(path); // "model.safetensors"
         file.getTensors().forEach((name, info) -> out.println(name + " " + info.type() + " " + info.shape()));
         // end::listing[]
         WeightFile bert = file;
@@ -94,20 +94,32 @@ class WeightsCodeTest {
         Path path = Path.of("src/test/resources/layers/stack_bert.safetensors");
         // tag::bert[]
         LearnedPositionalEncodingBlock positions = LearnedPositionalEncodingBlock.builder()
-                .setEmbeddingSize(8) // 768 in BERT; these are the sizes of a small example
+                .setEmbeddingSize(8) // 768; the sizes of a small example
                 .optMaxSequenceLength(8) // 512
                 .build();
         TransformerStackBlock encoder = TransformerStackBlock.builder()
                 .optInput(InputEmbeddingBlock.builder()
                         .setVocabularySize(11) // 30,522
                         .setEmbeddingSize(8)
-                        .optPositionalEncoding(
-                                new SequentialBlock().add(positions).add(norm(8)))
+                        .optPositionalEncoding(new SequentialBlock()
+                                .add(positions)
+                                .add(LayerNormBlock.builder()
+                                        .setEmbeddingSize(8)
+                                        .optEpsilon(1e-12)
+                                        .build()))
                         .build())
-                .setLayers(2, () -> layer().optNonlinearity(Nonlinearity.GELU).optEpsilon(1e-12)) // 12 layers
+                .setLayers(
+                        2,
+                        () -> TransformerLayerBlock.builder() // 12
+                                .setAttention(MultiHeadAttentionBlock.builder()
+                                        .setEmbeddingSize(8)
+                                        .setHeadCount(2) // 12
+                                        .build())
+                                .setHiddenSize(16) // 3072
+                                .optNonlinearity(Nonlinearity.GELU)
+                                .optEpsilon(1e-12))
                 .build();
-        encoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1)); // or load a model
-        encoder.freezeParameters(true);
+        encoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
 
         WeightFile file = WeightFile.open(path);
         WeightLoader.of(file)
@@ -115,7 +127,7 @@ class WeightsCodeTest {
                 .allowUnused("bert.embeddings.token_type_embeddings.weight", "bert.pooler.*", "cls.*")
                 .load(encoder);
         try (NDArray types = file.read(manager, "bert.embeddings.token_type_embeddings.weight")) {
-            positions.getTable().getArray().addi(types.get(0)); // all tokens have the first type
+            positions.getTable().getArray().addi(types.get(0)); // of all tokens
         }
         // end::bert[]
         WeightFile outputs = WeightFile.open(path.resolveSibling("stack_outputs.safetensors"));
@@ -145,10 +157,6 @@ class WeightsCodeTest {
         NDArray x = manager.ones(new Shape(1, 3, 8)).toType(DataType.FLOAT16, false);
         assertThat(Forward.infer(manager, decoder, x).getDataType()).isEqualTo(DataType.FLOAT16);
         assertThat(Forward.infer(manager, model, x).getDataType()).isEqualTo(DataType.FLOAT16);
-    }
-
-    private static LayerNormBlock norm(int size) {
-        return LayerNormBlock.builder().setEmbeddingSize(size).optEpsilon(1e-12).build();
     }
 
     private static SequentialBlock model(int length, int classes) {
@@ -320,7 +328,7 @@ class WeightsCodeTest {
                 .optCausal(true)
                 .optBias(false)
                 .optWindow(512) // sliding_window
-                .optQueryNorm(norm()) // of Gemma 3 and Qwen 3
+                .optQueryNorm(norm()) // an RmsNormBlock of the head size
                 .optKeyNorm(norm())
                 .optRelativeEncoding(sliding)
                 .build();
