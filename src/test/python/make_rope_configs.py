@@ -67,9 +67,9 @@ def main():
     row("vicuna-7b-v1.5-16k", [f / 4 for f in rope(128, 1e4)])
     row("Yarn-Llama-2-7b-128k", yarn(128, 1e4, 32, 4096), factor=yarn_factor(32))
     # low and high are the same: nothing is mixed
-    row("Llama-4-Scout-17B-16E", [f if 8192 * f / (2 * math.pi) >= 1 else f / 16 for f in rope(128, 5e5)],
+    row("Llama-4-Scout-17B-16E-Instruct", [f if 8192 * f / (2 * math.pi) >= 1 else f / 16 for f in rope(128, 5e5)],
         "interleaved", "chunked_attention")
-    row("Llama-4-Maverick-17B-128E", rope(128, 5e5), "interleaved")
+    row("Llama-4-Maverick-17B-128E-Instruct", rope(128, 5e5), "interleaved")
     row("Mistral-7B-v0.1", rope(128, 1e4))
     row("Mistral-7B-v0.3", rope(128, 1e6))
     row("Mixtral-8x7B-v0.1", rope(128, 1e6))

@@ -38,8 +38,8 @@ import java.util.stream.IntStream;
  * }</pre>
  *
  * <p>A configuration leaves much to the code of its {@code model_type}: the layout of the pairs, and values of missing
- * keys. They are known for the types that {@code docs/models.md} lists. Other types, unknown rope types and unknown
- * keys of the rope section are rejected; nothing is guessed. The rope section is read as Hugging Face's
+ * keys. They are known for the types in {@code docs/model-types.csv}. Other types, unknown rope types and unknown keys
+ * of the rope section are rejected; nothing is guessed. The rope section is read as Hugging Face's
  * {@code modeling_rope_utils.py} (transformers 4 and 5) reads it. LongRoPE and dynamic NTK need the maximum length of
  * the sequences, as in vLLM; transformers uses the length of each forward.
  *
@@ -204,7 +204,8 @@ public final class HuggingFaceRope {
     /**
      * Returns the rotary encoding of one type of layers. Its table initially has up to 4096 positions, and grows to the
      * length that the configuration allows: {@code max_position_embeddings}, multiplied by {@code factor} for linear
-     * and dynamic scaling, and at least {@code factor} times the original length for YaRN.
+     * (except in Gemma 3, whose number is multiplied already) and dynamic scaling, and at least {@code factor} times
+     * the original length for YaRN.
      *
      * @param layerType {@code full_attention}, {@code sliding_attention} or {@code chunked_attention}
      * @param length the maximum length of the sequences, at least 1, by which the rope types {@code longrope} and
@@ -257,7 +258,9 @@ public final class HuggingFaceRope {
         if (hasAxes()) {
             builder.optAxes(axes(section, rotarySize / 2));
         }
-        double limit = isOn("use_dynamic_ntk") ? requireInt("seq_length") : section.lengthLimit();
+        double limit = isOn("use_dynamic_ntk")
+                ? requireInt("seq_length")
+                : isOn("length_is_scaled") ? requireInt("max_position_embeddings") : section.lengthLimit();
         int longest = (int) Math.min(Math.ceil(limit), LONGEST);
         builder.optMaxSequenceLength(Math.min(longest, FIRST_LENGTH));
         return longest > FIRST_LENGTH ? builder.optAutoExtend(longest) : builder;

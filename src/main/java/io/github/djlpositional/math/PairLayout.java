@@ -9,14 +9,13 @@ package io.github.djlpositional.math;
 public enum PairLayout {
     /**
      * Side by side: {@code a0 b0 a1 b1 …}, as in <em>Attention Is All You Need</em>. In rotary embeddings: RoFormer,
-     * GPT-J, Meta's own Llama weights, and of Hugging Face's models RoFormer, GPT-J, Cohere, GLM ({@code glm},
-     * {@code glm4}; not {@code glm4_moe}), DeepSeek and Llama 4.
+     * GPT-J, Meta's own Llama weights, and a few types of Hugging Face, which {@code docs/rotary.md} lists.
      */
     INTERLEAVED,
 
     /**
      * All first halves, then all second halves: {@code a0 a1 … b0 b1 …}, as in tensor2tensor and fairseq. In rotary
-     * embeddings: GPT-NeoX, and Hugging Face's Llama, Mistral and Qwen.
+     * embeddings: GPT-NeoX, and most types of Hugging Face, such as {@code llama} and {@code qwen3}.
      */
     CONCATENATED,
 

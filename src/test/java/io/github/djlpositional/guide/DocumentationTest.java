@@ -2,6 +2,7 @@ package io.github.djlpositional.guide;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.djlpositional.huggingface.ModelTable;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -87,6 +88,17 @@ class DocumentationTest {
         String[] parts = argument.split(": ", 2);
         String value = Fragments.VALUES.get(kind).text(parts[0], parts[parts.length - 1], fragment.group(5));
         return value + "<!-- end -->";
+    }
+
+    /** Written as the fragments are. */
+    @Test
+    void theTableOfModelTypesIsGenerated() throws IOException {
+        Path file = Path.of("docs/model-types.csv");
+        String generated = Tables.csv(ModelTable.types());
+        if (Boolean.getBoolean("guide.write")) {
+            Files.writeString(file, generated);
+        }
+        assertThat(Files.readString(file)).isEqualTo(generated);
     }
 
     @Test

@@ -28,8 +28,8 @@ import java.util.stream.Stream;
  * The generated parts of the pages, from the code and from files of measured numbers:
  *
  * <ul>
- *   <li>{@code <!-- code: ReadmeCodeTest#layer -->}: the lines between {@code tag::layer[]} and
- *       {@code end::layer[]} of that test, as the block of Java that follows
+ *   <li>{@code <!-- code: ReadmeCodeTest#layer -->}: the lines between {@code tag::layer[]} and {@code end::layer[]} of
+ *       that test, as the block of Java that follows
  *   <li>{@code <!-- table: measured -->}: a table
  *   <li>{@code <!-- count: model types -->87<!-- end -->}: a value in a line
  * </ul>
@@ -49,20 +49,13 @@ final class Fragments {
     private static final String LIBRARY = "**this library**";
 
     /** The tables by name, from the rows that they replace. */
-    static final Map<String, Table> TABLES = Map.of(
-            "measured",
-            Fragments::measured,
-            "encodings",
-            Fragments::encodings,
-            "models",
-            old -> ModelTable.models(),
-            "model types",
-            old -> ModelTable.types());
+    static final Map<String, Table> TABLES = Map.of("measured", Fragments::measured, "encodings", Fragments::encodings);
 
     /** The values in a line by kind, from the two parts of an argument and the text that they replace. */
     static final Map<String, Value> VALUES = Map.of(
             "default", (option, block, old) -> defaultOf(option, block),
             "count", (what, none, old) -> "" + ModelTable.count(what),
+            "types", (interleaved, none, old) -> ModelTable.interleaved(),
             "addition", (column, allocator, old) -> addition(column, allocator));
 
     private Fragments() {}

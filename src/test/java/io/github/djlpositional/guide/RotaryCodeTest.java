@@ -72,35 +72,33 @@ class RotaryCodeTest {
         Path path = Files.write(folder.resolve("model.safetensors"), bytes.array());
         NDArray x = manager.randomNormal(new Shape(1, 1 + 4 * 6, 32));
         int layer = 1;
-        // tag::mixed[]
         LearnedRotaryEmbeddingBlock rotary = LearnedRotaryEmbeddingBlock.builder()
                 .setHeadCount(2)
                 .setHeadSize(16)
                 .optAxes(2)
-                .build(); // one for each layer
+                .build();
         MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(32)
                 .setHeadCount(2)
                 .optRelativeEncoding(rotary)
                 .build();
-        attention.initialize(manager, DataType.FLOAT32, x.getShape()); // x: (B, 1 + 4 · 6, 32)
+        attention.initialize(manager, DataType.FLOAT32, x.getShape());
+        // tag::mixed[]
         try (NDArray frequencies = WeightFile.open(path).read(manager, "rope.freqs")) { // (2, depth, N, H / 2)
             frequencies.get(":, {}", layer).copyTo(rotary.getFrequencies().getArray());
         }
-        // a class token, then 4 rows of 6 patches
+        // end::mixed[]
         NDArray positions =
                 manager.create(RotaryPresets.mixedPositions(1, 4, 6)).expandDims(1); // (2, 1, T)
-        // end::mixed[]
         assertThat(rotary.getFrequencies().getArray().get(1, 1, 2).getFloat()).isEqualTo(48 + 16 + 8 + 2);
         PairList<String, Object> params = Forward.params(PositionalEncodingBlock.POSITIONS, positions);
         assertThat(Forward.infer(manager, attention, params, x).getShape()).isEqualTo(x.getShape());
     }
 
-    // tag::video[]
-    /** Positions (3, T) of text, then a video of frames, rows and columns of tokens, then text. */
+    /** Positions (3, T) of text, then a video of frames, rows and columns, then text. */
     static int[][] positions(int textBefore, int[] video, int textAfter) {
         double[][] cells = RotaryPresets.positions(video);
-        int next = textBefore + Arrays.stream(video).max().orElseThrow(); // one more than the greatest position so far
+        int next = textBefore + Arrays.stream(video).max().orElseThrow();
         int[][] positions = new int[3][];
         for (int axis = 0; axis < 3; axis++) {
             IntStream before = IntStream.range(0, textBefore);
@@ -111,7 +109,6 @@ class RotaryCodeTest {
         }
         return positions;
     }
-    // end::video[]
 
     /** The example in the documentation of transformers' {@code Qwen2VLModel.get_rope_index}. */
     @Test
@@ -129,12 +126,10 @@ class RotaryCodeTest {
         NDArray queries = manager.randomNormal(new Shape(1, 2, 17, 128));
         NDArray keys = manager.randomNormal(new Shape(1, 2, 17, 128));
         ParameterStore parameterStore = new ParameterStore(manager, false);
-        // tag::rotate[]
         RotaryEmbeddingBlock rotary =
                 RotaryPresets.qwen2Vl(128, 1_000_000, 16, 24, 24).build();
         NDArray positions = manager.create(positions(0, new int[] {3, 2, 2}, 5)).expandDims(1); // (3, 1, T)
         NDList rotated = rotary.forward(parameterStore, new NDList(queries, keys, positions), false);
-        // end::rotate[]
         assertThat(rotated.get(1).getShape()).isEqualTo(keys.getShape());
     }
 
@@ -145,26 +140,36 @@ class RotaryCodeTest {
                 .setHeadSize(128)
                 .optLayout(PairLayout.CONCATENATED) // most checkpoints
                 .optBase(500_000)
-                .optScaling(RotaryScaling.ntkAware(4)) // four times the trained length, without training
+                .optScaling(RotaryScaling.yarn(4, 8192)) // four times the trained length
                 .optMaxSequenceLength(4 * 8192);
         // end::scalings[]
-        // tag::decay[]
-        RotaryEmbeddingBlock decaying =
-                RotaryEmbeddingBlock.builder().setHeadSize(64).optXpos(512).build();
-        // end::decay[]
-        // tag::proportional[]
         RotaryEmbeddingBlock partly = RotaryEmbeddingBlock.builder()
                 .setHeadSize(512)
                 .optLayout(PairLayout.CONCATENATED)
                 .optFrequencies(Frequencies.proportional(512, 0.25, 1_000_000, 1)) // a quarter of the pairs turns
                 .build();
-        // end::proportional[]
         NDArray x = manager.randomNormal(new Shape(1, 1, 3, 512));
         NDArray rotated = Forward.infer(manager, partly, x);
         // of 256 pairs, the first 64 turn: dimensions 64 to 255 and 320 to 511 do not
         assertThat(rotated.get(":, :, :, 64:256")).isEqualTo(x.get(":, :, :, 64:256"));
         assertThat(rotated.get(":, :, :, :64")).isNotEqualTo(x.get(":, :, :, :64"));
-        assertThat(rotary.build().toString()).contains("NtkAware");
-        assertThat(decaying.toString()).contains("512");
+        assertThat(rotary.build().toString()).contains("Yarn");
+    }
+
+    @EngineTest
+    void headsAfterTokens(NDManager manager) {
+        NDArray queries = manager.randomNormal(new Shape(2, 5, 3, 64));
+        NDArray keys = manager.randomNormal(new Shape(2, 5, 3, 64));
+        ParameterStore parameterStore = new ParameterStore(manager, false);
+        // tag::heads[]
+        RotaryEmbeddingBlock rotary = RotaryEmbeddingBlock.builder()
+                .setHeadSize(64)
+                .optSequenceAxis(1)
+                .build();
+        NDList rotated = rotary.forward(parameterStore, new NDList(queries, keys), false); // (B, T, N, H)
+        // end::heads[]
+        NDArray swapped = Forward.infer(
+                manager, RotaryEmbeddingBlock.builder().setHeadSize(64).build(), keys.swapAxes(1, 2));
+        assertThat(rotated.get(1).allClose(swapped.swapAxes(1, 2))).isTrue();
     }
 }

@@ -76,6 +76,15 @@ public final class Tables {
         return lines.stream().skip(1).map(line -> row(lines.get(0), line)).toList();
     }
 
+    /** Returns rows as CSV, with quotation marks around the cells with commas. */
+    static String csv(List<Map<String, String>> rows) {
+        return Stream.concat(Stream.of(rows.get(0).keySet()), rows.stream().map(Map::values))
+                .map(cells -> cells.stream()
+                        .map(cell -> cell.contains(",") ? '"' + cell + '"' : cell)
+                        .collect(Collectors.joining(",", "", "\n")))
+                .collect(Collectors.joining());
+    }
+
     /** Returns rows as Markdown, with a line break before each line. */
     static String markdown(List<Map<String, String>> rows) {
         Collection<String> header = rows.get(0).keySet();

@@ -23,9 +23,11 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.huggingface.HuggingFaceRope;
 import io.github.djlpositional.huggingface.TensorNames;
 import io.github.djlpositional.math.GridResampling;
+import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
+import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import io.github.djlpositional.weights.HalfPrecision;
@@ -49,7 +51,7 @@ class WeightsCodeTest {
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
         PrintStream out = new PrintStream(printed, true, StandardCharsets.UTF_8);
         // tag::listing[]
-        WeightFile file = WeightFile.open(path); // "model.safetensors", for example
+        WeightFile file = WeightFile.open(path); // "model.safetensors"
         file.getTensors().forEach((name, info) -> out.println(name + " " + info.type() + " " + info.shape()));
         // end::listing[]
         WeightFile bert = file;
@@ -92,28 +94,40 @@ class WeightsCodeTest {
         Path path = Path.of("src/test/resources/layers/stack_bert.safetensors");
         // tag::bert[]
         LearnedPositionalEncodingBlock positions = LearnedPositionalEncodingBlock.builder()
-                .setEmbeddingSize(8) // 768 in BERT; these are the sizes of a small example
+                .setEmbeddingSize(8) // 768; the sizes of a small example
                 .optMaxSequenceLength(8) // 512
                 .build();
         TransformerStackBlock encoder = TransformerStackBlock.builder()
                 .optInput(InputEmbeddingBlock.builder()
                         .setVocabularySize(11) // 30,522
                         .setEmbeddingSize(8)
-                        .optPositionalEncoding(
-                                new SequentialBlock().add(positions).add(norm(8)))
+                        .optPositionalEncoding(new SequentialBlock()
+                                .add(positions)
+                                .add(LayerNormBlock.builder()
+                                        .setEmbeddingSize(8)
+                                        .optEpsilon(1e-12)
+                                        .build()))
                         .build())
-                .setLayers(2, () -> layer().optNonlinearity(Nonlinearity.GELU).optEpsilon(1e-12)) // 12 layers
+                .setLayers(
+                        2,
+                        () -> TransformerLayerBlock.builder() // 12
+                                .setAttention(MultiHeadAttentionBlock.builder()
+                                        .setEmbeddingSize(8)
+                                        .setHeadCount(2) // 12
+                                        .build())
+                                .setHiddenSize(16) // 3072
+                                .optNonlinearity(Nonlinearity.GELU)
+                                .optEpsilon(1e-12))
                 .build();
-        encoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1)); // or load a model
-        encoder.freezeParameters(true);
+        encoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
 
         WeightFile file = WeightFile.open(path);
         WeightLoader.of(file)
                 .module("bert.", encoder, TensorNames.BERT)
                 .allowUnused("bert.embeddings.token_type_embeddings.weight", "bert.pooler.*", "cls.*")
-                .load(encoder); // loads everything or nothing
+                .load(encoder);
         try (NDArray types = file.read(manager, "bert.embeddings.token_type_embeddings.weight")) {
-            positions.getTable().getArray().addi(types.get(0)); // all tokens have the first type
+            positions.getTable().getArray().addi(types.get(0)); // of all tokens
         }
         // end::bert[]
         WeightFile outputs = WeightFile.open(path.resolveSibling("stack_outputs.safetensors"));
@@ -143,10 +157,6 @@ class WeightsCodeTest {
         NDArray x = manager.ones(new Shape(1, 3, 8)).toType(DataType.FLOAT16, false);
         assertThat(Forward.infer(manager, decoder, x).getDataType()).isEqualTo(DataType.FLOAT16);
         assertThat(Forward.infer(manager, model, x).getDataType()).isEqualTo(DataType.FLOAT16);
-    }
-
-    private static LayerNormBlock norm(int size) {
-        return LayerNormBlock.builder().setEmbeddingSize(size).optEpsilon(1e-12).build();
     }
 
     private static SequentialBlock model(int length, int classes) {
@@ -191,16 +201,58 @@ class WeightsCodeTest {
                 .allowUnused("*") // only this table
                 .load(positions);
         // end::offset[]
-        Linear linear = Linear.builder().setUnits(3).build();
-        linear.initialize(manager, DataType.FLOAT32, new Shape(2, 4));
-        WeightFile layer = WeightFile.open(file("linear.safetensors"));
-        // tag::any[]
-        WeightLoader.of(layer)
-                .table("weight", linear.getParameters().get("weight")) // (out, in), as in PyTorch
-                .table("bias", linear.getParameters().get("bias"))
-                .load(linear);
-        // end::any[]
-        assertThat(linear.getParameters().get("bias").getArray().getShape()).isEqualTo(new Shape(3));
+    }
+
+    @EngineTest
+    void llama(NDManager manager) throws Exception {
+        Path path = Path.of("src/test/resources/layers/stack_llama.safetensors");
+        TransformerStackBlock decoder = TransformerStackBlock.builder()
+                .optInput(InputEmbeddingBlock.builder()
+                        .setVocabularySize(11)
+                        .setEmbeddingSize(8)
+                        .optNoPositions()
+                        .build())
+                .setLayers(
+                        2,
+                        () -> TransformerLayerBlock.builder()
+                                .setAttention(MultiHeadAttentionBlock.builder()
+                                        .setEmbeddingSize(8)
+                                        .setHeadCount(2)
+                                        .optKeyValueHeadCount(1)
+                                        .optCausal(true)
+                                        .optBias(false)
+                                        .optRelativeEncoding(RotaryEmbeddingBlock.builder()
+                                                .setHeadSize(4)
+                                                .optLayout(PairLayout.CONCATENATED)
+                                                .build())
+                                        .build())
+                                .setHiddenSize(16)
+                                .optNonlinearity(Nonlinearity.SWIGLU)
+                                .optNorm(Norm.RMS)
+                                .optNormPlacement(NormPlacement.BEFORE_PART)
+                                .optBias(false))
+                .build();
+        decoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
+        // tag::llama[]
+        WeightLoader.of(WeightFile.open(path))
+                .module("model.", decoder, TensorNames.LLAMA)
+                .allowUnused("lm_head.weight")
+                .load(decoder);
+        // end::llama[]
+        WeightFile outputs = WeightFile.open(path.resolveSibling("stack_outputs.safetensors"));
+        NDArray output = Forward.infer(manager, decoder, outputs.read(manager, "ids"));
+        requireClose(output, doubles(outputs.read(manager, "llama")), 1e-5);
+        TransformerLayerBlock layer = decoder.getLayers().get(0);
+        layer.getGateProjection().getParameters().get("weight").getArray().subi(1);
+        // tag::parts[]
+        WeightLoader.of(WeightFile.open(path))
+                .module("model.layers.0.mlp.gate_proj.", layer.getGateProjection())
+                .module("model.layers.0.mlp.up_proj.", layer.getHiddenProjection())
+                .allowUnused("*")
+                .load(layer.getGateProjection(), layer.getHiddenProjection());
+        // end::parts[]
+        assertThat(Forward.infer(manager, decoder, outputs.read(manager, "ids")))
+                .isEqualTo(output);
     }
 
     @EngineTest
@@ -276,7 +328,7 @@ class WeightsCodeTest {
                 .optCausal(true)
                 .optBias(false)
                 .optWindow(512) // sliding_window
-                .optQueryNorm(norm()) // of Gemma 3 and Qwen 3
+                .optQueryNorm(norm()) // an RmsNormBlock of the head size
                 .optKeyNorm(norm())
                 .optRelativeEncoding(sliding)
                 .build();

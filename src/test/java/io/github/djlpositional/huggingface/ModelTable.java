@@ -14,8 +14,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The tables of docs/models.md. A row for each model type follows from its facts and from what it is compared with; the
- * rows of docs/models.csv are the models that {@link ModelTableTest} tests.
+ * The tables of docs/models.md. The rows of docs/model-types.csv follow from the facts of a model type and from what it
+ * is compared with; the rows of docs/models.csv are the models that {@link ModelTableTest} tests.
  */
 public final class ModelTable {
 
@@ -40,14 +40,14 @@ public final class ModelTable {
         for (String name : ofText()) {
             ModelType type = ModelAttention.TYPES.get(name);
             Map<String, String> row = new LinkedHashMap<>();
-            row.put("`model_type`", "`" + name + "`");
-            row.put("layout", Boolean.TRUE.equals(type.value("rope_interleave", Map.of())) ? "I" : "C");
-            row.put("of the attention", meaning(type));
+            row.put("model_type", name);
+            row.put("layout", isInterleaved(name) ? "interleaved" : "concatenated");
+            row.put("attention", meaning(type));
             row.put("only", only(ModelType.of(name)));
-            String same = isOnlyLike(type) ? "as `" + type.line().get("like") + "`" : "";
-            row.put("transformers", compared.contains(name) ? "yes" : same);
+            String same = isOnlyLike(type) ? "as " + type.line().get("like") : "";
+            row.put("compared with transformers", compared.contains(name) ? "yes" : same);
             row.put(
-                    "published configurations",
+                    "compared configurations",
                     configured().stream()
                             .filter(model -> model.get("model_type").equals(name))
                             .map(model -> model.get("model"))
@@ -56,6 +56,18 @@ public final class ModelTable {
             rows.add(row);
         }
         return rows;
+    }
+
+    /** Returns the model types of a layout, as text. */
+    public static String interleaved() {
+        return ofText().stream()
+                .filter(ModelTable::isInterleaved)
+                .map(name -> "`" + name + "`")
+                .collect(Collectors.joining(", "));
+    }
+
+    private static boolean isInterleaved(String type) {
+        return Boolean.TRUE.equals(ModelType.of(type).value("rope_interleave", Map.of()));
     }
 
     /** Returns the model types without those of vision towers. */
@@ -101,7 +113,7 @@ public final class ModelTable {
     /** The values of keys that are not rejected. */
     private static String only(ModelType type) {
         return type.column("required").entrySet().stream()
-                .map(entry -> "`" + entry.getKey() + "` " + entry.getValue())
+                .map(entry -> entry.getKey() + " " + entry.getValue())
                 .collect(Collectors.joining(", "));
     }
 

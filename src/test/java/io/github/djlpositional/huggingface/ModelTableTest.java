@@ -8,7 +8,6 @@ import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
-import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
@@ -110,10 +109,13 @@ class ModelTableTest {
         Object limit = rotary.getOrDefault("autoExtend", rotary.get("maxSequenceLength"));
         assertThat(rotary.get("maxSequenceLength")).isEqualTo(Math.min((int) limit, 4096));
         row.put("head size", text(rotary.get("headSize")));
-        row.put("rotated", text(rotary.get("rotarySize")));
-        row.put("layout", rotary.get("layout").equals(PairLayout.CONCATENATED.name()) ? "C" : "I");
+        row.put("layout", text(rotary.get("layout")).toLowerCase(Locale.ROOT));
         row.put("context", text(limit));
-        if (rotary.get("frequencies") == null) {
+        if (rotary.get("frequencies") instanceof Map<?, ?> proportional) {
+            double share = (double) proportional.get("share");
+            row.put("rotated", text(share * (int) rotary.get("headSize")));
+        } else {
+            row.put("rotated", text(rotary.get("rotarySize")));
             row.put("θ", text(rotary.get("base")));
         }
         row.put(OPTIONS, scaling(rotary));
