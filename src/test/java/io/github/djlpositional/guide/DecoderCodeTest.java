@@ -67,7 +67,7 @@ class DecoderCodeTest {
         @Override
         protected NDList forwardInternal(
                 ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
-            NDList x = layers.forward(store, inputs, training, params); // params: positions and the cache
+            NDList x = layers.forward(store, inputs, training, params);
             return head.forward(store, x, training);
         }
 
@@ -111,7 +111,6 @@ class DecoderCodeTest {
     }
     // end::decoder[]
 
-    // tag::generator[]
     /** A prompt, token ids (1, T) in INT64, to the ids that follow it, (1, count). */
     static final class Generator extends AbstractBlock {
 
@@ -124,32 +123,33 @@ class DecoderCodeTest {
         }
 
         @Override
+        // tag::generator[]
         protected NDList forwardInternal(
                 ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
             NDManager manager = inputs.head().getManager();
             long[] next = inputs.head().toLongArray(); // the prompt, then one token
             long[] generated = new long[count];
-            try (KeyValueCache cache = new KeyValueCache(manager)) { // one for each request
+            try (KeyValueCache cache = new KeyValueCache(manager)) {
                 for (int i = 0; i < count; i++) {
                     try (NDManager step = manager.newSubManager()) {
                         NDArray ids = step.create(next).expandDims(0);
                         NDArray scores = decoder.forward(store, new NDList(ids), false, cache.nextStep())
                                 .singletonOrThrow();
-                        NDArray best = scores.get("0, -1:").argMax(1).toType(DataType.INT64, false);
-                        next = best.toLongArray();
+                        NDArray best = scores.get("0, -1:").argMax(1);
+                        next = best.toType(DataType.INT64, false).toLongArray();
                         generated[i] = next[0];
                     }
                 }
             }
             return new NDList(manager.create(generated).expandDims(0));
         }
+        // end::generator[]
 
         @Override
         public Shape[] getOutputShapes(Shape[] inputShapes) {
             return new Shape[] {new Shape(1, count)};
         }
     }
-    // end::generator[]
 
     // tag::translator[]
     /** Token ids of a prompt and of its continuation. */
@@ -247,7 +247,7 @@ class DecoderCodeTest {
     void anEncoderWithOneBiasForAllLayers(NDManager manager) {
         // tag::stack[]
         RelativePositionBiasBlock bias =
-                RelativePositionBiasBlock.builder().setHeadCount(4).build(); // T5's: one for all layers
+                RelativePositionBiasBlock.builder().setHeadCount(4).build(); // one for all layers
         TransformerStackBlock encoder = TransformerStackBlock.builder()
                 .optInput(InputEmbeddingBlock.builder()
                         .setVocabularySize(100)
@@ -268,10 +268,8 @@ class DecoderCodeTest {
                                 .optNormPlacement(NormPlacement.BEFORE_PART))
                 .build();
         NDArray ids = manager.create(new int[][] {{5, 17, 3, 9}, {8, 2, 0, 0}}); // 0 is padding
-        // end::stack[]
         encoder.initialize(manager, DataType.FLOAT32, ids.getShape());
         ParameterStore store = new ParameterStore(manager, false);
-        // tag::stack[]
         NDArray y = encoder.forward(store, new NDList(ids), false).singletonOrThrow(); // (2, 4, 64)
         // end::stack[]
         NDArray alone = Forward.infer(manager, encoder, ids.get("1:, :2"));

@@ -75,7 +75,6 @@ class GenerationCodeTest {
         Block model = masked(manager);
         ParameterStore store = new ParameterStore(manager, false);
         // tag::packed[]
-        // two documents in one row: 5 17 3 and 8 9 4 1
         NDArray ids = manager.create(new int[][] {{5, 17, 3, 8, 9, 4, 1}}); // (B, T)
         NDArray positions = manager.create(new int[][] {{0, 1, 2, 0, 1, 2, 3}}); // (B, T)
         NDArray mask = MultiHeadAttentionBlock.packedMask(positions); // (B, T, T), true within a document
@@ -178,9 +177,9 @@ class GenerationCodeTest {
         long[] prompt = {5, 17, 3};
         // tag::beams[]
         int beams = 3;
-        List<List<Long>> found = List.of(List.of()); // the tokens of each beam
+        List<List<Long>> found = List.of(List.of()); // tokens
         NDArray ids = manager.create(prompt).expandDims(0); // (1, T), then (beams, 1)
-        NDArray total = manager.zeros(new Shape(1, 1)); // the logarithm of the probability of each beam
+        NDArray total = manager.zeros(new Shape(1, 1)); // log probabilities
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             for (int step = 0; step < STEPS; step++) {
                 NDArray scores = model.forward(store, new NDList(ids), false, cache.nextStep())
@@ -201,7 +200,7 @@ class GenerationCodeTest {
                     longer.add(new ArrayList<>(found.get(index / VOCABULARY)));
                     longer.get(beam).add(tokens[beam][0]);
                 }
-                cache.select(manager.create(rows)); // each beam continues the sequence that it came from
+                cache.select(manager.create(rows));
                 found = longer;
                 ids = manager.create(tokens);
                 total = manager.create(totals);
@@ -232,7 +231,6 @@ class GenerationCodeTest {
         long[] prompt = {5, 17, 3};
         long[][] questions = {{8, 9}, {4, 1, 2}};
         List<NDArray> answers = new ArrayList<>();
-        // tag::forks[]
         try (KeyValueCache ofPrompt = new KeyValueCache(manager)) {
             NDArray first = manager.create(prompt).expandDims(0); // (1, T)
             model.forward(store, new NDList(first), false, ofPrompt.nextStep()); // once for all continuations
@@ -245,7 +243,6 @@ class GenerationCodeTest {
                 }
             }
         }
-        // end::forks[]
         requireClose(answers.get(0), doubles(lastScores(manager, model, 5, 17, 3, 8, 9)), TOLERANCE);
         requireClose(answers.get(1), doubles(lastScores(manager, model, 5, 17, 3, 4, 1, 2)), TOLERANCE);
     }
@@ -261,7 +258,6 @@ class GenerationCodeTest {
                                 .setAttention(attention.get().build())
                                 .setHiddenSize(16))
                 .build();
-        // tag::cross[]
         TransformerStackBlock decoder = TransformerStackBlock.builder()
                 .setLayers(
                         2,
@@ -270,7 +266,6 @@ class GenerationCodeTest {
                                 .optCrossAttention(attention.get().build())
                                 .setHiddenSize(16))
                 .build();
-        // end::cross[]
         NDArray source = manager.randomUniform(-1, 1, new Shape(2, 5, 16));
         NDArray target = manager.randomUniform(-1, 1, new Shape(2, 3, 16));
         NDArray isToken =
@@ -285,8 +280,8 @@ class GenerationCodeTest {
         NDArray none = manager.create(new Shape(2, 0)); // no mask of x
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             for (int step = 0; step < 3; step++) {
-                NDArray x = target.get(":, {}:{}", step, step + 1); // (B, 1, D), the token before
-                NDList inputs = new NDList(x, memory, none, isToken); // isToken hides the encoder's padding
+                NDArray x = target.get(":, {}:{}", step, step + 1); // (B, 1, D)
+                NDList inputs = new NDList(x, memory, none, isToken);
                 NDArray y =
                         decoder.forward(store, inputs, false, cache.nextStep()).head();
                 // end::cross[]

@@ -70,7 +70,6 @@ class UsingCodeTest {
     @TempDir
     private Path folder;
 
-    // tag::factory[]
     /** Creates an input layer from input.json in the model's folder. */
     public static final class InputFactory implements BlockFactory {
 
@@ -82,7 +81,6 @@ class UsingCodeTest {
             return InputEmbeddingBlock.fromArguments(JsonUtils.GSON.fromJson(json, Map.class));
         }
     }
-    // end::factory[]
 
     @EngineTest
     void configurationAsAMap(NDManager manager) throws Exception {
@@ -104,7 +102,6 @@ class UsingCodeTest {
             model.setProperty("Epoch", "0");
             model.save(folder, "input");
         }
-        // tag::by-factory[]
         Criteria<NDList, NDList> criteria = Criteria.builder()
                 .setTypes(NDList.class, NDList.class)
                 .optModelPath(folder)
@@ -113,7 +110,6 @@ class UsingCodeTest {
                 .optArgument("blockFactory", InputFactory.class.getName())
                 .optTranslator(new NoopTranslator())
                 .build();
-        // end::by-factory[]
         try (ZooModel<NDList, NDList> model = criteria.loadModel();
                 Predictor<NDList, NDList> predictor = model.newPredictor()) {
             NDArray ids = manager.create(new int[][] {{5, 6, 7}});
@@ -126,12 +122,10 @@ class UsingCodeTest {
     void severalDevices(NDManager manager) {
         String engine = manager.getEngine().getEngineName();
         try (Model model = Model.newInstance("language-model", Device.cpu(), engine)) {
-            // tag::devices[]
             model.setBlock(DecoderCodeTest.decoder());
             DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
                     .optDevices(
                             Engine.getEngine(engine).getDevices(2)); // at most two GPUs; the CPU where there is none
-            // end::devices[]
             try (Trainer trainer = model.newTrainer(config)) {
                 trainer.initialize(new Shape(1, 8));
                 assertThat(trainer.getDevices()).isNotEmpty();
@@ -165,21 +159,6 @@ class UsingCodeTest {
         NDArray alone = Forward.infer(manager, attention, x.get("1:2, :1"));
         // sums of 64 products of numbers below 1, in another order
         requireClose(y.get("1:2, :1"), doubles(alone), 64 * 64 * 0x1p-24f);
-    }
-
-    @EngineTest
-    void positionsOfYourOwn(NDManager manager) {
-        PositionalEncodingBlock positional =
-                PositionalEncodingBlock.builder().setEmbeddingSize(64).build();
-        NDArray x = manager.zeros(new Shape(1, 4, 64));
-        ParameterStore store = new ParameterStore(manager, false);
-        // tag::positions[]
-        NDArray positions = manager.create(new float[] {0, 0.5f, 10, 4000}); // (T) or (B, T), integer or real
-        NDArray encoded =
-                positional.forward(store, new NDList(x, positions), false).singletonOrThrow();
-        // end::positions[]
-        assertThat(encoded.toFloatArray())
-                .isEqualTo(positional.encode(positions).toFloatArray());
     }
 
     @EngineTest
