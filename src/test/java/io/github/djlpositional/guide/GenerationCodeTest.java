@@ -225,29 +225,6 @@ class GenerationCodeTest {
     }
 
     @EngineTest
-    void severalContinuations(NDManager manager) {
-        Block model = initialized(manager, DecoderCodeTest.decoder());
-        ParameterStore store = new ParameterStore(manager, false);
-        long[] prompt = {5, 17, 3};
-        long[][] questions = {{8, 9}, {4, 1, 2}};
-        List<NDArray> answers = new ArrayList<>();
-        try (KeyValueCache ofPrompt = new KeyValueCache(manager)) {
-            NDArray first = manager.create(prompt).expandDims(0); // (1, T)
-            model.forward(store, new NDList(first), false, ofPrompt.nextStep()); // once for all continuations
-            for (long[] question : questions) {
-                try (KeyValueCache cache = ofPrompt.fork()) {
-                    NDArray ids = manager.create(question).expandDims(0);
-                    NDArray scores = model.forward(store, new NDList(ids), false, cache.nextStep())
-                            .singletonOrThrow(); // (1, T, V); further steps follow with the same cache
-                    answers.add(scores.get("0, -1"));
-                }
-            }
-        }
-        requireClose(answers.get(0), doubles(lastScores(manager, model, 5, 17, 3, 8, 9)), TOLERANCE);
-        requireClose(answers.get(1), doubles(lastScores(manager, model, 5, 17, 3, 4, 1, 2)), TOLERANCE);
-    }
-
-    @EngineTest
     void encoderAndDecoder(NDManager manager) {
         Supplier<MultiHeadAttentionBlock.Builder> attention =
                 () -> MultiHeadAttentionBlock.builder().setEmbeddingSize(16).setHeadCount(4);

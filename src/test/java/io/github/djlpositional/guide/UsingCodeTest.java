@@ -10,7 +10,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.Device;
 import ai.djl.Model;
-import ai.djl.engine.Engine;
 import ai.djl.inference.Predictor;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
@@ -24,10 +23,7 @@ import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.repository.zoo.Criteria;
 import ai.djl.repository.zoo.ZooModel;
-import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.ParameterStore;
-import ai.djl.training.Trainer;
-import ai.djl.training.loss.Loss;
 import ai.djl.translate.NoopTranslator;
 import ai.djl.util.JsonUtils;
 import ai.djl.util.PairList;
@@ -115,21 +111,6 @@ class UsingCodeTest {
             NDArray ids = manager.create(new int[][] {{5, 6, 7}});
             assertThat(predictor.predict(new NDList(ids)).singletonOrThrow().toFloatArray())
                     .containsExactly(before);
-        }
-    }
-
-    @EngineTest
-    void severalDevices(NDManager manager) {
-        String engine = manager.getEngine().getEngineName();
-        try (Model model = Model.newInstance("language-model", Device.cpu(), engine)) {
-            model.setBlock(DecoderCodeTest.decoder());
-            DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
-                    .optDevices(
-                            Engine.getEngine(engine).getDevices(2)); // at most two GPUs; the CPU where there is none
-            try (Trainer trainer = model.newTrainer(config)) {
-                trainer.initialize(new Shape(1, 8));
-                assertThat(trainer.getDevices()).isNotEmpty();
-            }
         }
     }
 
