@@ -42,7 +42,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
     private static final List<String> PARAMETERS = List.of(START, CACHE, POSITIONS, GRID_SIZES);
 
     private static final String MASK_REMEDY =
-            "a second input is an array of positions: pass the mask to the attention, [x, mask]; see docs/using.md#padding";
+            "a second input is an array of positions: pass the mask to the attention, [x, mask]; see docs/using.md#masks";
 
     /** The limit where no table limits the positions: small enough that the lengths of two sequences can be added. */
     public static final int UNLIMITED = 1 << 29;

@@ -32,6 +32,7 @@ import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
@@ -40,70 +41,76 @@ import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The code of docs/using.md about layers and a decoder in a service. */
+/** The code of docs/using.md about layers and training, and of docs/decoding.md in a service. */
 class DecoderCodeTest {
 
     @TempDir
     private Path folder;
 
     // tag::decoder[]
-    /** Token ids (B, T) to a score for each token of the vocabulary, (B, T, 100): the architecture of Llama. */
-    static final class Decoder extends AbstractBlock {
+    /** [ids (B, T)] or [ids, mask] to a score for each token of the vocabulary, (B, T, V). */
+    static final class LanguageModel extends AbstractBlock {
 
-        private final Block layers = addChildBlock(
-                "layers",
-                TransformerStackBlock.builder()
-                        .optInput(InputEmbeddingBlock.builder()
-                                .setVocabularySize(100)
-                                .setEmbeddingSize(64)
-                                .optNoPositions() // the attentions have rotary positions
-                                .build())
-                        .setLayers(2, Decoder::layer) // normalized behind the last one, since they are pre-norm
-                        .build());
-        private final Block head = addChildBlock(
-                "head", Linear.builder().setUnits(100).optBias(false).build());
+        private final Block layers;
+        private final Block head;
 
-        private static TransformerLayerBlock.Builder layer() {
-            return TransformerLayerBlock.builder()
-                    .setAttention(MultiHeadAttentionBlock.builder()
-                            .setEmbeddingSize(64)
-                            .setHeadCount(4)
-                            .optRelativeEncoding(RotaryEmbeddingBlock.builder()
-                                    .setHeadSize(16)
-                                    .build())
-                            .optCausal(true)
-                            .optBias(false)
-                            .build())
-                    .setHiddenSize(172)
-                    .optNonlinearity(Nonlinearity.SWIGLU)
-                    .optNorm(Norm.RMS)
-                    .optNormPlacement(NormPlacement.BEFORE_PART)
-                    .optBias(false);
+        LanguageModel(TransformerStackBlock layers, int vocabularySize) {
+            this.layers = addChildBlock("layers", layers);
+            head = addChildBlock(
+                    "head",
+                    Linear.builder().setUnits(vocabularySize).optBias(false).build());
         }
 
         @Override
         protected NDList forwardInternal(
                 ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
-            NDList x = layers.forward(store, inputs, training, params); // params: the cache
+            NDList x = layers.forward(store, inputs, training, params);
             return head.forward(store, x, training);
         }
 
         @Override
         protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
             layers.initialize(manager, dataType, inputShapes);
-            head.initialize(manager, dataType, inputShapes[0].add(64));
+            head.initialize(manager, dataType, layers.getOutputShapes(inputShapes));
         }
 
         @Override
         public Shape[] getOutputShapes(Shape[] inputShapes) {
-            return new Shape[] {inputShapes[0].add(100)};
+            return head.getOutputShapes(layers.getOutputShapes(inputShapes));
         }
+    }
+
+    /** The architecture of Llama. */
+    static LanguageModel decoder() {
+        Supplier<TransformerLayerBlock.Builder> layer = () -> TransformerLayerBlock.builder()
+                .setAttention(MultiHeadAttentionBlock.builder()
+                        .setEmbeddingSize(64)
+                        .setHeadCount(4)
+                        .optRelativeEncoding(
+                                RotaryEmbeddingBlock.builder().setHeadSize(16).build())
+                        .optCausal(true)
+                        .optBias(false)
+                        .build())
+                .setHiddenSize(172)
+                .optNonlinearity(Nonlinearity.SWIGLU)
+                .optNorm(Norm.RMS)
+                .optNormPlacement(NormPlacement.BEFORE_PART)
+                .optBias(false);
+        TransformerStackBlock layers = TransformerStackBlock.builder()
+                .optInput(InputEmbeddingBlock.builder()
+                        .setVocabularySize(100)
+                        .setEmbeddingSize(64)
+                        .optNoPositions() // the attentions have rotary positions
+                        .build())
+                .setLayers(2, layer)
+                .build();
+        return new LanguageModel(layers, 100);
     }
     // end::decoder[]
 
-    // tag::generator[]
     /** A prompt, token ids (1, T) in INT64, to the ids that follow it, (1, count). */
     static final class Generator extends AbstractBlock {
 
@@ -116,32 +123,33 @@ class DecoderCodeTest {
         }
 
         @Override
+        // tag::generator[]
         protected NDList forwardInternal(
                 ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
             NDManager manager = inputs.head().getManager();
-            long[] next = inputs.head().toLongArray(); // the first step takes the prompt, later steps one token
+            long[] next = inputs.head().toLongArray(); // the prompt, then one token
             long[] generated = new long[count];
-            try (KeyValueCache cache = new KeyValueCache(manager)) { // one for each request
+            try (KeyValueCache cache = new KeyValueCache(manager)) {
                 for (int i = 0; i < count; i++) {
                     try (NDManager step = manager.newSubManager()) {
                         NDArray ids = step.create(next).expandDims(0);
                         NDArray scores = decoder.forward(store, new NDList(ids), false, cache.nextStep())
                                 .singletonOrThrow();
-                        NDArray best = scores.get("0, -1:").argMax(1).toType(DataType.INT64, false);
-                        next = best.toLongArray();
+                        NDArray best = scores.get("0, -1:").argMax(1);
+                        next = best.toType(DataType.INT64, false).toLongArray();
                         generated[i] = next[0];
                     }
                 }
             }
             return new NDList(manager.create(generated).expandDims(0));
         }
+        // end::generator[]
 
         @Override
         public Shape[] getOutputShapes(Shape[] inputShapes) {
             return new Shape[] {new Shape(1, count)};
         }
     }
-    // end::generator[]
 
     // tag::translator[]
     /** Token ids of a prompt and of its continuation. */
@@ -166,7 +174,7 @@ class DecoderCodeTest {
         String engine = started.getEngineName();
         // tag::training[]
         try (Model model = Model.newInstance("decoder", Device.cpu(), engine)) {
-            model.setBlock(new Decoder());
+            model.setBlock(decoder());
             DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
                     .optDevices(new Device[] {Device.cpu()})
                     .optOptimizer(Optimizer.adam()
@@ -192,7 +200,7 @@ class DecoderCodeTest {
         long[] ids = {3, 4, 5, 6, 7};
         // tag::loading[]
         try (Model model = Model.newInstance("decoder", Device.cpu(), engine)) {
-            model.setBlock(new Decoder()); // the same settings as the saved one
+            model.setBlock(decoder()); // the same settings as the saved one
             model.load(folder, "decoder");
             try (Predictor<NDList, NDList> predictor = model.newPredictor(new NoopTranslator());
                     NDManager request = model.getNDManager().newSubManager()) {
@@ -214,7 +222,7 @@ class DecoderCodeTest {
         // end::loading[]
         // tag::service[]
         try (Model model = Model.newInstance("decoder", Device.cpu(), engine)) {
-            model.setBlock(new Decoder());
+            model.setBlock(decoder());
             model.load(folder, "decoder");
             model.setBlock(new Generator(model.getBlock(), 12));
             Callable<long[]> request = () -> {
@@ -236,56 +244,16 @@ class DecoderCodeTest {
     }
 
     @EngineTest
-    void layersOfAnEncoderAndADecoder(NDManager manager) {
-        // tag::layers[]
-        // nn.TransformerEncoderLayer(64, 4, 256)
-        TransformerLayerBlock encoder = TransformerLayerBlock.builder()
-                .setAttention(MultiHeadAttentionBlock.builder()
-                        .setEmbeddingSize(64)
-                        .setHeadCount(4)
-                        .optDropoutRate(0.1f)
-                        .build())
-                .setHiddenSize(256)
-                .optDropoutRate(0.1f)
-                .build();
-        // nn.TransformerDecoderLayer(64, 4, 256, dropout=0)
-        TransformerLayerBlock decoder = TransformerLayerBlock.builder()
-                .setAttention(MultiHeadAttentionBlock.builder()
-                        .setEmbeddingSize(64)
-                        .setHeadCount(4)
-                        .optCausal(true)
-                        .build())
-                .optCrossAttention(MultiHeadAttentionBlock.builder()
-                        .setEmbeddingSize(64)
-                        .setHeadCount(4)
-                        .build())
-                .setHiddenSize(256)
-                .build();
-        // end::layers[]
-        NDArray source = manager.ones(new Shape(2, 5, 64));
-        NDArray target = manager.ones(new Shape(2, 3, 64));
-        NDArray isToken =
-                manager.create(new boolean[][] {{true, true, true, true, true}, {true, true, true, false, false}});
-        encoder.initialize(manager, DataType.FLOAT32, source.getShape());
-        decoder.initialize(manager, DataType.FLOAT32, target.getShape(), source.getShape());
-        ParameterStore store = new ParameterStore(manager, false);
-        // tag::layers[]
-        NDList memory = encoder.forward(store, new NDList(source, isToken), false); // [x, mask]
-        NDArray none = manager.create(new Shape(2, 0)); // no mask of x: its attention is causal
-        NDList inputs = new NDList(target, memory.head(), none, isToken); // [x, memory, mask, memoryMask]
-        NDList y = decoder.forward(store, inputs, false);
-        // end::layers[]
-        assertThat(y.head().getShape()).isEqualTo(target.getShape());
-    }
-
-    @EngineTest
-    void aStackOfLayers(NDManager manager) {
+    void anEncoderWithOneBiasForAllLayers(NDManager manager) {
         // tag::stack[]
+        RelativePositionBiasBlock bias =
+                RelativePositionBiasBlock.builder().setHeadCount(4).build(); // one for all layers
         TransformerStackBlock encoder = TransformerStackBlock.builder()
                 .optInput(InputEmbeddingBlock.builder()
                         .setVocabularySize(100)
                         .setEmbeddingSize(64)
                         .optPaddingIndex(0)
+                        .optNoPositions() // the attentions encode them
                         .build())
                 .setLayers(
                         6,
@@ -293,14 +261,15 @@ class DecoderCodeTest {
                                 .setAttention(MultiHeadAttentionBlock.builder()
                                         .setEmbeddingSize(64)
                                         .setHeadCount(4)
+                                        .optScale(1) // T5 does not scale
+                                        .optRelativeEncoding(bias)
                                         .build())
-                                .setHiddenSize(256))
+                                .setHiddenSize(256)
+                                .optNormPlacement(NormPlacement.BEFORE_PART))
                 .build();
         NDArray ids = manager.create(new int[][] {{5, 17, 3, 9}, {8, 2, 0, 0}}); // 0 is padding
-        // end::stack[]
         encoder.initialize(manager, DataType.FLOAT32, ids.getShape());
         ParameterStore store = new ParameterStore(manager, false);
-        // tag::stack[]
         NDArray y = encoder.forward(store, new NDList(ids), false).singletonOrThrow(); // (2, 4, 64)
         // end::stack[]
         NDArray alone = Forward.infer(manager, encoder, ids.get("1:, :2"));

@@ -6,11 +6,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
@@ -20,80 +20,49 @@ import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.guide.UsingCodeTest.LanguageModel;
+import io.github.djlpositional.guide.DecoderCodeTest.LanguageModel;
 import io.github.djlpositional.relative.AlibiBiasBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.IntStream;
+import java.util.function.Supplier;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
-/** The code of docs/using.md for packed documents, and for decoding several sequences. */
+/** The code of docs/decoding.md, except that of a service. */
 class GenerationCodeTest {
 
     private static final int STEPS = 4;
 
-    private static final int VOCABULARY = 1000;
+    private static final int VOCABULARY = 100;
 
     /** Scores differ by the rounding of sums of at most 64 products of numbers below 4. */
     private static final float TOLERANCE = 64 * 16 * 0x1p-24f;
 
-    // tag::model[]
-    /** [ids (B, T), mask (B, T) or (B, T, F)] to scores (B, T, 50). */
-    static final class MaskedLanguageModel extends AbstractBlock {
-        private final InputEmbeddingBlock input;
-        private final Block attention;
-
-        MaskedLanguageModel(InputEmbeddingBlock input, MultiHeadAttentionBlock attention) {
-            this.input = addChildBlock("input", input);
-            this.attention = addChildBlock("attention", attention);
-        }
-
-        @Override
-        protected NDList forwardInternal(
-                ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
-            NDArray x = input.forward(store, new NDList(inputs.get(0)), training, params)
-                    .head();
-            x = attention
-                    .forward(store, new NDList(x, inputs.get(1)), training, params)
-                    .head();
-            NDArray table = store.getValue(input.getTokenTable(), x.getDevice(), training);
-            return new NDList(x.matMul(table.transpose()));
-        }
-        // end::model[]
-
-        @Override
-        protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
-            input.initialize(manager, dataType, inputShapes[0]);
-            attention.initialize(manager, dataType, inputShapes[0].add(16));
-        }
-
-        @Override
-        public Shape[] getOutputShapes(Shape[] inputShapes) {
-            return new Shape[] {inputShapes[0].add(50)};
-        }
-        // tag::model[]
-    }
-    // end::model[]
-
     /** With sinusoids at the input and ALiBi in the attention. */
     private static Block masked(NDManager manager) {
-        return initialized(
-                manager,
-                new MaskedLanguageModel(
-                        InputEmbeddingBlock.builder()
-                                .setVocabularySize(50)
+        Supplier<TransformerLayerBlock.Builder> layer = () -> TransformerLayerBlock.builder()
+                .setAttention(MultiHeadAttentionBlock.builder()
+                        .setEmbeddingSize(16)
+                        .setHeadCount(4)
+                        .optKeyValueHeadCount(2)
+                        .optRelativeEncoding(
+                                AlibiBiasBlock.builder().setHeadCount(4).build())
+                        .optCausal(true)
+                        .build())
+                .setHiddenSize(16);
+        TransformerStackBlock layers = TransformerStackBlock.builder()
+                .optInput(InputEmbeddingBlock.builder()
+                        .setVocabularySize(50)
+                        .setEmbeddingSize(16)
+                        .optPositionalEncoding(PositionalEncodingBlock.builder()
                                 .setEmbeddingSize(16)
-                                .optScaleEmbedding(true)
-                                .build(),
-                        MultiHeadAttentionBlock.builder()
-                                .setEmbeddingSize(16)
-                                .setHeadCount(4)
-                                .optKeyValueHeadCount(2)
-                                .optRelativeEncoding(
-                                        AlibiBiasBlock.builder().setHeadCount(4).build())
-                                .optCausal(true)
-                                .build()));
+                                .build())
+                        .build())
+                .setLayers(1, layer)
+                .build();
+        return initialized(manager, new LanguageModel(layers, 50));
     }
 
     private static Block initialized(NDManager manager, Block model) {
@@ -106,7 +75,6 @@ class GenerationCodeTest {
         Block model = masked(manager);
         ParameterStore store = new ParameterStore(manager, false);
         // tag::packed[]
-        // two documents in one row: 5 17 3 and 8 9 4 1
         NDArray ids = manager.create(new int[][] {{5, 17, 3, 8, 9, 4, 1}}); // (B, T)
         NDArray positions = manager.create(new int[][] {{0, 1, 2, 0, 1, 2, 3}}); // (B, T)
         NDArray mask = MultiHeadAttentionBlock.packedMask(positions); // (B, T, T), true within a document
@@ -142,22 +110,21 @@ class GenerationCodeTest {
         ParameterStore store = new ParameterStore(manager, false);
         List<List<Long>> generated = emptyLists(prompts.length);
         // tag::left-padded[]
-        int padding = 1;
-        int first = 2; // the position of the first token: 2 in OPT, usually 0
-        NDArray ids = manager.create(prompts); // (B, T), shorter prompts have padding on the left
-        NDArray mask = ids.neq(padding).toType(DataType.INT64, false); // (B, T), of the tokens of the step
-        NDArray positions = mask.cumSum(1).add(first - 1).mul(mask); // (B, T), of the tokens of the step
+        NDArray ids = manager.create(prompts); // (B, T), shorter prompts have padding (1) on the left
+        NDArray mask = ids.neq(1).toType(DataType.INT64, false); // (B, T): 1 for tokens, 0 for padding
+        NDArray positions = mask.cumSum(1).sub(1).mul(mask); // from 0 on; add(1) instead of sub(1) for OPT
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             for (int step = 0; step < STEPS; step++) {
                 PairList<String, Object> params = cache.nextStep();
                 params.add(PositionalEncodingBlock.POSITIONS, positions);
                 NDArray scores = model.forward(store, new NDList(ids, mask), false, params)
                         .head();
-                NDArray best = scores.get(":, -1").argMax(1).toType(DataType.INT64, false); // (B)
+                ids = scores.get(":, -1:").argMax(2).toType(DataType.INT64, false); // (B, 1), the next tokens
+                // end::left-padded[]
                 for (int row = 0; row < prompts.length; row++) {
-                    generated.get(row).add(best.getLong(row));
+                    generated.get(row).add(ids.getLong(row, 0));
                 }
-                ids = best.expandDims(1); // (B, 1)
+                // tag::left-padded[]
                 mask = ids.onesLike();
                 positions = positions.max(new int[] {1}, true).add(1); // (B, 1)
             }
@@ -178,7 +145,6 @@ class GenerationCodeTest {
     private static List<List<Long>> ragged(NDManager manager, Block model, long[][] prompts, int... lengths) {
         ParameterStore store = new ParameterStore(manager, false);
         List<List<Long>> generated = emptyLists(lengths.length);
-        // tag::ragged[]
         int padding = 1;
         NDArray ids = manager.create(prompts); // (B, T), shorter prompts have padding on the right
         NDArray mask = ids.neq(padding).toType(DataType.INT64, false); // (B, T), of the tokens of the step
@@ -201,43 +167,43 @@ class GenerationCodeTest {
                 positions = positions.max(new int[] {1}, true).add(1); // (B, 1)
             }
         }
-        // end::ragged[]
         return generated;
     }
 
     @EngineTest
     void beamSearch(NDManager manager) {
-        Block model = initialized(manager, new LanguageModel());
+        Block model = initialized(manager, DecoderCodeTest.decoder());
         ParameterStore store = new ParameterStore(manager, false);
         long[] prompt = {5, 17, 3};
         // tag::beams[]
         int beams = 3;
-        List<List<Long>> found = List.of(List.of()); // the tokens of each beam
+        List<List<Long>> found = List.of(List.of()); // tokens
         NDArray ids = manager.create(prompt).expandDims(0); // (1, T), then (beams, 1)
-        NDArray total = manager.zeros(new Shape(1, 1)); // the logarithm of the probability of each beam
+        NDArray total = manager.zeros(new Shape(1, 1)); // log probabilities
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             for (int step = 0; step < STEPS; step++) {
                 NDArray scores = model.forward(store, new NDList(ids), false, cache.nextStep())
-                        .head()
-                        .get(":, -1"); // (beams, V)
-                float[] sums = scores.logSoftmax(1).add(total).toFloatArray();
-                long[][] tokens = new long[beams][1];
+                        .head();
+                NDArray sums = scores.get(":, -1").logSoftmax(1).add(total).flatten(); // (rows · V)
+                float[] all = sums.toFloatArray();
+                long[] order =
+                        sums.argSort(0, false).toType(DataType.INT64, false).toLongArray();
                 long[] rows = new long[beams];
-                float[][] best = new float[beams][1];
+                long[][] tokens = new long[beams][1];
+                float[][] totals = new float[beams][1];
                 List<List<Long>> longer = new ArrayList<>();
                 for (int beam = 0; beam < beams; beam++) {
-                    int index = indexOfLargest(sums);
+                    int index = (int) order[beam];
                     rows[beam] = index / VOCABULARY;
                     tokens[beam][0] = index % VOCABULARY;
-                    best[beam][0] = sums[index];
-                    sums[index] = Float.NEGATIVE_INFINITY;
-                    longer.add(new ArrayList<>(found.get((int) rows[beam])));
+                    totals[beam][0] = all[index];
+                    longer.add(new ArrayList<>(found.get(index / VOCABULARY)));
                     longer.get(beam).add(tokens[beam][0]);
                 }
-                cache.select(manager.create(rows)); // each beam continues the sequence that it came from
+                cache.select(manager.create(rows));
                 found = longer;
                 ids = manager.create(tokens);
-                total = manager.create(best);
+                total = manager.create(totals);
             }
         }
         // end::beams[]
@@ -253,39 +219,55 @@ class GenerationCodeTest {
         }
     }
 
-    private static int indexOfLargest(float... values) {
-        return IntStream.range(0, values.length)
-                .reduce((a, b) -> values[b] > values[a] ? b : a)
-                .orElseThrow();
-    }
-
     /** The scores of the token after some, (V). */
     private static NDArray lastScores(NDManager manager, Block model, long... ids) {
         return Forward.infer(manager, model, manager.create(ids).expandDims(0)).get("0, -1");
     }
 
     @EngineTest
-    void severalContinuations(NDManager manager) {
-        Block model = initialized(manager, new LanguageModel());
+    void encoderAndDecoder(NDManager manager) {
+        Supplier<MultiHeadAttentionBlock.Builder> attention =
+                () -> MultiHeadAttentionBlock.builder().setEmbeddingSize(16).setHeadCount(4);
+        TransformerStackBlock encoder = TransformerStackBlock.builder()
+                .setLayers(
+                        2,
+                        () -> TransformerLayerBlock.builder()
+                                .setAttention(attention.get().build())
+                                .setHiddenSize(16))
+                .build();
+        TransformerStackBlock decoder = TransformerStackBlock.builder()
+                .setLayers(
+                        2,
+                        () -> TransformerLayerBlock.builder()
+                                .setAttention(attention.get().optCausal(true).build())
+                                .optCrossAttention(attention.get().build())
+                                .setHiddenSize(16))
+                .build();
+        NDArray source = manager.randomUniform(-1, 1, new Shape(2, 5, 16));
+        NDArray target = manager.randomUniform(-1, 1, new Shape(2, 3, 16));
+        NDArray isToken =
+                manager.create(new boolean[][] {{true, true, true, true, true}, {true, true, true, false, false}});
+        encoder.initialize(manager, DataType.FLOAT32, source.getShape());
+        decoder.initialize(manager, DataType.FLOAT32, target.getShape(), source.getShape());
         ParameterStore store = new ParameterStore(manager, false);
-        long[] prompt = {5, 17, 3};
-        long[][] questions = {{8, 9}, {4, 1, 2}};
-        List<NDArray> answers = new ArrayList<>();
-        // tag::forks[]
-        try (KeyValueCache ofPrompt = new KeyValueCache(manager)) {
-            NDArray first = manager.create(prompt).expandDims(0); // (1, T)
-            model.forward(store, new NDList(first), false, ofPrompt.nextStep()); // once for all continuations
-            for (long[] question : questions) {
-                try (KeyValueCache cache = ofPrompt.fork()) {
-                    NDArray ids = manager.create(question).expandDims(0);
-                    NDArray scores = model.forward(store, new NDList(ids), false, cache.nextStep())
-                            .singletonOrThrow(); // (1, T, V); further steps follow with the same cache
-                    answers.add(scores.get("0, -1"));
-                }
+        NDList steps = new NDList();
+        // tag::cross[]
+        NDArray memory =
+                encoder.forward(store, new NDList(source, isToken), false).head(); // (B, S, D)
+        NDArray none = manager.create(new Shape(2, 0)); // no mask of x
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            for (int step = 0; step < 3; step++) {
+                NDArray x = target.get(":, {}:{}", step, step + 1); // (B, 1, D)
+                NDList inputs = new NDList(x, memory, none, isToken);
+                NDArray y =
+                        decoder.forward(store, inputs, false, cache.nextStep()).head();
+                // end::cross[]
+                steps.add(y);
+                // tag::cross[]
             }
         }
-        // end::forks[]
-        requireClose(answers.get(0), doubles(lastScores(manager, model, 5, 17, 3, 8, 9)), TOLERANCE);
-        requireClose(answers.get(1), doubles(lastScores(manager, model, 5, 17, 3, 4, 1, 2)), TOLERANCE);
+        // end::cross[]
+        NDArray whole = Forward.infer(manager, decoder, target, memory, none, isToken);
+        requireClose(NDArrays.concat(steps, 1), doubles(whole), TOLERANCE);
     }
 }

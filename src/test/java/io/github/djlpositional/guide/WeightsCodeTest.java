@@ -3,7 +3,6 @@ package io.github.djlpositional.guide;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
@@ -22,7 +21,6 @@ import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.huggingface.HuggingFaceRope;
 import io.github.djlpositional.huggingface.TensorNames;
-import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
@@ -63,30 +61,6 @@ class WeightsCodeTest {
         assertThat(printed.toString(StandardCharsets.UTF_8))
                 .contains("bert.embeddings.word_embeddings.weight F32 (11, 6)\n")
                 .endsWith("(1, 8)\n");
-    }
-
-    /** Row i of 15 lies at i / 2 of 8: every other one is the mean of two. */
-    @EngineTest
-    void stretching(NDManager manager) throws Exception {
-        Path path = file("bert.safetensors");
-        // tag::stretch[]
-        LearnedPositionalEncodingBlock stretched;
-        try (NDArray table = WeightFile.open(path).read(manager, "bert.embeddings.position_embeddings.weight")) {
-            stretched = LearnedPositionalEncodingBlock.builder()
-                    .setEmbeddingSize(6) // 384 in all-MiniLM-L6-v2
-                    .optInitialEncodings(table) // of 8 positions; 512
-                    .optMaxSequenceLength(15) // 1024
-                    .optResampling(GridResampling.BILINEAR_ALIGNED) // the first and the last keep their vectors
-                    .build();
-        }
-        // end::stretch[]
-        stretched.initialize(manager, DataType.FLOAT32, new Shape(1, 15, 6));
-        NDArray table = WeightFile.open(path).read(manager, "bert.embeddings.position_embeddings.weight");
-        for (int row = 0; row < 15; row++) {
-            NDArray mean = table.get(row / 2).add(table.get((row + 1) / 2)).div(2);
-            assertThat(stretched.getTable().getArray().get(row).toFloatArray())
-                    .containsExactly(mean.toFloatArray(), within(1e-6f));
-        }
     }
 
     @EngineTest
@@ -167,24 +141,6 @@ class WeightsCodeTest {
                         .build())
                 .add(layer().build())
                 .add(Linear.builder().setUnits(classes).build());
-    }
-
-    @EngineTest
-    void fineTuning(NDManager manager) throws Exception {
-        SequentialBlock trained = model(512, 3);
-        trained.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 8));
-        // tag::copy[]
-        Block longer = model(1024, 5); // trained is model(512, 3): 512 positions, 3 classes
-        longer.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 8));
-        WeightLoader.ofBlock(trained)
-                .appendRows("*encodings") // positions from 512 on stay as initialized
-                .allowMissing("03Linear*") // a new layer for the classes
-                .allowUnused("03Linear*")
-                .load(longer);
-        // end::copy[]
-        NDArray table = longer.getParameters().valueAt(0).getArray();
-        assertThat(table.get(":512"))
-                .isEqualTo(trained.getParameters().valueAt(0).getArray());
     }
 
     @EngineTest

@@ -1,0 +1,175 @@
+package io.github.djlpositional.guide;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import ai.djl.Device;
+import ai.djl.Model;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
+import ai.djl.training.DefaultTrainingConfig;
+import ai.djl.training.Trainer;
+import ai.djl.training.loss.Loss;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.Forward;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.LearnedPositionalEncodingBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.guide.DecoderCodeTest.LanguageModel;
+import io.github.djlpositional.math.GridResampling;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerStackBlock;
+import io.github.djlpositional.weights.WeightLoader;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The code of docs/fine-tuning.md. */
+class FineTuningCodeTest {
+
+    @TempDir
+    private Path folder;
+
+    /** Two layers with a learned table. */
+    private static LanguageModel model(int positions, int classes) {
+        InputEmbeddingBlock.Builder input = input().optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
+                .setEmbeddingSize(8)
+                .optMaxSequenceLength(positions)
+                .build());
+        return new LanguageModel(stack(input), classes);
+    }
+
+    private static InputEmbeddingBlock.Builder input() {
+        return InputEmbeddingBlock.builder().setVocabularySize(10).setEmbeddingSize(8);
+    }
+
+    private static TransformerStackBlock stack(InputEmbeddingBlock.Builder input, RelativeEncoding... encodings) {
+        return TransformerStackBlock.builder()
+                .optInput(input.build())
+                .setLayers(
+                        2,
+                        () -> TransformerLayerBlock.builder()
+                                .setAttention(MultiHeadAttentionBlock.builder()
+                                        .setEmbeddingSize(8)
+                                        .setHeadCount(2)
+                                        .optRelativeEncoding(encodings)
+                                        .build())
+                                .setHiddenSize(16))
+                .build();
+    }
+
+    private static NDArray parameter(Block block, String end) {
+        return block.getParameters().stream()
+                .filter(entry -> entry.getKey().endsWith(end))
+                .findFirst()
+                .orElseThrow()
+                .getValue()
+                .getArray();
+    }
+
+    @EngineTest
+    void fromASavedModel(NDManager manager) throws Exception {
+        String engine = manager.getEngine().getEngineName();
+        float[] rows;
+        try (Model model = Model.newInstance("saved", Device.cpu(), engine)) {
+            model.setBlock(model(512, 3));
+            model.getBlock().initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, 1));
+            model.setProperty("Epoch", "0");
+            model.save(folder, "saved");
+            rows = parameter(model.getBlock(), "encodings").toFloatArray();
+        }
+        // tag::copy[]
+        try (Model saved = Model.newInstance("saved", Device.cpu(), engine);
+                Model model = Model.newInstance("longer", Device.cpu(), engine)) {
+            saved.setBlock(model(512, 3)); // as it was saved: 512 positions, 3 classes
+            saved.load(folder, "saved");
+
+            Block longer = model(1024, 5);
+            longer.initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, 1)); // ids (B, T)
+            WeightLoader.ofBlock(saved.getBlock())
+                    .appendRows("*encodings") // positions from 512 on stay as initialized
+                    .allowMissing("02head*") // a new layer for the classes
+                    .allowUnused("02head*")
+                    .load(longer);
+            model.setBlock(longer);
+            // end::copy[]
+            assertThat(parameter(longer, "encodings").get(":512").toFloatArray())
+                    .containsExactly(rows);
+            DefaultTrainingConfig config =
+                    new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss()).optDevices(new Device[] {Device.cpu()});
+            // tag::freezing[]
+            try (Trainer trainer = model.newTrainer(config)) {
+                Block block = model.getBlock();
+                block.freezeParameters(true);
+                block.getChildren().get("02head").freezeParameters(false); // train only the head
+                trainer.initialize(new Shape(1, 8));
+                // end::freezing[]
+                assertThat(block.getParameters().values().stream().filter(Parameter::requiresGradient))
+                        .hasSize(1);
+                // tag::freezing[]
+            }
+            // end::freezing[]
+            // tag::copy[]
+        }
+        // end::copy[]
+    }
+
+    /** Row i of 15 lies at i / 2 of 8: every other one is the mean of two. */
+    @EngineTest
+    void stretching(NDManager manager) throws Exception {
+        LanguageModel trained = model(8, 3);
+        trained.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
+        NDArray table = parameter(trained, "encodings");
+        // tag::stretch[]
+        LearnedPositionalEncodingBlock stretched = LearnedPositionalEncodingBlock.builder()
+                .setEmbeddingSize(8)
+                .optInitialEncodings(table) // of 8 positions, (8, D)
+                .optMaxSequenceLength(15)
+                .optResampling(GridResampling.BILINEAR_ALIGNED) // the first and the last keep their vectors
+                .build();
+        // end::stretch[]
+        LanguageModel longer = new LanguageModel(stack(input().optPositionalEncoding(stretched)), 3);
+        longer.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
+        WeightLoader.ofBlock(trained)
+                .allowMissing("*encodings")
+                .allowUnused("*encodings")
+                .load(longer);
+        for (int row = 0; row < 15; row++) {
+            NDArray mean = table.get(row / 2).add(table.get((row + 1) / 2)).div(2);
+            assertThat(stretched.getTable().getArray().get(row).toFloatArray())
+                    .containsExactly(mean.toFloatArray(), within(1e-6f));
+        }
+    }
+
+    @EngineTest
+    void anotherEncoding(NDManager manager) throws Exception {
+        LanguageModel trained = model(512, 3);
+        trained.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
+        RotaryEmbeddingBlock rotary =
+                RotaryEmbeddingBlock.builder().setHeadSize(4).optBase(500_000).build();
+        LanguageModel model = new LanguageModel(stack(input().optNoPositions(), rotary), 3);
+        model.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
+        // tag::encoding[]
+        WeightLoader.ofBlock(trained) // with a learned table
+                .allowUnused("*encodings")
+                .load(model); // with rotary embeddings, which have no parameters
+        // end::encoding[]
+        RotaryEmbeddingBlock other =
+                RotaryEmbeddingBlock.builder().setHeadSize(4).build();
+        LanguageModel withOtherBase = new LanguageModel(stack(input().optNoPositions(), other), 3);
+        withOtherBase.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
+        WeightLoader.ofBlock(model).load(withOtherBase);
+        NDArray ids = manager.create(new int[][] {{5, 6, 7}});
+        assertThat(Forward.infer(manager, withOtherBase, ids)).isNotEqualTo(Forward.infer(manager, model, ids));
+        RelativeEncoding bias = RelativeEncoding.named("T5", 2, 4, Map.of());
+        LanguageModel withBiases = new LanguageModel(stack(input().optNoPositions(), bias), 3);
+        withBiases.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
+        WeightLoader.ofBlock(model).allowMissing("*relativeEncoding*").load(withBiases);
+    }
+}
