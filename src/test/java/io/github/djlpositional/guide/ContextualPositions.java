@@ -18,7 +18,6 @@ import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.options.HasArguments;
 import java.util.Map;
 
-// tag::cope[]
 /** CoPE, for causal attention: the position of a key is the number of keys up to the query that the query selects. */
 public final class ContextualPositions extends AbstractBlock implements RelativeEncoding, HasArguments {
 
@@ -38,6 +37,7 @@ public final class ContextualPositions extends AbstractBlock implements Relative
                 .build());
     }
 
+    // tag::cope[]
     @Override
     public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
         try (NDScope scope = new NDScope()) { // closes the intermediate arrays
@@ -92,6 +92,7 @@ public final class ContextualPositions extends AbstractBlock implements Relative
                 .singletonOrThrow()
                 .squeeze(4);
     }
+    // end::cope[]
 
     @Override
     protected NDList forwardInternal(
@@ -111,4 +112,3 @@ public final class ContextualPositions extends AbstractBlock implements Relative
         return Map.of("type", getClass().getSimpleName(), "headSize", headSize, "count", count);
     }
 }
-// end::cope[]
