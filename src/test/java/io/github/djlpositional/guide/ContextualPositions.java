@@ -67,6 +67,7 @@ public final class ContextualPositions extends AbstractBlock implements Relative
         NDArray ofAbove = products(products, positions.ceil());
         return positions.sub(below).mul(ofAbove.sub(ofBelow)).add(ofBelow);
     }
+    // end::cope[]
 
     /** 1 for each key up to the query and 0 for others, (T, F). A call may be a part of a sequence, or a step. */
     private static NDArray visible(AttentionCall call, NDArray queries) {
@@ -92,7 +93,6 @@ public final class ContextualPositions extends AbstractBlock implements Relative
                 .singletonOrThrow()
                 .squeeze(4);
     }
-    // end::cope[]
 
     @Override
     protected NDList forwardInternal(

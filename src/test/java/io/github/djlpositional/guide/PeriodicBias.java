@@ -64,11 +64,9 @@ public final class PeriodicBias extends AbstractBlock implements RelativeEncodin
     }
 
     public static PeriodicBias fromArguments(Map<?, ?> arguments) {
-        return new PeriodicBias(number(arguments, "headCount"), number(arguments, "period"));
-    }
-
-    private static int number(Map<?, ?> arguments, String name) {
-        return ((Number) arguments.get(name)).intValue(); // JSON may hold 7.0
+        Number headCount = (Number) arguments.get("headCount"); // 8.0 from some JSON readers
+        Number period = (Number) arguments.get("period");
+        return new PeriodicBias(headCount.intValue(), period.intValue());
     }
     // end::arguments[]
 }
