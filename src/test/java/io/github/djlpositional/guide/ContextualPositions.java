@@ -51,15 +51,14 @@ public final class ContextualPositions extends AbstractBlock implements Relative
     private NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
         NDManager manager = queries.getManager();
         DataType type = queries.getDataType(); // FLOAT32 if the attention is FLOAT16
-        // an operation with a Java number waits for a GPU
+        // Java numbers wait for a GPU
         NDArray scale = manager.full(new Shape(1), (float) call.scale(), type);
         NDArray last = manager.full(new Shape(1), count - 1, type);
         NDArray logits = queries.matMul(keys.toType(type, false).transpose(0, 1, 3, 2)); // (B, N, T, F)
         NDArray gates = Activation.sigmoid(logits.mul(scale)).mul(visible(call, queries));
-        // the sum of the gates from each key to the query
+        // from each key to the query
         NDArray sums = gates.sum(new int[] {3}, true).sub(gates.cumSum(3)).add(gates);
-        // a sum of zeros may be rounded to less than 0
-        NDArray positions = Activation.relu(sums).minimum(last);
+        NDArray positions = Activation.relu(sums).minimum(last); // never below 0
         NDArray table = call.parameterStore().getValue(vectors, queries.getDevice(), call.training());
         NDArray products = queries.matMul(table.toType(type, false).transpose(1, 0)); // (B, N, T, count)
         NDArray below = positions.floor();
