@@ -19,9 +19,6 @@ import java.util.Map;
 /** Encodings of a program, with one parameter each, of which a bias takes the fewest lines. */
 public abstract class OwnEncoding extends AbstractBlock implements RelativeEncoding, HasArguments {
 
-    /** The name of the forward parameter with the segment of each token, (B, T). */
-    public static final String SEGMENTS = "segments";
-
     private final int headCount;
     private final Parameter parameter;
 
@@ -151,21 +148,24 @@ public abstract class OwnEncoding extends AbstractBlock implements RelativeEncod
             return new SegmentTerm((int) arguments.get("headCount"));
         }
 
+        // tag::segments[]
         @Override
         public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
-            NDArray segments = (NDArray) call.parameters().get(SEGMENTS);
-            AttentionCall.Tokens of = call.queries();
-            AttentionCall.Tokens ofKeys = call.keys();
-            try (NDArray all = segments.expandDims(1);
-                    NDArray some = all.get("..., {}:{}", of.first(), of.first() + of.count());
-                    NDArray column = some.expandDims(3);
-                    NDArray rows = all.get("..., {}:{}", ofKeys.first(), ofKeys.first() + ofKeys.count());
-                    NDArray row = rows.expandDims(2);
-                    NDArray same = column.eq(row);
-                    NDArray typed = same.toType(queries.getDataType(), false);
-                    NDArray products = queries.matMul(learned(call, queries))) {
-                return products.mul(typed);
+            NDArray segments = (NDArray) call.parameters().get("segments"); // (B, F)
+            try (NDArray ofQueries = part(segments, call.queries());
+                    NDArray ofKeys = part(segments, call.keys());
+                    NDArray column = ofQueries.reshape(-1, 1, ofQueries.size(1), 1);
+                    NDArray row = ofKeys.reshape(-1, 1, 1, ofKeys.size(1));
+                    NDArray isSame = column.eq(row);
+                    NDArray factor = isSame.toType(queries.getDataType(), false);
+                    NDArray products = queries.matMul(learned(call, queries))) { // (B, N, T, 1)
+                return products.mul(factor); // (B, N, T, F)
             }
         }
+
+        private static NDArray part(NDArray segments, AttentionCall.Tokens tokens) {
+            return segments.get(":, {}:{}", tokens.first(), tokens.first() + tokens.count());
+        }
+        // end::segments[]
     }
 }

@@ -100,7 +100,7 @@ public class OwnEncodingTest {
 
     private static PairList<String, Object> withSegments(NDManager manager, PairList<String, Object> params, int end) {
         NDArray index = manager.arange(end).toType(DataType.FLOAT64, false);
-        params.add(OwnEncoding.SEGMENTS, index.div(3).floor().reshape(1, end));
+        params.add("segments", index.div(3).floor().reshape(1, end));
         return params;
     }
 

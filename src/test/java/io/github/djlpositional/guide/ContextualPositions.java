@@ -18,7 +18,6 @@ import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.options.HasArguments;
 import java.util.Map;
 
-// tag::cope[]
 /** CoPE, for causal attention: the position of a key is the number of keys up to the query that the query selects. */
 public final class ContextualPositions extends AbstractBlock implements RelativeEncoding, HasArguments {
 
@@ -38,6 +37,7 @@ public final class ContextualPositions extends AbstractBlock implements Relative
                 .build());
     }
 
+    // tag::cope[]
     @Override
     public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
         try (NDScope scope = new NDScope()) { // closes the intermediate arrays
@@ -51,15 +51,14 @@ public final class ContextualPositions extends AbstractBlock implements Relative
     private NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
         NDManager manager = queries.getManager();
         DataType type = queries.getDataType(); // FLOAT32 if the attention is FLOAT16
-        // an operation with a Java number waits for a GPU
+        // Java numbers wait for a GPU
         NDArray scale = manager.full(new Shape(1), (float) call.scale(), type);
         NDArray last = manager.full(new Shape(1), count - 1, type);
         NDArray logits = queries.matMul(keys.toType(type, false).transpose(0, 1, 3, 2)); // (B, N, T, F)
         NDArray gates = Activation.sigmoid(logits.mul(scale)).mul(visible(call, queries));
-        // the sum of the gates from each key to the query
+        // from each key to the query
         NDArray sums = gates.sum(new int[] {3}, true).sub(gates.cumSum(3)).add(gates);
-        // a sum of zeros may be rounded to less than 0
-        NDArray positions = Activation.relu(sums).minimum(last);
+        NDArray positions = Activation.relu(sums).minimum(last); // never below 0
         NDArray table = call.parameterStore().getValue(vectors, queries.getDevice(), call.training());
         NDArray products = queries.matMul(table.toType(type, false).transpose(1, 0)); // (B, N, T, count)
         NDArray below = positions.floor();
@@ -67,6 +66,7 @@ public final class ContextualPositions extends AbstractBlock implements Relative
         NDArray ofAbove = products(products, positions.ceil());
         return positions.sub(below).mul(ofAbove.sub(ofBelow)).add(ofBelow);
     }
+    // end::cope[]
 
     /** 1 for each key up to the query and 0 for others, (T, F). A call may be a part of a sequence, or a step. */
     private static NDArray visible(AttentionCall call, NDArray queries) {
@@ -111,4 +111,3 @@ public final class ContextualPositions extends AbstractBlock implements Relative
         return Map.of("type", getClass().getSimpleName(), "headSize", headSize, "count", count);
     }
 }
-// end::cope[]

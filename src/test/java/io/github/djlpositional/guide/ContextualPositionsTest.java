@@ -28,7 +28,7 @@ import io.github.djlpositional.attention.NaiveAttention.Added;
 import io.github.djlpositional.relative.EncodingType;
 import java.util.stream.IntStream;
 
-/** The contextual positions of docs/using.md. */
+/** The contextual positions of docs/own-encoding.md. */
 class ContextualPositionsTest {
 
     private static final int COUNT = 4;

@@ -39,6 +39,7 @@ final class Fragments {
     /** The classes that blocks of Java come from. */
     private static final List<Path> CODE = List.of(
             Path.of("src/test/java/io/github/djlpositional/guide"),
+            Path.of("src/test/java/org/example"),
             Path.of("examples/encoder/src/test/java/io/github/djlpositional/examples"),
             Path.of("examples/models/src/test/java/io/github/djlpositional/examples"),
             Path.of("examples/models/src/test/java/io/github/djlpositional/examples/sentences"));

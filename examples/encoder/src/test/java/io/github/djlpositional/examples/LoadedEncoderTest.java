@@ -227,4 +227,11 @@ class LoadedEncoderTest {
             pool.shutdown();
         }
     }
+
+    @Test
+    void webServiceAnswers() throws Exception {
+        try (JudgeController service = new JudgeController(saved)) {
+            assertThat(service.judge(SENTENCE).embedding()).hasSize(64);
+        }
+    }
 }

@@ -1,0 +1,99 @@
+package io.github.djlpositional.guide;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.training.ParameterStore;
+import io.github.djlpositional.BlockBytes;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.attention.FiniteDifferences;
+import io.github.djlpositional.attention.KeyValueCache;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.options.TypeProvider;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The first encoding of docs/own-encoding.md. */
+public class PeriodicBiasTest {
+
+    // tag::provider[]
+    public static final class Provider implements TypeProvider {
+        @Override
+        public Map<String, Class<?>> types() {
+            return Map.of("periodic", PeriodicBias.class);
+        }
+    }
+    // end::provider[]
+
+    @EngineTest
+    void equalsItsFormulaAndStepsEqualTheWhole(NDManager manager) {
+        // tag::test[]
+        PeriodicBias bias = new PeriodicBias(2, 7);
+        Block attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(8)
+                .setHeadCount(2)
+                .optCausal(true)
+                .optRelativeEncoding(bias)
+                .build();
+        attention.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 8)); // the encoding, too
+        NDArray weights = bias.getParameters().get("weights").getArray();
+        manager.create(new float[][] {{0.5f}, {-2}}).copyTo(weights);
+        ParameterStore store = new ParameterStore(manager, false);
+        NDArray x = manager.randomNormal(new Shape(1, 20, 8));
+
+        NDArray term = bias.forward(store, new NDList(x), false).head(); // (1, 2, 20, 20)
+        float expected = (float) (-2 * Math.cos(2 * Math.PI * 4 / 7)); // head 1, query 9, key 5
+        assertThat(term.getFloat(0, 1, 9, 5)).isCloseTo(expected, within(1e-5f));
+
+        NDArray whole = attention.forward(store, new NDList(x), false).head();
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            for (int i = 0; i < 20; i++) {
+                NDList token = new NDList(x.get(":, {}:{}", i, i + 1));
+                NDArray step =
+                        attention.forward(store, token, false, cache.nextStep()).head();
+                NDArray error = step.sub(whole.get(":, {}:{}", i, i + 1)).abs().max();
+                assertThat(error.getFloat()).isLessThan(1e-5f);
+            }
+        }
+        // end::test[]
+        assertThat(term.getShape()).isEqualTo(bias.getOutputShapes(new Shape[] {x.getShape()})[0]);
+    }
+
+    @EngineTest
+    void isTrainedAndIsCreatedByItsArguments(NDManager manager, @TempDir Path folder) throws Exception {
+        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(8)
+                .setHeadCount(2)
+                .optRelativeEncoding(new PeriodicBias(2, 7))
+                .build();
+        attention.initialize(manager, DataType.FLOAT64, new Shape(1, -1, 8));
+        NDArray x = manager.randomUniform(-1, 1, new Shape(1, 5, 8)).toType(DataType.FLOAT64, false);
+        FiniteDifferences.requireGradients(manager, attention, null, x);
+        Path services = Files.createDirectories(folder.resolve("META-INF/services"));
+        Files.writeString(services.resolve(TypeProvider.class.getName()), Provider.class.getName());
+        ClassLoader before = Thread.currentThread().getContextClassLoader();
+        try (URLClassLoader loader =
+                new URLClassLoader(new URL[] {folder.toUri().toURL()}, before)) {
+            Thread.currentThread().setContextClassLoader(loader);
+            Map<String, Object> arguments = attention.getArguments();
+            MultiHeadAttentionBlock read = MultiHeadAttentionBlock.fromArguments(arguments);
+            BlockBytes.load(manager, read, BlockBytes.saved(attention));
+            assertThat(read.getArguments()).isEqualTo(arguments);
+            assertThat(RelativeEncoding.named("Periodic", 2, 4, Map.of("headCount", 2, "period", 7.0)))
+                    .isInstanceOf(PeriodicBias.class);
+        } finally {
+            Thread.currentThread().setContextClassLoader(before);
+        }
+    }
+}
