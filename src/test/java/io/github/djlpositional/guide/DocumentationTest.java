@@ -176,7 +176,9 @@ class DocumentationTest {
         String djl = matches("<djl\\.version>([^<]+)<", build).get(0);
         String pytorch = matches("<pytorch\\.version>([^<]+)<", build).get(0);
         String mxnet = matches("<mxnet\\.version>([^<]+)<", build).get(0);
-        for (Path page : Stream.of("README.md", "docs/compatibility.md", "docs/PositionTable.java").map(Path::of).toList()) {
+        for (Path page : Stream.of("README.md", "docs/compatibility.md", "docs/PositionTable.java")
+                .map(Path::of)
+                .toList()) {
             Stream<String> found = ARTIFACT.matcher(Files.readString(page))
                     .results()
                     .map(match -> match.group(1) + " " + match.group(2));

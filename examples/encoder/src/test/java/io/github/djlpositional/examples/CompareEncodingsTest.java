@@ -123,7 +123,8 @@ class CompareEncodingsTest {
         Files.writeString(folder.resolve("file"), "not a folder");
         assertThat(ProgramRun.of("compare " + options.replace("FOLDER", folder.toString()))
                         .error(status))
-                .startsWith("error: " + message.replace("FOLDER", folder.toString()).replace('/', File.separatorChar));
+                .startsWith(
+                        "error: " + message.replace("FOLDER", folder.toString()).replace('/', File.separatorChar));
     }
 
     @Test
