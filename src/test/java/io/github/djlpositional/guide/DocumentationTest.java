@@ -34,7 +34,7 @@ class DocumentationTest {
 
     /** An artifact of an engine and its version, in XML or for Gradle. */
     private static final Pattern ARTIFACT = Pattern.compile(
-            "(?:<artifactId>|:)((?:pytorch|mxnet)-[a-z-]+|bom)(?:</artifactId>\\s*<version>|:)([^<:']+)");
+            "(?:<artifactId>|:)((?:pytorch|mxnet)-[a-z-]+|bom)(?:</artifactId>\\s*<version>|:)([^<:'\n]+)");
 
     private static List<Path> pages() throws IOException {
         try (Stream<Path> files = Files.find(
@@ -147,7 +147,7 @@ class DocumentationTest {
     @Test
     void theVersionIsTheSameEverywhere() throws IOException {
         String version = "(?:<artifactId>djl-positional[a-z-]*</artifactId>\\s*<version>|<djl-positional\\.version>"
-                + "|djlpositional:djl-positional:)([^$<']+)[<']";
+                + "|djlpositional:djl-positional:)([^$<'\n]+)[<'\n]";
         List<String> found = new ArrayList<>();
         for (String file : List.of(
                 "pom.xml",
@@ -158,10 +158,12 @@ class DocumentationTest {
                 "examples/spark/pom.xml",
                 "benchmarks/pom.xml",
                 "README.md",
-                "docs/compatibility.md")) {
+                "docs/compatibility.md",
+                "docs/PositionTable.java",
+                "docs/position-table.jsh")) {
             found.addAll(matches(version, Path.of(file)));
         }
-        assertThat(found).hasSize(10).containsOnly(found.get(0));
+        assertThat(found).hasSizeGreaterThan(11).containsOnly(found.get(0));
         String release = found.get(0).replace("-SNAPSHOT", "");
         assertThat(Files.readString(Path.of("CHANGELOG.md")))
                 .contains(release.equals(found.get(0)) ? "## [" + release + "]" : "## [Unreleased] " + release + "\n");
@@ -173,7 +175,9 @@ class DocumentationTest {
         String djl = matches("<djl\\.version>([^<]+)<", build).get(0);
         String pytorch = matches("<pytorch\\.version>([^<]+)<", build).get(0);
         String mxnet = matches("<mxnet\\.version>([^<]+)<", build).get(0);
-        for (Path page : List.of(Path.of("README.md"), Path.of("docs/compatibility.md"))) {
+        for (Path page : Stream.of("README.md", "docs/compatibility.md", "docs/PositionTable.java")
+                .map(Path::of)
+                .toList()) {
             Stream<String> found = ARTIFACT.matcher(Files.readString(page))
                     .results()
                     .map(match -> match.group(1) + " " + match.group(2));

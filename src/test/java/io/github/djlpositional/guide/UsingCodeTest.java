@@ -175,5 +175,4 @@ class UsingCodeTest {
         // end::numbers[]
         assertThat(array.toFloatArray()).containsExactly(numbers);
     }
-
 }

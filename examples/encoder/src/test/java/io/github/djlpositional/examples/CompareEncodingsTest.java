@@ -14,6 +14,7 @@ import ai.djl.training.dataset.Batch;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Engines;
 import io.github.djlpositional.attention.RelativeEncoding;
+import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -122,7 +123,8 @@ class CompareEncodingsTest {
         Files.writeString(folder.resolve("file"), "not a folder");
         assertThat(ProgramRun.of("compare " + options.replace("FOLDER", folder.toString()))
                         .error(status))
-                .startsWith("error: " + message.replace("FOLDER", folder.toString()));
+                .startsWith(
+                        "error: " + message.replace("FOLDER", folder.toString()).replace('/', File.separatorChar));
     }
 
     @Test

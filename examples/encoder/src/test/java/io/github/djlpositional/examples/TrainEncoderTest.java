@@ -7,6 +7,7 @@ import io.github.djlpositional.Engines;
 import io.github.djlpositional.JavaProgram;
 import java.io.BufferedReader;
 import java.io.ByteArrayInputStream;
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
@@ -103,7 +104,7 @@ class TrainEncoderTest {
     void userErrorEndsWithOneLine(String options, String message) throws IOException {
         Files.writeString(folder.resolve("file"), "neither a folder nor a zip");
         assertThat(ProgramRun.of(options.replace("FOLDER", folder.toString())).error(1))
-                .contains(message.replace("FOLDER", folder.toString()));
+                .contains(message.replace("FOLDER", folder.toString()).replace('/', File.separatorChar));
     }
 
     @Test

@@ -1,0 +1,4 @@
+module consumer {
+    requires ai.djl.api;
+    requires io.github.djlpositional;
+}
