@@ -81,7 +81,10 @@ final class TextExperiment implements Experiment {
                 .results()
                 // a verse may contain a stage direction
                 .map(line -> (line.group(1).equals("SPEAKER") ? "\n" : "")
-                        + line.group(2).replaceAll("\\s+", " ").replaceAll("<[^>]*>", "").strip())
+                        + line.group(2)
+                                .replaceAll("\\s+", " ")
+                                .replaceAll("<[^>]*>", "")
+                                .strip())
                 .map(line -> line.replace("&amp;", "&") + "\n")
                 .collect(Collectors.joining());
     }
