@@ -8,7 +8,10 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.repository.zoo.ZooModel;
 import ai.djl.training.ParameterStore;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -34,17 +37,23 @@ public record AttentionMaps(List<String> words, List<List<double[]>> layers) {
         SentenceTranslator translator = (SentenceTranslator) model.getTranslator();
         List<String> words = translator.wordsOf(sentence);
         try (NDManager manager = model.getNDManager().newSubManager()) {
+            TransformerStackBlock layers = ((TransformerEncoder) model.getBlock()).layers();
             NDList ids = new NDList(translator.idsOf(words, manager).expandDims(0));
-            return of(
-                    words,
-                    ((TransformerEncoder) model.getBlock()).attentionOf(new ParameterStore(manager, false), ids));
+            ParameterStore store = new ParameterStore(manager, false);
+            return of(words, store, layers.getInput().forward(store, ids, false), layers);
         }
     }
 
-    /** Copies the attention of the words of one sentence, (1, heads, T, T) for each layer, from an engine. */
-    public static AttentionMaps of(List<String> words, NDList layers) {
-        return new AttentionMaps(
-                words, layers.stream().map(AttentionMaps::heads).toList());
+    /** Computes the attention of layers that normalize after each part, for the vectors of words, (1, T, D). */
+    public static AttentionMaps of(
+            List<String> words, ParameterStore store, NDList vectors, TransformerStackBlock layers) {
+        List<List<double[]>> maps = new ArrayList<>();
+        NDList x = vectors;
+        for (TransformerLayerBlock layer : layers.getLayers()) {
+            maps.add(heads(layer.getAttention().probabilities(store, x)));
+            x = layer.forward(store, x, false);
+        }
+        return new AttentionMaps(words, maps);
     }
 
     /** Splits (1, heads, T, T) into one array for each head. */

@@ -31,14 +31,6 @@ public abstract sealed class Chart permits LineChart, HeatMapChart {
         return title;
     }
 
-    public final String xTitle() {
-        return xTitle;
-    }
-
-    public final String yTitle() {
-        return yTitle;
-    }
-
     /** Leaves out the names of the lines, or the scale of the colors. */
     public final void hideLegend() {
         hasLegend = false;

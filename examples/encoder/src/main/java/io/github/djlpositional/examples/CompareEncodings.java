@@ -3,6 +3,8 @@ package io.github.djlpositional.examples;
 import ai.djl.Device;
 import ai.djl.Model;
 import ai.djl.engine.Engine;
+import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.options.Check;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -124,7 +126,8 @@ final class CompareEncodings extends EngineCommand {
                 "compared", training.device(), training.engine().getEngineName())) {
             long start = System.nanoTime();
             Minibatches examples = experiment.training(training.seed());
-            training.train(experiment.block(encoding), experiment.description().input(), examples, model);
+            Shape input = experiment.description().input();
+            training.train(experiment.block(encoding), input, examples, model, batch -> {});
             Duration time = Duration.ofNanos(System.nanoTime() - start);
             long parameters = model.getBlock().getParameters().values().stream()
                     .mapToLong(parameter -> parameter.getArray().size())

@@ -69,14 +69,10 @@ final class Comparison {
         csv.append(",parameters\n");
         rows.forEach((encoding, row) -> {
             csv.append(encoding);
-            row.measured
-                    .values()
-                    .forEach(each -> csv.append(',')
-                            .append(number(each.getAverage()))
-                            .append(',')
-                            .append(number(each.getMin()))
-                            .append(',')
-                            .append(number(each.getMax())));
+            for (DoubleSummaryStatistics each : row.measured.values()) {
+                csv.append(
+                        String.format(Locale.ROOT, ",%.4f,%.4f,%.4f", each.getAverage(), each.getMin(), each.getMax()));
+            }
             csv.append(',').append(row.parameters).append('\n');
         });
         AtomicFile.write(file, out -> out.write(csv.toString().getBytes(StandardCharsets.UTF_8)));

@@ -7,6 +7,7 @@ import ai.djl.engine.Engine;
 import ai.djl.engine.EngineException;
 import ai.djl.repository.zoo.ZooModel;
 import ai.djl.util.JsonUtils;
+import io.github.djlpositional.options.Check;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.Reader;
@@ -23,16 +24,14 @@ import java.util.zip.ZipOutputStream;
 
 /**
  * A trained encoder as one zip file: the parameters in DJL's format ({@code encoder-0000.params}), the vocabulary with
- * one word per line ({@code vocabulary.txt}), the log of the training ({@code training.csv}), and
- * {@code serving.properties}, which tells DJL's {@link ai.djl.repository.zoo.Criteria} the sizes and the class that
- * creates a model.
+ * one word per line ({@code vocabulary.txt}), and {@code serving.properties}, which tells DJL's
+ * {@link ai.djl.repository.zoo.Criteria} the sizes and the class that creates a model.
  */
 public final class EncoderFile {
 
     private static final String MODEL = "encoder";
     private static final String PARAMETERS = MODEL + "-0000.params";
     private static final String VOCABULARY = "vocabulary.txt";
-    private static final String LOG = "training.csv";
     private static final String SERVING = "serving.properties";
     private static final String SPEC = "spec";
 
@@ -44,8 +43,7 @@ public final class EncoderFile {
     }
 
     /** Saves an encoder atomically, and replaces the file if it exists. */
-    static void save(Path file, Model trained, EncoderSpec spec, Vocabulary vocabulary, TrainingLog log)
-            throws IOException {
+    static void save(Path file, Model trained, EncoderSpec spec, Vocabulary vocabulary) throws IOException {
         String settings =
                 """
                 blockFactory=%1$s
@@ -64,7 +62,6 @@ public final class EncoderFile {
                 ZipOutputStream zip = new ZipOutputStream(out);
                 addText(zip, SERVING, settings);
                 addText(zip, VOCABULARY, String.join("\n", vocabulary.words()));
-                addText(zip, LOG, log.toCsv());
                 zip.putNextEntry(new ZipEntry(PARAMETERS));
                 Files.copy(parameters, zip);
                 zip.finish();
@@ -105,12 +102,12 @@ public final class EncoderFile {
     }
 
     /**
-     * Reads the log of the training from a saved encoder, without an engine.
+     * Checks that a file is a saved encoder, without an engine.
      *
      * @throws UserError if the file does not exist, is damaged, or is not a saved encoder
      */
-    public static TrainingLog readLog(Path file) {
-        return read(file, root -> TrainingLog.parse(Files.readString(root.resolve(LOG))));
+    public static void check(Path file) {
+        read(file, EncoderFile::spec);
     }
 
     private static EncoderSpec spec(Path root) throws IOException {

@@ -1,5 +1,7 @@
 package io.github.djlpositional.examples;
 
+import io.github.djlpositional.options.Check;
+
 /**
  * The sizes of a {@link TransformerEncoder}. The names are those of the options of {@code train-encoder}.
  *
@@ -10,34 +12,19 @@ package io.github.djlpositional.examples;
  * @param layers the number of encoder layers, 1 to 1000
  * @param heads the number of attention heads in each layer, 1 to 1000
  * @param feedForward the width of the feed-forward network in each layer, 1 to 100,000
- * @param dropout the fraction that is dropped in training, in [0, 1)
  */
 public record EncoderSpec(
-        Encoding encoding,
-        int vocabulary,
-        int maxWords,
-        int size,
-        int layers,
-        int heads,
-        int feedForward,
-        float dropout) {
-
-    private static final int WIDEST = 100_000;
+        Encoding encoding, int vocabulary, int maxWords, int size, int layers, int heads, int feedForward) {
 
     /** Checks the sizes. */
     public EncoderSpec {
         Check.present("encoding", encoding);
         Check.between("vocabulary", vocabulary, Vocabulary.RESERVED + 1, 1_000_000);
         Check.between("max-words", maxWords, 2, 10_000);
-        Check.between("size", size, 1, WIDEST);
+        Check.between("size", size, 1, 100_000);
         Check.between("layers", layers, 1, 1000);
         Check.between("heads", heads, 1, 1000);
-        Check.between("feed-forward", feedForward, 1, WIDEST);
-        Check.that(
-                size % heads == 0,
-                () -> "size " + size + ": expected a multiple of heads " + heads + "; change one of them");
-        Check.that(
-                dropout >= 0 && dropout < 1,
-                () -> "dropout " + dropout + ": expected 0 or more and less than 1; use 0 for no dropout");
+        Check.between("feed-forward", feedForward, 1, 100_000);
+        Check.divides("heads", heads, "size", size);
     }
 }

@@ -18,6 +18,7 @@ import ai.djl.training.tracker.WarmUpTracker;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.Consumer;
 
 /**
  * Trains a classifier, such as an encoder that distinguishes things in order from shuffled ones.
@@ -35,13 +36,13 @@ public record EncoderTraining(Engine engine, Device device, int seed, int epochs
      * step; DJL's {@code EvaluatorTrainingListener} takes a quarter of the time of a step to compute them several
      * times.
      */
-    record Step(double loss, double accuracy) {}
+    public record Step(double loss, double accuracy) {}
 
     /**
      * Configures the training of a classifier with Adam and the cross entropy of the classes. The learning rate rises
      * over the first tenth of the steps, at most 200, and then decreases to almost zero along a cosine.
      */
-    public static DefaultTrainingConfig adam(Device device, int steps, float learningRate) {
+    private static DefaultTrainingConfig adam(Device device, int steps, float learningRate) {
         Tracker rate = WarmUpTracker.builder()
                 .optWarmUpSteps(Math.min(MOST_WARM_UP_STEPS, Math.max(1, steps / 10)))
                 .setMainTracker(Tracker.cosine()
@@ -55,8 +56,8 @@ public record EncoderTraining(Engine engine, Device device, int seed, int epochs
                 .optOptimizer(Optimizer.adam().optLearningRateTracker(rate).build());
     }
 
-    /** Trains a new block, which becomes the block of the model. */
-    List<Step> train(Block block, Shape input, Minibatches training, Model trained) {
+    /** Trains a new block, which becomes the block of the model, and passes each batch after its step. */
+    public List<Step> train(Block block, Shape input, Minibatches training, Model trained, Consumer<Batch> afterStep) {
         engine.setRandomSeed(seed);
         trained.setBlock(block);
         List<Step> steps = new ArrayList<>();
@@ -69,6 +70,7 @@ public record EncoderTraining(Engine engine, Device device, int seed, int epochs
                 for (Batch batch : training.getData(trainer.getManager())) {
                     try (batch) {
                         steps.add(step(trainer, batch));
+                        afterStep.accept(batch);
                     }
                     Step last = steps.get(steps.size() - 1);
                     progress.add(

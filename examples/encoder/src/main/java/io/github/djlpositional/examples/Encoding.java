@@ -16,12 +16,10 @@ import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.RotaryPresets;
 import io.github.djlpositional.relative.WindowBiasBlock;
-import java.util.Iterator;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
-import picocli.CommandLine.TypeConversionException;
 
 /**
  * The kinds of positional encoding, and how each is built: what is added to the input, or takes part in the attention.
@@ -174,23 +172,6 @@ public enum Encoding {
 
     Set<Task> tasks() {
         return tasks;
-    }
-
-    /** The kind that {@code train-encoder --encoding} names, in any case. */
-    static Encoding ofOption(String name) {
-        try {
-            return Task.SENTENCES.encoding(name);
-        } catch (IllegalArgumentException e) {
-            throw new TypeConversionException(e.getMessage());
-        }
-    }
-
-    /** The names of the kinds for {@code train-encoder --encoding}. */
-    static final class Names implements Iterable<String> {
-        @Override
-        public Iterator<String> iterator() {
-            return Task.SENTENCES.encodings().stream().map(Encoding::toString).iterator();
-        }
     }
 
     /** Creates the block that adds positions to the input; the identity for relative encodings. */

@@ -4,8 +4,8 @@ import ai.djl.Device;
 import ai.djl.engine.Engine;
 import ai.djl.engine.EngineException;
 import java.io.PrintWriter;
-import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -23,7 +23,6 @@ import picocli.CommandLine.Spec;
         showDefaultValues = true)
 public abstract class EngineCommand implements Callable<Integer> {
 
-    private static final List<String> ENGINES = List.of("PyTorch", "MXNet");
     private static final Pattern GPU = Pattern.compile("gpu(?::(\\d{1,4}))?");
 
     @Spec
@@ -50,15 +49,12 @@ public abstract class EngineCommand implements Callable<Integer> {
 
     /** Starts the engine, or throws a {@link UserError} if it is not there or cannot start on this machine. */
     protected final Engine startEngine() {
-        String name = ENGINES.stream()
+        Set<String> engines = Engine.getAllEngines();
+        String name = engines.stream()
                 .filter(engine::equalsIgnoreCase)
                 .findFirst()
-                .orElseThrow(() -> new UserError("unknown engine '" + engine + "': choose one of "
-                        + String.join(", ", ENGINES) + " with --engine"));
-        if (!Engine.hasEngine(name)) {
-            throw new UserError(name + " is not in this build: build with -P" + name.toLowerCase(Locale.ROOT)
-                    + ", or choose another engine with --engine");
-        }
+                .orElseThrow(() -> new UserError("engine " + engine + " is not in this build, which has " + engines
+                        + ": choose one of them with --engine, or build with -Pmxnet"));
         // DJL would download a missing library
         if (EngineCommand.class.getResource("/native/lib/" + name.toLowerCase(Locale.ROOT) + ".properties") == null
                 && System.getenv(name.toUpperCase(Locale.ROOT) + "_LIBRARY_PATH") == null) {

@@ -10,25 +10,32 @@ import ai.djl.training.dataset.Batch;
 import java.util.function.BiConsumer;
 import java.util.stream.IntStream;
 
-/**
- * How well a classifier judges examples that it has not seen.
- *
- * @param accuracy the fraction of the examples that it judges correctly
- * @param difference the largest difference between the two examples of a pair, of the first score minus the second
- */
-record Evaluation(double accuracy, double difference) {
+/** How well a classifier judges examples that it has not seen. */
+public final class Evaluation {
 
-    static Evaluation of(Model model, OrderDataset<?> pairs) {
+    private Evaluation() {}
+
+    /** Returns the fraction of the examples that a model judges correctly. */
+    public static double accuracy(Model model, Minibatches examples) {
         long[] right = {0};
-        double[] difference = {0};
-        forEachBatch(model.getNDManager(), model.getBlock(), pairs, (batch, scores) -> {
+        long[] all = {0};
+        forEachBatch(model.getNDManager(), model.getBlock(), examples, (batch, scores) -> {
             right[0] += right(scores, batch.getLabels().head());
+            all[0] += batch.getLabels().head().size();
+        });
+        return (double) right[0] / all[0];
+    }
+
+    /** Returns the largest difference between the two examples of a pair, of the first score minus the second. */
+    static double largestDifference(Model model, OrderDataset<?> pairs) {
+        double[] largest = {0};
+        forEachBatch(model.getNDManager(), model.getBlock(), pairs, (batch, scores) -> {
             float[] all = scores.toFloatArray();
             for (int i = 0; i < all.length; i += 4) {
-                difference[0] = Math.max(difference[0], Math.abs(all[i] - all[i + 1] - all[i + 2] + all[i + 3]));
+                largest[0] = Math.max(largest[0], Math.abs(all[i] - all[i + 1] - all[i + 2] + all[i + 3]));
             }
         });
-        return new Evaluation(right[0] / (2.0 * pairs.size()), difference[0]);
+        return largest[0];
     }
 
     /** Passes each batch with the scores of a block. */

@@ -43,7 +43,10 @@ public final class HeatMapChart extends Chart {
 
     /** Creates a heat map with a word for each row. */
     public static HeatMapChart ofWordRows(String title, String xTitle, List<String> words, int columns, Cells cells) {
-        return new HeatMapChart(title, xTitle, "word", numbered(words), columns, cells);
+        List<String> numbered = IntStream.range(0, words.size())
+                .mapToObj(i -> i + " " + words.get(i))
+                .toList();
+        return new HeatMapChart(title, xTitle, "word", numbered, columns, cells);
     }
 
     /** Sets the smallest value, transparent or the negative of the largest one, and the largest. */
@@ -70,20 +73,9 @@ public final class HeatMapChart extends Chart {
         return IntStream.range(first, first + count).mapToObj(Integer::toString).toList();
     }
 
-    private static List<String> numbered(List<String> words) {
-        return IntStream.range(0, words.size())
-                .mapToObj(i -> i + " " + words.get(i))
-                .toList();
-    }
-
     /** Returns the labels of the rows: their numbers, or with a word behind. */
     public List<String> rows() {
         return rows;
-    }
-
-    /** Returns the number of columns. */
-    public int columns() {
-        return columns;
     }
 
     public double value(int row, int column) {

@@ -1,6 +1,7 @@
 package io.github.djlpositional.examples;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.training.dataset.Batch;
 import java.util.ArrayList;
@@ -54,7 +55,7 @@ abstract class OrderDataset<E> extends Minibatches {
     }
 
     @Override
-    final Iterable<Batch> getData(NDManager manager) {
+    protected final Iterable<Batch> getData(NDManager manager) {
         Random random = new Random(seed + (newEveryEpoch ? 7919L * epoch++ : 0));
         List<E> things = new ArrayList<>(inOrder);
         Collections.shuffle(things, random);
@@ -78,6 +79,6 @@ abstract class OrderDataset<E> extends Minibatches {
         int[] labels = IntStream.range(start, start + chosen.size())
                 .map(i -> i % 2 == 0 ? IN_ORDER : SHUFFLED)
                 .toArray();
-        return batch(manager, input(manager, chosen), labels);
+        return batch(manager, new NDList(input(manager, chosen)), labels);
     }
 }

@@ -137,9 +137,7 @@ final class PictureExperiment implements Experiment {
                     .map(picture -> GridResampling.BILINEAR.resample(picture, from, to))
                     .toList();
             trained.setBlock(encoder.resized(side, trained.getNDManager()));
-            double accuracy =
-                    Evaluation.of(trained, new Pictures(enlarged, 1, false)).accuracy();
-            accuracies.put(side + " x " + side, accuracy);
+            accuracies.put(side + " x " + side, Evaluation.accuracy(trained, new Pictures(enlarged, 1, false)));
         }
         return accuracies;
     }

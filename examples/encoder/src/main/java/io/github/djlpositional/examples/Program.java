@@ -1,7 +1,6 @@
 package io.github.djlpositional.examples;
 
 import java.io.IOException;
-import java.time.Duration;
 import picocli.CommandLine;
 import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Model.CommandSpec;
@@ -28,9 +27,6 @@ public final class Program implements IVersionProvider {
     public static CommandLine commandLine(Object command) {
         return new CommandLine(command)
                 .setCaseInsensitiveEnumValuesAllowed(true)
-                .registerConverter(Encoding.class, Encoding::ofOption)
-                // 30s, 2m, 1h30m
-                .registerConverter(Duration.class, value -> Duration.parse("PT" + value))
                 .setParameterExceptionHandler((error, given) -> {
                     error.getCommandLine()
                             .getErr()

@@ -82,8 +82,7 @@ final class SentenceExperiment implements Experiment {
     @Override
     public Map<String, Double> measure(Model trained, Encoding as) {
         Map<String, Double> accuracies = new LinkedHashMap<>();
-        measuring.forEach((length, dataset) ->
-                accuracies.put(length, Evaluation.of(trained, dataset).accuracy()));
+        measuring.forEach((length, dataset) -> accuracies.put(length, Evaluation.accuracy(trained, dataset)));
         return accuracies;
     }
 }

@@ -1,6 +1,7 @@
 package io.github.djlpositional.examples;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.dataset.Batch;
@@ -41,7 +42,7 @@ final class TextWindows extends Minibatches {
     }
 
     @Override
-    Iterable<Batch> getData(NDManager manager) {
+    protected Iterable<Batch> getData(NDManager manager) {
         return () -> IntStream.range(0, batches())
                 .mapToObj(i -> batch(manager.newSubManager(), i))
                 .iterator();
@@ -50,7 +51,7 @@ final class TextWindows extends Minibatches {
     private Batch batch(NDManager manager, int index) {
         int[] chosen = Arrays.copyOfRange(starts, index * batchSize, Math.min(starts.length, (index + 1) * batchSize));
         NDArray inputs = manager.create(tokens(0, chosen), new Shape(chosen.length, length));
-        return batch(manager, inputs, tokens(1, chosen));
+        return batch(manager, new NDList(inputs), tokens(1, chosen));
     }
 
     /** Returns the tokens of windows that are moved by some tokens. */

@@ -5,17 +5,21 @@ import ai.djl.Model;
 import ai.djl.engine.Engine;
 import ai.djl.inference.Predictor;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
 import ai.djl.repository.zoo.ZooModel;
+import io.github.djlpositional.examples.EncoderTraining.Step;
+import io.github.djlpositional.options.Check;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Random;
-import java.util.concurrent.atomic.AtomicBoolean;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -48,15 +52,16 @@ public final class TrainEncoder extends EngineCommand {
 
     private static final int PROOF_STEPS = 100;
 
+    private static final int MEAN_OF = 20;
+
     @Mixin
     private TrainingOptions options;
 
     @Option(
             names = "--encoding",
             split = ",",
-            completionCandidates = Encoding.Names.class,
-            description = "One or more of ${COMPLETION-CANDIDATES}, separated by commas.")
-    private List<Encoding> encodings = List.of(Encoding.NONE, Encoding.SINUSOIDAL);
+            description = "One or more kinds, separated by commas, such as rotary or alibi; an unknown one lists all.")
+    private List<String> names = List.of("none", "sinusoidal");
 
     @Option(names = "--glosses", description = "The number of sentences for training.")
     private int glosses = 20_000;
@@ -73,8 +78,7 @@ public final class TrainEncoder extends EngineCommand {
     @Option(names = "--out", description = "The file for the last encoder, a zip.")
     private Path file = Path.of("model.zip");
 
-    /** Whether an interrupt loses a model. */
-    private volatile boolean isUnsaved;
+    private List<Encoding> encodings;
 
     /** One encoder's row in the table. */
     private record Result(Encoding encoding, double accuracy, Duration time) {}
@@ -82,16 +86,7 @@ public final class TrainEncoder extends EngineCommand {
     /** Runs the program; {@code --help} lists the options. */
     public static void main(String[] args) {
         Program.optOutOfTracking();
-        TrainEncoder program = new TrainEncoder();
-        AtomicBoolean hasEnded = new AtomicBoolean();
-        Runtime.getRuntime().addShutdownHook(new Thread(() -> {
-            if (!hasEnded.get()) {
-                System.err.printf("%ninterrupted%s%n", program.isUnsaved ? ": the model was not saved" : "");
-            }
-        }));
-        int status = Program.commandLine(program).execute(args);
-        hasEnded.set(true);
-        System.exit(status);
+        System.exit(commandLine().execute(args));
     }
 
     /** Returns the program, which {@code execute} runs without ending the JVM. */
@@ -102,6 +97,7 @@ public final class TrainEncoder extends EngineCommand {
     @Override
     protected void checkOptions() {
         options.check();
+        encodings = names.stream().map(Task.SENTENCES::encoding).toList();
         Check.positive("--glosses", glosses);
         Check.positive("--held-out", heldOut);
         for (Encoding encoding : encodings) {
@@ -116,7 +112,6 @@ public final class TrainEncoder extends EngineCommand {
         Device device = deviceOf(engine);
         options.chooseFor(device);
         AtomicFile.prepare(file);
-        isUnsaved = true;
 
         List<List<String>> sentences = Glosses.read(maxWords);
         Collections.shuffle(sentences, new Random(seed));
@@ -138,7 +133,7 @@ public final class TrainEncoder extends EngineCommand {
                 device);
 
         List<Result> results = new ArrayList<>();
-        List<TrainingLog.Line> log = new ArrayList<>();
+        Map<Encoding, List<Step>> log = new LinkedHashMap<>();
         WordOrderDataset test = options.dataset(vocabulary, measuring, seed, false);
         for (Encoding encoding : encodings) {
             EncoderSpec sizes = options.spec(encoding, vocabulary.size(), maxWords);
@@ -153,27 +148,21 @@ public final class TrainEncoder extends EngineCommand {
                     trained = new EncoderTraining(engine, device, seed, 1, trained.learningRate());
                     learned = training.subList(0, Math.min(glosses, PROOF_STEPS * options.batchSize / 2));
                 }
-                log.addAll(TrainingLog.lines(
-                        encoding,
-                        trained.train(
-                                new TransformerEncoder(sizes),
-                                new Shape(1, maxWords),
-                                options.dataset(vocabulary, learned, seed, true),
-                                model)));
-                Evaluation evaluation = Evaluation.of(model, test);
-                results.add(new Result(encoding, evaluation.accuracy(), Duration.ofNanos(System.nanoTime() - start)));
+                WordOrderDataset examples = options.dataset(vocabulary, learned, seed, true);
+                Block encoder = new TransformerEncoder(sizes);
+                log.put(encoding, trained.train(encoder, new Shape(1, maxWords), examples, model, batch -> {}));
+                double accuracy = Evaluation.accuracy(model, test);
+                results.add(new Result(encoding, accuracy, Duration.ofNanos(System.nanoTime() - start)));
                 if (isProof) {
-                    out.println(proof(evaluation, test.size()));
+                    out.println(proof(Evaluation.largestDifference(model, test), test.size()));
                 }
                 if (results.size() == encodings.size()) {
                     printTable(out, results, 2L * test.size());
                     Path picture =
                             file.resolveSibling(file.getFileName().toString().replaceAll("\\.zip$", "") + ".svg");
-                    TrainingLog steps = new TrainingLog(log);
-                    steps.figure().save(picture);
-                    EncoderFile.save(file, model, sizes, vocabulary, steps);
+                    figure(log).save(picture);
+                    EncoderFile.save(file, model, sizes, vocabulary);
                     out.printf("%nThe accuracy at each step: %s%n", picture);
-                    isUnsaved = false;
                     requireSameAnswers(out, model, new SentenceTranslator(vocabulary, maxWords), measuring);
                 }
             }
@@ -181,15 +170,36 @@ public final class TrainEncoder extends EngineCommand {
     }
 
     /** Shows that an encoder without positions gives both orders of each sentence the same score. */
-    private static String proof(Evaluation evaluation, int sentences) {
-        if (evaluation.difference() > 1e-3) {
-            throw new IllegalStateException("the scores of two orders differ by " + evaluation.difference());
+    private static String proof(double difference, int sentences) {
+        if (difference > 1e-3) {
+            throw new IllegalStateException("the scores of two orders differ by " + difference);
         }
         return String.format(
                 Locale.ROOT,
                 "Both orders of %,d sentences have the same score (largest difference %.0e), so 0.5000 is all it can reach.",
                 sentences,
-                evaluation.difference());
+                difference);
+    }
+
+    /** Draws the mean accuracy of every {@value #MEAN_OF} steps, with a line for each training. */
+    private static Figure figure(Map<Encoding, List<Step>> trainings) {
+        LineChart chart =
+                LineChart.of("What the encoder learned", "step", "accuracy").yRange(0.4, 1);
+        trainings.forEach((encoding, steps) -> {
+            int count = (steps.size() + MEAN_OF - 1) / MEAN_OF;
+            chart.line(
+                    encoding == Encoding.NONE ? "without positions" : encoding.title(),
+                    LineChart.each(count, i -> Math.min(steps.size(), (i + 1) * MEAN_OF)),
+                    LineChart.each(
+                            count,
+                            i -> steps.stream()
+                                    .skip((long) i * MEAN_OF)
+                                    .limit(MEAN_OF)
+                                    .mapToDouble(Step::accuracy)
+                                    .average()
+                                    .orElseThrow()));
+        });
+        return new Figure(1, List.of(chart));
     }
 
     private void printTable(PrintWriter out, List<Result> results, long examples) {

@@ -2,6 +2,7 @@ package io.github.djlpositional.examples;
 
 import ai.djl.Device;
 import ai.djl.engine.Engine;
+import io.github.djlpositional.options.Check;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
@@ -28,21 +29,14 @@ final class TrainingOptions {
     @Option(names = "--feed-forward", description = "The width of the feed-forward network.")
     private int feedForward = 256;
 
-    @Option(names = "--dropout", description = "The fraction that is dropped in training, at least 0 and less than 1.")
-    private float dropout = 0;
-
     @Option(names = "--batch", description = "The number of examples in a batch. Default: 128, on a GPU 512.")
     Integer batchSize;
 
     @Option(names = "--learning-rate", description = "The highest learning rate. Default: 0.002, on a GPU 0.004.")
     Float learningRate;
 
-    @Option(
-            names = "--mixed-lengths",
-            negatable = true,
-            description = "Train with batches of sentences of all lengths, with padding, instead of similar ones."
-                    + " Default: on a GPU.")
-    Boolean mixesLengths;
+    /** Whether a batch for training has sentences of all lengths, with padding, instead of similar ones. */
+    boolean mixesLengths;
 
     /** Checks all options; {@link #spec} checks the sizes. */
     void check() {
@@ -65,11 +59,11 @@ final class TrainingOptions {
     void chooseFor(Device device) {
         batchSize = Objects.requireNonNullElse(batchSize, device.isGpu() ? 512 : 128);
         learningRate = Objects.requireNonNullElse(learningRate, device.isGpu() ? 0.004f : 0.002f);
-        mixesLengths = Objects.requireNonNullElse(mixesLengths, device.isGpu());
+        mixesLengths = device.isGpu();
     }
 
     EncoderSpec spec(Encoding encoding, int tokens, int maxWords) {
-        return new EncoderSpec(encoding, tokens, maxWords, size, layers, heads, feedForward, dropout);
+        return new EncoderSpec(encoding, tokens, maxWords, size, layers, heads, feedForward);
     }
 
     EncoderTraining training(Engine engine, Device device, int seed) {

@@ -40,8 +40,7 @@ public final class TransformerEncoder extends AbstractBlock {
         size = spec.size();
         InputEmbeddingBlock.Builder input = InputEmbeddingBlock.builder()
                 .setVocabularySize(spec.vocabulary())
-                .optPaddingIndex(PADDING)
-                .optDropoutRate(spec.dropout());
+                .optPaddingIndex(PADDING);
         layers = addChildBlock(
                 "layers",
                 TransformerStackBlock.builder()
@@ -57,18 +56,14 @@ public final class TransformerEncoder extends AbstractBlock {
     /** One layer as in the paper, section 3.1: normalized after each part, with ReLU. */
     static TransformerLayerBlock.Builder layer(EncoderSpec spec) {
         return TransformerLayerBlock.builder()
-                .setAttention(spec.encoding()
-                        .attention(sizes(spec))
-                        .optDropoutRate(spec.dropout())
-                        .build())
-                .setHiddenSize(spec.feedForward())
-                .optDropoutRate(spec.dropout());
+                .setAttention(spec.encoding().attention(sizes(spec)).build())
+                .setHiddenSize(spec.feedForward());
     }
 
     @Override
     protected NDList forwardInternal(
             ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
-        NDArray isToken = isToken(inputs);
+        NDArray isToken = layers.getInput().mask(inputs.head()).toType(DataType.FLOAT32, false);
         NDArray x = layers.forward(store, inputs, training).singletonOrThrow();
         NDArray sum = x.mul(isToken.expandDims(2)).sum(new int[] {1});
         NDArray mean = sum.div(isToken.sum(new int[] {1}, true));
@@ -76,20 +71,8 @@ public final class TransformerEncoder extends AbstractBlock {
         return new NDList(scores, mean);
     }
 
-    private NDArray isToken(NDList inputs) {
-        return layers.getInput().mask(inputs.head()).toType(DataType.FLOAT32, false);
-    }
-
-    /** Returns the attention probabilities of each layer, (B, heads, T, T), for the inputs of a forward. */
-    NDList attentionOf(ParameterStore store, NDList inputs) {
-        NDList maps = new NDList();
-        NDList x = layers.getInput().forward(store, inputs, false);
-        for (TransformerLayerBlock layer : layers.getLayers()) {
-            x.add(isToken(inputs));
-            maps.add(layer.getAttention().probabilities(store, x));
-            x = layer.forward(store, x, false);
-        }
-        return maps;
+    TransformerStackBlock layers() {
+        return layers;
     }
 
     @Override

@@ -76,38 +76,33 @@ class CompareEncodingsTest {
             assertThat(rows.get(1)).startsWith("none,0.5000,0.5000,0.5000,0.5000,0.5000,0.5000,0.5000,0.5000,0.5000,");
         }
         assertThat(folder.resolve("comparison.svg")).exists();
-        assertThat(Files.exists(folder.resolve("biases.csv"))).isEqualTo(task == Task.TEXT);
         if (task == Task.TEXT) {
-            requireBiases();
-            requireAttention();
+            requireBiasesAndAttention();
         }
     }
 
-    /** The kinds with learned biases: a line for each of 2 layers of 4 heads, and a number for each distance. */
-    private void requireBiases() throws Exception {
-        List<String[]> biases = Files.readAllLines(folder.resolve("biases.csv")).stream()
-                .map(line -> line.split(","))
-                .toList();
-        assertThat(biases.stream().map(line -> line[0]).distinct())
+    /**
+     * For each of 2 layers of 4 heads: learned biases at all distances, and weights with rotary positions and without.
+     */
+    private void requireBiasesAndAttention() throws Exception {
+        assertThat(lines("biases.csv").stream().map(line -> line.get(0)).distinct())
                 .contains("t5", "kerple", "fire", "distance_network")
                 .doesNotContain("rotary", "alibi", "sandwich", "learned");
-        assertThat(biases.stream().filter(line -> line[0].equals("t5")))
+        assertThat(lines("biases.csv").stream().filter(line -> line.get(0).equals("t5")))
                 .hasSize(8)
-                .allMatch(line -> line.length == 259);
+                .allMatch(line -> line.size() == 259);
+        assertThat(lines("attention.csv")).hasSize(48).allSatisfy(line -> {
+            assertThat(line).hasSize(4 + 33);
+            // the weights of a character add up to 1, and the windows have further characters
+            double sum = line.stream().skip(4).mapToDouble(Double::parseDouble).sum();
+            assertThat(line.get(3).equals("mean") ? sum : 0.5).isBetween(0.01, 1.0);
+        });
     }
 
-    /** For the rotary model and without its rotation, three lines for each of 2 layers of 4 heads; 33 distances. */
-    private void requireAttention() throws Exception {
-        List<String[]> lines = Files.readAllLines(folder.resolve("attention.csv")).stream()
-                .map(line -> line.split(","))
+    private List<List<String>> lines(String file) throws Exception {
+        return Files.readAllLines(folder.resolve(file)).stream()
+                .map(line -> List.of(line.split(",", -1)))
                 .toList();
-        assertThat(lines).hasSize(48).allMatch(line -> line.length == 37);
-        for (String[] line : lines) {
-            double sum =
-                    Arrays.stream(line).skip(4).mapToDouble(Double::parseDouble).sum();
-            // the weights of a character add up to 1, and the windows have further characters
-            assertThat(line[3].equals("mean") ? sum : 0.5).isBetween(0.01, 1.0);
-        }
     }
 
     @ParameterizedTest

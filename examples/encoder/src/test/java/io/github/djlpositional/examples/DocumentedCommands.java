@@ -7,11 +7,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
+import picocli.CommandLine;
 
 /** The commands in the shell blocks of the READMEs and the guide. */
 public final class DocumentedCommands {
@@ -24,14 +25,11 @@ public final class DocumentedCommands {
     private DocumentedCommands() {}
 
     /**
-     * Returns a test for each command that runs a jar.
+     * Returns a test for each command that runs a jar: its program accepts the options.
      *
      * @param jar the path of the jar in the repository
-     * @param requireValid rejects the words of a command that its program would not accept
-     * @return the tests
-     * @throws IOException if a page cannot be read
      */
-    public static List<DynamicTest> tests(String jar, Consumer<List<String>> requireValid) throws IOException {
+    public static List<DynamicTest> tests(String jar, Supplier<CommandLine> program) throws IOException {
         Path root = Path.of("..", "..");
         List<DynamicTest> tests = new ArrayList<>();
         try (Stream<Path> files = Files.walk(root)) {
@@ -41,8 +39,9 @@ public final class DocumentedCommands {
                 while (block.find()) {
                     for (String command : block.group(1).split("\\n|&&", -1)) {
                         if (command.contains(jar)) {
+                            String options = command.substring(command.indexOf(jar) + jar.length());
                             tests.add(DynamicTest.dynamicTest(
-                                    command.strip(), () -> requireValid.accept(words(command))));
+                                    command.strip(), () -> program.get().parseArgs(words(options))));
                         }
                     }
                 }
@@ -52,12 +51,10 @@ public final class DocumentedCommands {
         return tests;
     }
 
-    private static List<String> words(String command) {
-        List<String> words = new ArrayList<>();
-        Matcher word = WORD.matcher(command);
-        while (word.find()) {
-            words.add(word.group(1) != null ? word.group(1) : word.group(2));
-        }
-        return words;
+    private static String[] words(String options) {
+        return WORD.matcher(options)
+                .results()
+                .map(word -> word.group(1) != null ? word.group(1) : word.group(2))
+                .toArray(String[]::new);
     }
 }

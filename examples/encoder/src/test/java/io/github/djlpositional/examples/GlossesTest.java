@@ -12,7 +12,9 @@ class GlossesTest {
     void areTheDefinitionsOfWordNet() throws Exception {
         List<List<String>> glosses = Glosses.read(16);
         // WordNet 3.1 has 117,791 synsets; definitions of one word, and repeated ones, drop out
-        assertThat(glosses).hasSizeBetween(110_000, 117_791);
+        assertThat(glosses)
+                .hasSizeBetween(110_000, 117_791)
+                .allMatch(gloss -> gloss.size() <= 16 && new HashSet<>(gloss).size() > 1);
         // the first line of data.noun
         assertThat(glosses.get(0))
                 .isEqualTo(List.of(
@@ -21,13 +23,17 @@ class GlossesTest {
     }
 
     @Test
-    void haveAtLeastTwoDifferentWordsAndAreCut() throws Exception {
-        assertThat(Glosses.read(5)).allMatch(gloss -> gloss.size() <= 5 && new HashSet<>(gloss).size() > 1);
-    }
-
-    @Test
     void wordsAreLowerCaseWithoutPunctuation() {
         assertThat(Glosses.words("(of a person's) Well-being, in 1945: café!"))
                 .containsExactly("of", "a", "person's", "well-being", "in", "1945", "café");
+    }
+
+    @Test
+    void vocabularyHasTheMostFrequentWordsFirstAndOneIdForTheOthers() {
+        Vocabulary vocabulary =
+                Vocabulary.mostFrequent(List.of(List.of("b", "a", "b"), List.of("c", "b", "a"), List.of("d")), 4);
+        assertThat(vocabulary.words()).containsExactly("b", "a");
+        assertThat(vocabulary.size()).isEqualTo(4);
+        assertThat(vocabulary.idsOf(List.of("b", "x", "a", "c"))).containsExactly(2, 1, 3, 1);
     }
 }

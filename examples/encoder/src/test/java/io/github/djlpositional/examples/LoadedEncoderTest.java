@@ -1,7 +1,6 @@
 package io.github.djlpositional.examples;
 
 import static io.github.djlpositional.examples.SmallEncoder.changed;
-import static io.github.djlpositional.examples.SmallEncoder.replacing;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
@@ -10,13 +9,12 @@ import ai.djl.Device;
 import ai.djl.engine.Engine;
 import ai.djl.engine.EngineException;
 import ai.djl.inference.Predictor;
-import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.types.Shape;
 import ai.djl.repository.zoo.Criteria;
 import ai.djl.repository.zoo.ZooModel;
 import ai.djl.translate.DeferredTranslatorFactory;
 import io.github.djlpositional.EngineTest;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -50,7 +48,7 @@ class LoadedEncoderTest {
     private Path saved;
 
     @BeforeEach
-    void save() {
+    void save() throws IOException {
         file = folder.resolve("encoder.zip");
         saved = folder.resolve("saved.zip");
         SmallEncoder.saveTo(saved, "PyTorch");
@@ -67,27 +65,25 @@ class LoadedEncoderTest {
                 .hasMessageContaining(reason);
     }
 
-    /** Flips one bit at many places within the entries. */
+    /** Flips one bit at many places within the entries, or cuts the file or its parameters off. */
     @Test
     void damagedFileIsRejected() throws IOException {
         byte[] whole = Files.readAllBytes(saved);
+        for (int length : new int[] {0, 100, whole.length / 2, whole.length - 1}) {
+            Files.write(file, Arrays.copyOf(whole, length));
+            assertRejected("");
+            changed(saved, file, PARAMETERS, content -> Arrays.copyOf(content, length / 2));
+            assertRejected("");
+        }
         // the parameters are last, and the central directory takes the last few hundred bytes
         for (int at = 40; at < whole.length - 400; at += whole.length / 20) {
             byte[] damaged = whole.clone();
             damaged[at] ^= 4;
             Files.write(file, damaged);
-            assertThatThrownBy(() -> EncoderFile.readLog(file))
+            assertThatThrownBy(() -> EncoderFile.check(file))
                     .as("byte %d of %d", at, whole.length)
                     .isInstanceOf(UserError.class);
         }
-    }
-
-    @ParameterizedTest
-    @ValueSource(doubles = {0, 0.001, 0.5, 0.999})
-    void fileThatIsCutOffIsRejected(double fraction) throws IOException {
-        byte[] whole = Files.readAllBytes(saved);
-        Files.write(file, Arrays.copyOf(whole, (int) (fraction * whole.length)));
-        assertRejected("");
     }
 
     @ParameterizedTest
@@ -103,12 +99,17 @@ class LoadedEncoderTest {
         "layers\":3, layers\":\"three\", three",
         "layers\":3, layers\":1000, ''",
         "heads\":4, heads\":2000000000, heads 2000000000: expected 1 to 1000",
-        "dropout\":0.0, dropout\":-0.1, dropout -0.1: expected 0 or more and less than 1",
         "SINUSOIDAL, java.lang.Runtime, encoding is missing",
         "spec=, other=, spec is missing"
     })
     void invalidSettingIsNamed(String setting, String replacement, String message) throws IOException {
-        changed(saved, file, SETTINGS, replacing(setting, replacement));
+        changed(
+                saved,
+                file,
+                SETTINGS,
+                content -> new String(content, StandardCharsets.UTF_8)
+                        .replace(setting, replacement)
+                        .getBytes(StandardCharsets.UTF_8));
         assertRejected(message);
     }
 
@@ -116,13 +117,6 @@ class LoadedEncoderTest {
     void vocabularyOfAnotherSizeIsRejected() throws IOException {
         changed(saved, file, VOCABULARY, content -> Arrays.copyOf(content, content.length / 2));
         assertRejected("vocabulary.txt has ");
-    }
-
-    @ParameterizedTest
-    @ValueSource(ints = {0, 3, 300, 100_000})
-    void parametersThatAreCutOffAreRejected(int length) throws IOException {
-        changed(saved, file, PARAMETERS, content -> Arrays.copyOf(content, length));
-        assertRejected("");
     }
 
     @Test
@@ -155,7 +149,7 @@ class LoadedEncoderTest {
         System.clearProperty("DJL_CACHE_DIR");
     }
 
-    private ZooModel<String, Judgement> trained(String engine) {
+    private ZooModel<String, Judgement> trained(String engine) throws IOException {
         SmallEncoder.saveTo(file, engine);
         return EncoderFile.load(file, Engine.getEngine(engine), Device.cpu());
     }
@@ -179,31 +173,6 @@ class LoadedEncoderTest {
                 .limit(count)
                 .map(words -> String.join(" ", words))
                 .toList();
-    }
-
-    @EngineTest
-    void batchIsPaddedToItsLongestSentence(String engine) throws Exception {
-        try (ZooModel<String, Judgement> model = trained(engine);
-                NDManager manager = model.getNDManager().newSubManager()) {
-            Predictor.PredictorContext context = new Predictor.PredictorContext(model, manager, null);
-            assertThat(model.getTranslator()
-                            .batchProcessInput(context, List.of("books", SENTENCE, "a b"))
-                            .singletonOrThrow()
-                            .getShape())
-                    .isEqualTo(new Shape(3, 5));
-        }
-    }
-
-    /** Each token's vector leaves the last layer normalized: its mean is 0, and so is the mean of the embedding. */
-    @EngineTest
-    void embeddingIsTheMeanOfNormalizedVectors(String engine) throws Exception {
-        try (ZooModel<String, Judgement> model = trained(engine);
-                Predictor<String, Judgement> predictor = model.newPredictor()) {
-            List<Float> embedding = predictor.predict(SENTENCE).embedding();
-            assertThat(embedding).hasSize(64);
-            assertThat(embedding.stream().mapToDouble(Float::doubleValue).sum() / 64)
-                    .isCloseTo(0, within(0.05));
-        }
     }
 
     @EngineTest

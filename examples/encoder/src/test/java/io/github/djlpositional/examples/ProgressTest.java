@@ -9,14 +9,14 @@ import org.junit.jupiter.api.Test;
 
 class ProgressTest {
 
-    private static String printed(boolean isTerminal, int total, int amount) {
+    private static String printed(boolean isTerminal) {
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
         PrintStream before = System.out;
         System.setOut(new PrintStream(printed, true, Charset.defaultCharset()));
         try {
-            Progress progress = new Progress("Embedding", total, isTerminal);
-            for (int added = 0; added < total; added += amount) {
-                progress.add(Math.min(amount, total - added));
+            Progress progress = new Progress("Embedding", 1000, isTerminal);
+            for (int i = 0; i < 1000; i++) {
+                progress.add(1);
             }
         } finally {
             System.setOut(before);
@@ -26,15 +26,13 @@ class ProgressTest {
 
     @Test
     void isALineForEachTenthInAFile() {
-        String printed = printed(false, 1000, 1);
+        String printed = printed(false);
         assertThat(printed).doesNotContain("\r");
-        assertThat(printed.lines()).hasSize(10).allMatch(line -> line.matches("Embedding: +\\d+ %  0:00 left"));
-        assertThat(printed.lines().map(line -> line.replaceAll("\\D+(\\d+) %.*", "$1")))
-                .containsExactly("10", "20", "30", "40", "50", "60", "70", "80", "90", "100");
+        assertThat(printed.lines()).hasSize(10).startsWith("Embedding:    10 %  0:00 left");
     }
 
     @Test
     void isABarOnATerminal() {
-        assertThat(printed(true, 1000, 1)).contains("\rEmbedding:    50% |").endsWith(System.lineSeparator());
+        assertThat(printed(true)).contains("\rEmbedding:    50% |").endsWith(System.lineSeparator());
     }
 }

@@ -2,27 +2,28 @@ package io.github.djlpositional.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ai.djl.Device;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Engines;
 import io.github.djlpositional.JavaProgram;
-import java.io.BufferedReader;
 import java.io.ByteArrayInputStream;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.InputStreamReader;
 import java.nio.charset.Charset;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.concurrent.TimeUnit;
+import java.util.List;
+import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
 
 /** The output and the exit status of the main job. */
 class TrainEncoderTest {
@@ -59,6 +60,11 @@ class TrainEncoderTest {
         assertThat(out).contains(judged.strip());
     }
 
+    @TestFactory
+    List<DynamicTest> documentedCommandsAreValid() throws IOException {
+        return DocumentedCommands.tests("examples/encoder/target/train-encoder.jar", TrainEncoder::commandLine);
+    }
+
     @EngineTest
     void sameSeedGivesTheSameAnswers(String engine) {
         String first = judgements(trainSmall(engine, " --encoding sinusoidal --seed 7"));
@@ -74,7 +80,7 @@ class TrainEncoderTest {
     }
 
     @Test
-    void judgesSentencesFromStandardInput() {
+    void judgesSentencesFromStandardInput() throws IOException {
         SmallEncoder.saveTo(file(), "PyTorch");
         InputStream before = System.in;
         try {
@@ -90,7 +96,7 @@ class TrainEncoderTest {
 
     @ParameterizedTest
     @CsvSource({
-        "--engine Theano, unknown engine 'Theano': choose one of",
+        "--engine Theano, 'engine Theano is not in this build, which has ['",
         "--device gpu:77, device gpu:77 does not exist: PyTorch finds",
         "--device tpu, 'unknown device ''tpu'': choose cpu, gpu or gpu:N'",
         "--glosses 1000000, use fewer with --glosses",
@@ -116,16 +122,29 @@ class TrainEncoderTest {
         assertThat(file()).hasContent("old");
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "cpu, --epochs=1, 128, 0.002, false",
+        "gpu, --epochs=1, 512, 0.004, true",
+        "gpu, --batch=64, 64, 0.004, true"
+    })
+    void batchesSuitTheDeviceUnlessTheyAreSet(
+            String device, String option, int size, float rate, boolean mixesLengths) {
+        TrainingOptions options = CommandLine.populateCommand(new TrainingOptions(), option);
+        options.chooseFor(Device.of(device, 0));
+        assertThat(List.of(options.batchSize, options.learningRate, options.mixesLengths))
+                .isEqualTo(List.of(size, rate, mixesLengths));
+    }
+
     @Test
-    void sentenceWithoutWordsEndsWithOneLine() {
+    void sentenceWithoutWordsEndsWithOneLine() throws IOException {
         SmallEncoder.saveTo(file(), "PyTorch");
         assertThat(ProgramRun.of("judge --model " + file() + " ...").error(1))
                 .isEqualTo("error: sentence '...' has no words: enter at least one");
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {"--epochs=0", "--size=30", "--dropout=1", "--learning-rate=0", "--encoding=magic", "--what"})
+    @ValueSource(strings = {"--epochs=0", "--size=30", "--learning-rate=0", "--encoding=magic", "--what"})
     void badOptionsEndWithOneLine(String option) {
         assertThat(ProgramRun.of(option).error(2)).endsWith("(--help shows all options)");
     }
@@ -146,34 +165,5 @@ class TrainEncoderTest {
         String err = new String(process.getErrorStream().readAllBytes(), Charset.defaultCharset());
         assertThat(process.waitFor()).isZero();
         assertThat(err).isEmpty();
-    }
-
-    private static void awaitOutput(Process process, String line) throws IOException {
-        BufferedReader out =
-                new BufferedReader(new InputStreamReader(process.getInputStream(), Charset.defaultCharset()));
-        String read = out.readLine();
-        while (read != null && !read.equals(line)) {
-            read = out.readLine();
-        }
-        assertThat(read).isEqualTo(line);
-    }
-
-    @Test
-    @DisabledOnOs(value = OS.WINDOWS, disabledReason = "processes end without a signal")
-    void interruptEndsWithOneLine() throws Exception {
-        String options = "--glosses 400 --held-out 50 --epochs 1000 --size 16 --heads 2 --layers 1 --out ";
-        Process process = JavaProgram.of(ProgramRun.SHORT_LIVED, TrainEncoder.class, (options + file()).split(" ", -1))
-                .start();
-        try {
-            awaitOutput(process, "Positions: none");
-            // SIGTERM ends a JVM like the SIGINT of Ctrl-C, which background processes of a shell ignore
-            process.toHandle().destroy();
-            assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
-            assertThat(process.exitValue()).isNotZero();
-            assertThat(new String(process.getErrorStream().readAllBytes(), Charset.defaultCharset()).strip())
-                    .isEqualTo("interrupted: the model was not saved");
-        } finally {
-            process.destroyForcibly();
-        }
     }
 }

@@ -103,17 +103,13 @@ class GenerateTextTest {
     }
 
     @Test
-    void longTextsEndWithOneLine() {
+    void textsThatAreTooLongAndFoldersWithoutATokenizerEndWithOneLine() throws IOException {
         Path model = StoredModel.folder("llama_2");
         assertThat(generate(model, "--tokens 251", "the cat sat on the mat").error(1))
                 .contains("a prompt of 7 tokens with --tokens 251: expected at most 256");
         // not cut to 512 tokens
         assertThat(generate(model, "--tokens 1", "the" + " cat".repeat(600)).error(1))
                 .contains("a prompt of 602 tokens");
-    }
-
-    @Test
-    void folderWithoutItsTokenizerEndsWithOneLine() throws IOException {
         assertThat(generate(folder, "--tokens 1", "the").error(1)).contains("'" + folder + "' has no file");
         Path tokenizer = StoredModel.copy("qwen_2", folder).resolve("tokenizer.json");
         Files.writeString(tokenizer, "{}");

@@ -15,10 +15,10 @@ import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
-import io.github.djlpositional.examples.Check;
 import io.github.djlpositional.examples.UserError;
 import io.github.djlpositional.huggingface.HuggingFaceRope;
 import io.github.djlpositional.huggingface.TensorNames;
+import io.github.djlpositional.options.Check;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
@@ -50,45 +50,53 @@ import java.util.stream.Stream;
  */
 public final class LlamaDecoder extends AbstractBlock {
 
-    private final LlamaConfig config;
+    private static final String LAYERS = "num_hidden_layers";
+
+    private final int vocabularySize;
+    private final List<Long> endTokens;
 
     /** The rotary encoding that all layers share. */
     private final RotaryEmbeddingBlock rotary;
 
     private final TransformerStackBlock layers;
 
-    /** The weight of the output layer, (V, D). */
+    private final boolean isHeadTied;
+
+    /** The weight of the output layer, (V, D): the table of token vectors, or a parameter of its own. */
     private final Parameter head;
 
     LlamaDecoder(LlamaConfig config, int length) {
-        this.config = config;
+        vocabularySize = config.size("vocab_size");
+        endTokens = config.endTokens();
+        int embeddingSize = config.size("hidden_size");
         InputEmbeddingBlock input = InputEmbeddingBlock.builder()
-                .setVocabularySize(config.vocabularySize())
-                .setEmbeddingSize(config.embeddingSize())
+                .setVocabularySize(vocabularySize)
+                .setEmbeddingSize(embeddingSize)
                 .optNoPositions() // the attentions have rotary positions
                 .build();
-        rotary = config.rope().rotary(length).build();
+        rotary = config.rotary(length);
         List<TransformerLayerBlock> built = new ArrayList<>();
-        for (int i = 0; i < config.layerCount(); i++) {
+        for (int i = 0; i < config.size(LAYERS); i++) {
             built.add(TransformerLayerBlock.builder()
-                    .setAttention(config.attention().block(i, rotary))
-                    .setHiddenSize(config.hiddenSize())
+                    .setAttention(config.attention(i, rotary))
+                    .setHiddenSize(config.size("intermediate_size"))
                     .optNonlinearity(Nonlinearity.SWIGLU)
                     .optNorm(Norm.RMS)
                     .optEpsilon(config.epsilon())
                     .optNormPlacement(NormPlacement.BEFORE_PART)
-                    .optBias(config.hasFeedForwardBias())
+                    .optBias(config.isOn("mlp_bias"))
                     .build());
         }
         layers = addChildBlock(
                 "layers",
                 TransformerStackBlock.builder().optInput(input).setLayers(built).build());
-        head = config.isHeadTied()
+        isHeadTied = config.isOn("tie_word_embeddings");
+        head = isHeadTied
                 ? input.getTokenTable()
                 : addParameter(Parameter.builder()
                         .setName("head")
                         .setType(Parameter.Type.WEIGHT)
-                        .optShape(new Shape(config.vocabularySize(), config.embeddingSize()))
+                        .optShape(new Shape(vocabularySize, embeddingSize))
                         .build());
     }
 
@@ -103,15 +111,15 @@ public final class LlamaDecoder extends AbstractBlock {
         ModelFolder files = new ModelFolder(folder);
         try {
             HuggingFaceRope.read(files.file("config.json")); // also refuses repeated keys and deep nesting
-            LlamaConfig config = LlamaConfig.of(files.json("config.json"));
+            LlamaConfig config = new LlamaConfig(files.json("config.json"));
             Collection<WeightFile> weights = files.weights();
             List<Shape> tensors = weights.stream()
                     .flatMap(file -> file.getTensors().values().stream())
                     .map(TensorInfo::shape)
                     .toList();
             Check.that(
-                    config.layerCount() < tensors.size(),
-                    () -> "num_hidden_layers " + config.layerCount() + ": expected fewer than the " + tensors.size()
+                    config.size(LAYERS) < tensors.size(),
+                    () -> LAYERS + " " + config.size(LAYERS) + ": expected fewer than the " + tensors.size()
                             + " tensors of the weights; download both again");
             LlamaDecoder decoder = new LlamaDecoder(config, length);
             WeightLoader loader = WeightLoader.ofAll(weights)
@@ -119,7 +127,7 @@ public final class LlamaDecoder extends AbstractBlock {
                     .oneByOne() // while a tensor is loaded, it is in memory twice
                     // the frequencies of the rotary encoding, and a copy of a table that is the head too
                     .allowUnused("*.rotary_emb.inv_freq", "lm_head.weight");
-            if (!config.isHeadTied()) {
+            if (!decoder.isHeadTied) {
                 loader.table("lm_head.weight", decoder.head);
             }
             // before arrays are created, which may be too large
@@ -148,7 +156,7 @@ public final class LlamaDecoder extends AbstractBlock {
 
     /** {@return the number of token ids, V} */
     public int getVocabularySize() {
-        return config.vocabularySize();
+        return vocabularySize;
     }
 
     /** {@return the maximum number of tokens of a sequence} */
@@ -161,7 +169,7 @@ public final class LlamaDecoder extends AbstractBlock {
 
     /** {@return the tokens that end a text; empty if the configuration has none} */
     public List<Long> getEndTokens() {
-        return config.endTokens();
+        return endTokens;
     }
 
     /**
@@ -209,6 +217,6 @@ public final class LlamaDecoder extends AbstractBlock {
 
     @Override
     public Shape[] getOutputShapes(Shape[] inputShapes) {
-        return new Shape[] {inputShapes[0].add(config.vocabularySize())};
+        return new Shape[] {inputShapes[0].add(vocabularySize)};
     }
 }

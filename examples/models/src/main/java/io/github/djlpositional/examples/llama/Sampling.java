@@ -1,6 +1,6 @@
 package io.github.djlpositional.examples.llama;
 
-import io.github.djlpositional.examples.Check;
+import io.github.djlpositional.options.Check;
 import java.util.Arrays;
 import java.util.Random;
 import java.util.function.ToIntFunction;
@@ -30,10 +30,7 @@ public final class Sampling {
      * @param nucleus p, the probability of the tokens that take part, above 0; 1 for all tokens
      */
     public static ToIntFunction<float[]> of(double temperature, double nucleus, long seed) {
-        Check.that(
-                temperature > 0 && Double.isFinite(temperature),
-                () -> "temperature " + temperature
-                        + ": expected a positive finite number; set temperature to one, usually 0.7 to 1");
+        Check.positive("temperature", temperature, "usually 0.7 to 1");
         Check.that(
                 nucleus > 0 && nucleus <= 1,
                 () -> "top-p " + nucleus + ": expected more than 0 and at most 1; use 1 for all tokens");
@@ -66,8 +63,7 @@ public final class Sampling {
         double sum = 0;
         int i = sorted.length;
         while (i > 0 && sum < needed) {
-            i--;
-            sum += sorted[i];
+            sum += sorted[--i];
         }
         return sorted[i];
     }

@@ -16,6 +16,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.examples.AttentionMaps;
 import io.github.djlpositional.huggingface.TensorNames;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
@@ -114,15 +115,9 @@ final class BertEncoder extends AbstractBlock {
         return named;
     }
 
-    /** Returns the attention probabilities of each layer, (1, heads, T, T), for the ids of one text, (1, T). */
-    NDList attentionOf(ParameterStore store, NDList ids) {
-        NDList maps = new NDList();
-        NDList x = embed(store, ids, false);
-        for (TransformerLayerBlock layer : layers.getLayers()) {
-            maps.add(layer.getAttention().probabilities(store, x));
-            x = layer.forward(store, x, false);
-        }
-        return maps;
+    /** Returns the attention to one text of tokens with ids (1, T). */
+    AttentionMaps attention(List<String> tokens, ParameterStore store, NDList ids) {
+        return AttentionMaps.of(tokens, store, embed(store, ids, false), layers);
     }
 
     @Override

@@ -108,7 +108,7 @@ public final class SentenceEncoder implements AutoCloseable {
             List<AttentionMaps> maps = new ArrayList<>();
             for (Encoding tokens : published.tokenizer.batchEncode(texts)) {
                 NDList ids = new NDList(published.manager.create(new long[][] {tokens.getIds()}));
-                maps.add(AttentionMaps.of(List.of(tokens.getTokens()), published.encoder.attentionOf(store, ids)));
+                maps.add(published.encoder.attention(List.of(tokens.getTokens()), store, ids));
             }
             return maps;
         }

@@ -6,6 +6,7 @@ import ai.djl.engine.Engine;
 import ai.djl.huggingface.tokenizers.HuggingFaceTokenizer;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.Parameter;
@@ -13,12 +14,14 @@ import ai.djl.nn.SequentialBlock;
 import ai.djl.training.initializer.Initializer;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.examples.AtomicFile;
-import io.github.djlpositional.examples.Check;
+import io.github.djlpositional.examples.EncoderTraining;
 import io.github.djlpositional.examples.EngineCommand;
+import io.github.djlpositional.examples.Evaluation;
 import io.github.djlpositional.examples.Figure;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.examples.PartOfSpeech;
 import io.github.djlpositional.examples.UserError;
+import io.github.djlpositional.options.Check;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -47,6 +50,9 @@ public final class TuneEncoder extends EngineCommand {
     /** Longer definitions are cut to this number of tokens; 99 % are shorter. */
     private static final int MOST_TOKENS = 64;
 
+    /** The number of measurements in a training. */
+    private static final int POINTS = 5;
+
     @Option(
             names = "--definitions",
             description = "The number of definitions to learn from, as many of each part of speech.")
@@ -73,6 +79,9 @@ public final class TuneEncoder extends EngineCommand {
     /** A classifier to train, with a name of at most 12 characters. */
     private record Contender(String name, float learningRate, Block block) {}
 
+    /** Definitions to learn from, in random order, and others. */
+    private record Texts(List<LabelledTexts.Text> learned, List<LabelledTexts.Text> heldOut) {}
+
     @Override
     protected void checkOptions() {
         Check.between("--definitions", definitions, CLASSES.size(), Integer.MAX_VALUE);
@@ -86,13 +95,13 @@ public final class TuneEncoder extends EngineCommand {
         Engine engine = startEngine();
         Device device = deviceOf(engine);
         AtomicFile.prepare(file);
-        ClassifierTraining training = training();
+        Texts texts = texts();
         out.printf(
                 Locale.ROOT,
                 "%,d definitions from WordNet to learn from, %,d others held out, as many of each part of speech;"
                         + " %s %s on %s%n%n",
-                training.training().size(),
-                training.heldOut().size(),
+                texts.learned.size(),
+                texts.heldOut.size(),
                 engine.getEngineName(),
                 engine.getVersion(),
                 device);
@@ -110,16 +119,29 @@ public final class TuneEncoder extends EngineCommand {
                     new Contender("frozen", 0.01f, frozen.block()),
                     new Contender("tuned", 3e-4f, tunedBlock),
                     new Contender("new encoder", 3e-4f, fresh.block()))) {
-                engine.setRandomSeed(seed);
+                System.out.printf("%n%s%n", contender.name);
                 try (Model model = Model.newInstance("classifier", device, engine.getEngineName())) {
-                    model.setBlock(contender.block);
+                    LabelledTexts learned = new LabelledTexts(texts.learned, seed);
+                    LabelledTexts others = new LabelledTexts(texts.heldOut, seed);
+                    int steps = epochs * learned.batches();
+                    int[] seen = new int[2]; // steps, definitions
+                    List<double[]> curve = new ArrayList<>(); // definitions, accuracy
                     long start = System.nanoTime();
-                    ClassifierTraining.Curve curve =
-                            training.train(contender.name, model, device, contender.learningRate);
+                    new EncoderTraining(engine, device, seed, epochs, contender.learningRate)
+                            .train(contender.block, new Shape(1, 1), learned, model, batch -> {
+                                seen[0]++;
+                                seen[1] += batch.getSize();
+                                if ((seen[0] - 1) * POINTS / steps < seen[0] * POINTS / steps) {
+                                    curve.add(new double[] {seen[1], Evaluation.accuracy(model, others)});
+                                }
+                            });
                     double seconds = (System.nanoTime() - start) / 1e9;
-                    table.add(String.format(
-                            Locale.ROOT, "%-12s %18.4f %6.0f s", contender.name, curve.lastAccuracy(), seconds));
-                    curves.line(contender.name, curve.textsSeen(), curve.accuracies());
+                    double accuracy = curve.get(curve.size() - 1)[1];
+                    table.add(String.format(Locale.ROOT, "%-12s %18.4f %6.0f s", contender.name, accuracy, seconds));
+                    curves.line(
+                            contender.name,
+                            LineChart.each(curve.size(), i -> curve.get(i)[0]),
+                            LineChart.each(curve.size(), i -> curve.get(i)[1]));
                     if (contender.block.equals(tunedBlock)) {
                         tuned.save(file);
                     }
@@ -149,13 +171,13 @@ public final class TuneEncoder extends EngineCommand {
     }
 
     /** Chooses different definitions of each part of speech. */
-    private ClassifierTraining training() throws IOException {
+    private Texts texts() throws IOException {
         List<Definition> shuffled = new ArrayList<>(Definition.read(Definition.COUNT));
         Collections.shuffle(shuffled, new Random(seed));
-        Set<String> texts = new HashSet<>();
-        shuffled.removeIf(definition -> !texts.add(definition.text()));
-        List<ClassifierTraining.Text> learned = new ArrayList<>();
-        List<ClassifierTraining.Text> measured = new ArrayList<>();
+        Set<String> known = new HashSet<>();
+        shuffled.removeIf(definition -> !known.add(definition.text()));
+        List<LabelledTexts.Text> learned = new ArrayList<>();
+        List<LabelledTexts.Text> measured = new ArrayList<>();
         int ofEach = definitions / CLASSES.size();
         int heldOutOfEach = heldOut / CLASSES.size();
         try (HuggingFaceTokenizer tokenizer = SentenceEncoder.tokenizer(MOST_TOKENS)) {
@@ -169,15 +191,15 @@ public final class TuneEncoder extends EngineCommand {
                             + CLASSES.size() * all.size() + " in total, because there are " + all.size() + " of each "
                             + partOfSpeech + "; use fewer with --definitions or --held-out");
                 }
-                List<ClassifierTraining.Text> chosen =
+                List<LabelledTexts.Text> chosen =
                         SentenceEncoder.ids(tokenizer, all.subList(0, ofEach + heldOutOfEach)).stream()
-                                .map(ids -> new ClassifierTraining.Text(ids, CLASSES.indexOf(partOfSpeech)))
+                                .map(ids -> new LabelledTexts.Text(ids, CLASSES.indexOf(partOfSpeech)))
                                 .toList();
                 learned.addAll(chosen.subList(0, ofEach));
                 measured.addAll(chosen.subList(ofEach, chosen.size()));
             }
         }
         Collections.shuffle(learned, new Random(seed));
-        return new ClassifierTraining(learned, measured, epochs, seed);
+        return new Texts(learned, measured);
     }
 }

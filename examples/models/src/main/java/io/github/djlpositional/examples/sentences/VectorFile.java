@@ -5,7 +5,6 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import io.github.djlpositional.examples.UserError;
 import io.github.djlpositional.weights.WeightFile;
-import io.github.djlpositional.weights.WeightFile.TensorInfo;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,18 +27,12 @@ record VectorFile(Path path, String checksum) {
         }
         try {
             WeightFile file = WeightFile.open(path);
-            Map<String, TensorInfo> tensors = file.getTensors();
-            String stored = tensors.keySet().stream().findFirst().orElse("");
-            if (tensors.size() != 1 || !stored.startsWith(PREFIX)) {
-                throw unreadable(null);
-            }
-            if (!stored.equals(PREFIX + checksum)) {
+            String stored = String.join("", file.getTensors().keySet());
+            if (stored.startsWith(PREFIX) && !stored.equals(PREFIX + checksum)) {
                 return null;
             }
-            TensorInfo info = tensors.get(stored);
-            if (info.type().equals("F32")
-                    && info.shape().dimension() == 2
-                    && info.shape().size() > 0) {
+            if (stored.equals(PREFIX + checksum)
+                    && file.getTensors().get(stored).shape().dimension() == 2) {
                 NDArray vectors = file.read(manager, stored);
                 // a comparison with NaN is false
                 if (vectors.norm(new int[] {1}).sub(1).abs().max().toFloatArray()[0] < 1e-3) {

@@ -19,11 +19,8 @@ class DefinitionTest {
                                 "in the Christian era; used before dates after the supposed year Christ was born"),
                         new Definition(PartOfSpeech.ADJECTIVE, "galore", "in great numbers"))
                 .noneMatch(definition -> definition.text().contains("\""));
-    }
-
-    @Test
-    void someAreSpreadOverAll() throws Exception {
         assertThat(Definition.read(100))
+                .as("spread over all")
                 .hasSize(100)
                 .extracting(Definition::partOfSpeech)
                 .contains(PartOfSpeech.values());

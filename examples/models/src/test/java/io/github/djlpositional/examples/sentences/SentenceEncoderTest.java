@@ -129,10 +129,8 @@ class SentenceEncoderTest {
                 vector[d] += token[d];
             }
         }
-        float norm = (float) Math.sqrt(cosine(vector, vector));
-        for (int d = 0; d < vector.length; d++) {
-            vector[d] /= norm;
-        }
+        double norm = Math.sqrt(cosine(vector, vector));
+        IntStream.range(0, vector.length).forEach(d -> vector[d] /= (float) norm);
         return vector;
     }
 }

@@ -4,12 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.Device;
 import ai.djl.Model;
+import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Engines;
+import io.github.djlpositional.examples.EncoderTraining;
+import io.github.djlpositional.examples.Evaluation;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightLoader;
 import java.nio.file.Path;
@@ -74,24 +77,20 @@ class TextClassifierTest {
         try (Model model = Model.newInstance("classifier", Device.cpu(), engine)) {
             TextClassifier classifier = classifier(model.getNDManager(), 1);
             Map<String, float[]> before = values(classifier.encoder());
-            model.setBlock(classifier.block());
             // texts whose class is that of their first token: a bag of words cannot know it
             Random random = new Random(1);
-            List<ClassifierTraining.Text> texts = new ArrayList<>();
+            List<LabelledTexts.Text> texts = new ArrayList<>();
             for (int i = 0; i < 120; i++) {
                 long[] ids = random.longs(3 + i % 4, 1, 1 + CLASSES).toArray();
-                texts.add(new ClassifierTraining.Text(ids, (int) ids[0] - 1));
+                texts.add(new LabelledTexts.Text(ids, (int) ids[0] - 1));
             }
-            ClassifierTraining.Curve curve =
-                    new ClassifierTraining(texts, texts, 40, 1).train("Test", model, Device.cpu(), 0.01f);
-            assertThat(curve.lastAccuracy()).isGreaterThan(0.9);
-            List<String> changed = new ArrayList<>();
-            values(classifier.encoder()).forEach((name, after) -> {
-                if (!Arrays.equals(before.get(name), after)) {
-                    changed.add(name);
-                }
-            });
-            assertThat(changed)
+            LabelledTexts examples = new LabelledTexts(texts, 1);
+            new EncoderTraining(Engine.getEngine(engine), Device.cpu(), 1, 40, 0.01f)
+                    .train(classifier.block(), new Shape(1, 1), examples, model, batch -> {});
+            assertThat(Evaluation.accuracy(model, examples)).isGreaterThan(0.9);
+            assertThat(values(classifier.encoder()).entrySet().stream()
+                            .filter(after -> !Arrays.equals(before.get(after.getKey()), after.getValue()))
+                            .map(Map.Entry::getKey))
                     .contains("encoder.layer.2.attention.self.query.weight")
                     .allMatch(name -> name.startsWith("encoder.layer.2."));
         }

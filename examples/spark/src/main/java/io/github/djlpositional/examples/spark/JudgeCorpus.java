@@ -1,10 +1,10 @@
 package io.github.djlpositional.examples.spark;
 
-import io.github.djlpositional.examples.Check;
 import io.github.djlpositional.examples.EncoderFile;
 import io.github.djlpositional.examples.Glosses;
 import io.github.djlpositional.examples.Program;
 import io.github.djlpositional.examples.UserError;
+import io.github.djlpositional.options.Check;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -91,7 +91,7 @@ public final class JudgeCorpus implements Callable<Integer> {
     public Integer call() throws Exception {
         Program.checkOptions(spec, () -> Check.positive("--batch", batchSize));
         // not a saved encoder: an error before Spark starts
-        EncoderFile.readLog(model);
+        EncoderFile.check(model);
         SparkConf conf = new SparkConf().setIfMissing("spark.app.name", "judge-corpus");
         if (!conf.contains("spark.master")) {
             // everything in this JVM, and no open ports

@@ -13,8 +13,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class JudgeCorpusTest {
 
-    private static final String JAR = "examples/spark/target/judge-corpus.jar";
-
     @ParameterizedTest
     @ValueSource(strings = {"--batch=0", "--batch=many", "--what"})
     void badOptionsEndWithOneLine(String option) {
@@ -23,11 +21,6 @@ class JudgeCorpusTest {
 
     @TestFactory
     List<DynamicTest> documentedCommandsAreValid() throws IOException {
-        // throws an exception for an invalid option
-        return DocumentedCommands.tests(
-                JAR,
-                words -> JudgeCorpus.commandLine()
-                        .parseArgs(words.subList(words.indexOf(JAR) + 1, words.size())
-                                .toArray(new String[0])));
+        return DocumentedCommands.tests("examples/spark/target/judge-corpus.jar", JudgeCorpus::commandLine);
     }
 }
