@@ -159,6 +159,7 @@ class DocumentationTest {
                 "benchmarks/pom.xml",
                 "README.md",
                 "docs/compatibility.md",
+                "examples/book/src/main/resources/chapters/Model.md",
                 "docs/PositionTable.java",
                 "docs/position-table.jsh")) {
             found.addAll(matches(version, Path.of(file)));

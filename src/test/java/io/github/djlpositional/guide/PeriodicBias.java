@@ -36,7 +36,9 @@ public final class PeriodicBias extends AbstractBlock implements RelativeEncodin
     @Override
     public NDArray distanceBias(AttentionCall call, Distances distances) {
         try (NDArray distance = distances.toArray(); // (size)
-                NDArray angles = distance.mul(2 * Math.PI / period);
+                NDArray frequency = distance.getManager()
+                        .full(new Shape(1), (float) (2 * Math.PI / period), distance.getDataType());
+                NDArray angles = distance.mul(frequency);
                 NDArray cosines = angles.cos()) {
             NDArray w = call.parameterStore().getValue(weights, cosines.getDevice(), call.training());
             return cosines.mul(w); // (N, size)
