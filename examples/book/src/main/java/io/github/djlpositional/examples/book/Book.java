@@ -5,6 +5,7 @@ import io.github.djlpositional.examples.Program;
 import io.github.djlpositional.examples.Resource;
 import io.github.djlpositional.examples.UserError;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -30,23 +31,23 @@ public final class Book implements Callable<Integer> {
     static final Map<String, Chapter.Program> CHAPTERS = new LinkedHashMap<>();
 
     static {
-        CHAPTERS.put("OrderLost", OrderLost::write);
-        CHAPTERS.put("Count", Count::write);
-        CHAPTERS.put("Clock", Clock::write);
-        CHAPTERS.put("Added", Added::write);
-        CHAPTERS.put("Similarity", Similarity::write);
-        CHAPTERS.put("Shift", Shift::write);
-        CHAPTERS.put("Rotary", Rotary::write);
-        CHAPTERS.put("Relative", Relative::write);
-        CHAPTERS.put("Learned", Learned::write);
-        CHAPTERS.put("Longer", Longer::write);
-        CHAPTERS.put("TwoDimensions", TwoDimensions::write);
-        CHAPTERS.put("Heads", Heads::write);
-        CHAPTERS.put("Which", Which::write);
-        CHAPTERS.put("Model", Model::write);
-        CHAPTERS.put("Conventions", Conventions::write);
-        CHAPTERS.put("Precision", Precision::write);
-        CHAPTERS.put("Others", Others::write);
+        CHAPTERS.put("OrderLost", OrderLost::main);
+        CHAPTERS.put("Count", Count::main);
+        CHAPTERS.put("Clock", Clock::main);
+        CHAPTERS.put("Added", Added::main);
+        CHAPTERS.put("Similarity", Similarity::main);
+        CHAPTERS.put("Shift", Shift::main);
+        CHAPTERS.put("Rotary", Rotary::main);
+        CHAPTERS.put("Relative", Relative::main);
+        CHAPTERS.put("Learned", Learned::main);
+        CHAPTERS.put("Longer", Longer::main);
+        CHAPTERS.put("TwoDimensions", TwoDimensions::main);
+        CHAPTERS.put("Heads", Heads::main);
+        CHAPTERS.put("Which", Which::main);
+        CHAPTERS.put("Model", Model::main);
+        CHAPTERS.put("Conventions", Conventions::main);
+        CHAPTERS.put("Precision", Precision::main);
+        CHAPTERS.put("Others", Others::main);
     }
 
     /** The first chapter of the appendix. */
@@ -112,27 +113,26 @@ public final class Book implements Callable<Integer> {
         List<Chapter> chapters = new ArrayList<>();
         for (String name : names.isEmpty() ? CHAPTERS.keySet() : names) {
             System.out.printf("%n%s%n%s%n", name, "-".repeat(name.length()));
-            chapters.add(run(name, Notebook.in(folder.resolve("pictures"))));
+            chapters.add(run(name, System.out, folder.resolve("pictures")));
         }
         write(folder, chapters);
         System.out.println("\n" + folder.resolve(names.isEmpty() ? "index.html" : names.get(0) + ".html"));
         return 0;
     }
 
-    /** Runs a chapter. */
-    static Chapter run(String name, Notebook notebook) throws IOException {
+    /** Runs a chapter, which prints to a stream and saves its pictures in a folder. */
+    static Chapter run(String name, PrintStream out, Path pictures) throws IOException {
         Chapter.Program program = CHAPTERS.get(name);
         if (program == null) {
             throw new UserError("unknown chapter '" + name + "': choose from " + String.join(", ", CHAPTERS.keySet()));
         }
         try {
-            program.write(notebook);
+            return Chapter.of(name, Notebook.record(program, out, pictures));
         } catch (RuntimeException | IOException e) {
             throw e;
         } catch (Exception e) {
             throw new IllegalStateException("the chapter " + name + " could not be written", e);
         }
-        return Chapter.of(name, notebook.outputs());
     }
 
     /** Writes the site of chapters. */

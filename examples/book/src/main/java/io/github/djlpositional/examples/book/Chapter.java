@@ -2,8 +2,10 @@ package io.github.djlpositional.examples.book;
 
 import io.github.djlpositional.examples.Resource;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,8 +19,9 @@ import java.util.stream.Collectors;
  *
  * <p>In the Markdown {@code {{code name}}} is a piece of the program with what it prints and draws, and {@code {{play
  * name}}} a script of sliders, each in a line of its own. {@code {{play playground rotary}}} begins with this encoding.
- * In the program, {@code // %% name} begins a piece of the method {@code write}, and {@code // ...} the part of a piece
- * that a page folds.
+ * The lines after {@code {{code name}}} are the captions of its pictures: {@code {{picture caption}}}. In the program,
+ * {@code // %% name} begins a piece of the method {@code main}, and {@code // ...} the part of a piece that a page
+ * folds.
  *
  * @param name the name of its class, its Markdown and its page
  * @param title its heading
@@ -64,18 +67,22 @@ record Chapter(String name, String title, String line, List<Part> parts, String 
     /** The program of a chapter. */
     @FunctionalInterface
     interface Program {
-        void write(Notebook out) throws Exception;
+        void main(String... args) throws Exception;
     }
 
-    private static final Pattern DIRECTIVE =
-            Pattern.compile("(?m)^\\{\\{(code|play) ([A-Za-z0-9-]+)(?: ([a-z0-9]+))?}}$");
+    private static final Pattern DIRECTIVE = Pattern.compile(
+            "(?m)^\\{\\{(code|play) ([A-Za-z0-9-]+)(?: ([a-z0-9]+))?}}((?:\\n\\{\\{picture [^}]+}})*)$");
+
+    private static final Pattern PICTURE = Pattern.compile("\\{\\{picture ([^}]+)}}");
 
     private static final Pattern TITLE = Pattern.compile("\\A# (.+)\n\n((?:.+\n)+)");
 
-    private static final String BEGIN = "    static void write(Notebook out) throws Exception {";
+    private static final String BEGIN = "    public static void main(String... args) throws Exception {";
+
+    private static final String MARKER = "        // %% ";
 
     /** Joins the Markdown and the program of a chapter with what the program printed and drew. */
-    static Chapter of(String name, List<Notebook.Output> outputs) throws IOException {
+    static Chapter of(String name, List<Notebook.Output> outputs) {
         return of(name, read(name + ".md"), read(name + ".java"), outputs);
     }
 
@@ -93,15 +100,19 @@ record Chapter(String name, String title, String line, List<Part> parts, String 
                 .toList();
     }
 
-    private static String read(String file) throws IOException {
-        return new String(new Resource("/chapters/" + file, "djl-positional-book").read(), StandardCharsets.UTF_8);
+    private static String read(String file) {
+        try {
+            return new String(new Resource("/chapters/" + file, "djl-positional-book").read(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /**
      * Joins Markdown and a program.
      *
-     * @throws IllegalArgumentException if the Markdown has no title, or does not name all pieces of the program in
-     *     order
+     * @throws IllegalArgumentException if the Markdown has no title, does not name all pieces of the program in order,
+     *     or has more or fewer captions than a piece that has run has drawn pictures
      */
     static Chapter of(String name, String markdown, String program, List<Notebook.Output> outputs) {
         Matcher title = TITLE.matcher(markdown);
@@ -118,7 +129,7 @@ record Chapter(String name, String title, String line, List<Part> parts, String 
             parts.add(new Text(markdown.substring(end, directive.start())));
             if (directive.group(1).equals("code")) {
                 used.add(directive.group(2));
-                parts.add(pieces.get(directive.group(2)));
+                parts.add(withCaptions(name, pieces.get(directive.group(2)), directive));
             } else {
                 parts.add(play(directive));
             }
@@ -139,29 +150,61 @@ record Chapter(String name, String title, String line, List<Part> parts, String 
                 members(program));
     }
 
-    /** The pieces of the method write by name. */
+    /** Returns a piece with the captions that follow it in the Markdown, one for each picture; null for null. */
+    private static Code withCaptions(String chapter, Code code, MatchResult directive) {
+        List<String> captions = PICTURE.matcher(directive.group(4))
+                .results()
+                .map(picture -> picture.group(1))
+                .toList();
+        if (code == null || code.outputs().isEmpty()) {
+            return code;
+        }
+        if (captions.size() != code.pictures().size()) {
+            throw new IllegalArgumentException("chapter " + chapter + " has " + captions.size()
+                    + " captions after {{code "
+                    + directive.group(2) + "}}: expected " + code.pictures().size()
+                    + ", one for each picture; change the {{picture}} lines of the Markdown");
+        }
+        Iterator<String> next = captions.iterator();
+        return new Code(
+                code.shown(),
+                code.folded(),
+                code.outputs().stream()
+                        .map(output -> output.figure() == null ? output : output.withText(next.next()))
+                        .toList());
+    }
+
+    /** Returns the name of the piece of a chapter's program that has a line; the first line is 1. */
+    static String piece(String chapter, int line) {
+        return read(chapter + ".java")
+                .lines()
+                .limit(line)
+                .filter(each -> each.startsWith(MARKER))
+                .reduce("", (before, each) -> each.substring(MARKER.length()));
+    }
+
+    /** The pieces of the method main by name. */
     private static Map<String, Code> pieces(String program, List<Notebook.Output> outputs) {
         List<String> lines = program.lines().toList();
         Map<String, Code> pieces = new LinkedHashMap<>();
-        int line = lines.indexOf(BEGIN) + 1;
+        int line = lines.indexOf(BEGIN) + 2;
         while (!lines.get(line).equals("    }")) {
-            String name = lines.get(line).strip().replaceFirst("^// %% ", "");
+            String name = lines.get(line).substring(MARKER.length());
             int first = ++line;
-            while (!lines.get(line).equals("    }") && !lines.get(line).startsWith("        // %% ")) {
+            while (!lines.get(line).equals("    }") && !lines.get(line).startsWith(MARKER)) {
                 line++;
             }
             int last = line;
             int fold = lines.subList(first, last).indexOf("        // ...");
             String shown = code(lines.subList(first, fold < 0 ? last : first + fold));
             String folded = fold < 0 ? "" : code(lines.subList(first + fold + 1, last));
-            // a line of a stack begins at 1
             pieces.put(
                     name,
                     new Code(
                             shown,
                             folded,
                             outputs.stream()
-                                    .filter(output -> output.line() > first && output.line() <= last)
+                                    .filter(output -> output.piece().equals(name))
                                     .toList()));
         }
         return pieces;
@@ -171,12 +214,11 @@ record Chapter(String name, String title, String line, List<Part> parts, String 
         return String.join("\n", lines).stripIndent().strip();
     }
 
-    /** The constants and methods of the program but write, main and the constructor. */
+    /** The constants and methods of the program but main. */
     private static String members(String program) {
         return program.substring(
                         program.indexOf(" {\n", program.indexOf("\npublic final class ")) + 3, program.lastIndexOf("}"))
-                .replaceAll("(?m)^    private [A-Z]\\w+\\(\\) \\{}\n", "")
-                .replaceAll("(?ms)^    (public static void main|static void write)\\(.*?^    }\n", "")
+                .replaceAll("(?ms)^    public static void main\\(.*?^    }\n", "")
                 .replaceAll("\n{3,}", "\n\n")
                 .stripIndent()
                 .strip();

@@ -13,7 +13,6 @@ import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -26,13 +25,8 @@ import java.util.stream.IntStream;
 /** The published conventions of sinusoids: layout, order, frequencies, and odd sizes. */
 public final class Conventions {
 
-    private Conventions() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% six
         conventions(8).forEach((letter, encoding) -> out.print("%s  %s", letter, row(encoding, 1)));
         // %% where
@@ -45,7 +39,7 @@ public final class Conventions {
                     + (encoding.value(0, 0) == 0 ? "sin first" : "cos first");
             charts.add(HeatMapChart.of(title, "dimension", "position", 32, 16, encoding::value));
         }
-        out.pictures("conventions-where", "The same sixteen columns, in four orders", 2, charts);
+        out.pictures(2, charts);
         // %% odd
         for (OddSize oddSize : OddSize.values()) {
             String title = oddSize.name().toLowerCase(Locale.ROOT).replace('_', ' ');

@@ -5,19 +5,13 @@ import static io.github.djlpositional.examples.LineChart.each;
 import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import java.nio.file.Path;
 import java.util.Arrays;
 
 /** Integers, fractions and bits as positions, what each of them lacks, and how bits become sines and cosines. */
 public final class Count {
 
-    private Count() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% count
         double[] dog = each(64, i -> i % 2 == 0 ? 1 : -1); // 1, -1, 1, -1, ...
         double[] man = each(64, i -> i % 4 < 2 ? 1 : -1); // 1, 1, -1, -1, ...
@@ -37,12 +31,10 @@ public final class Count {
             fractions.line(length + " words", length, t -> t / (length - 1.0));
         }
         fractions.mark("position 4", 4, 0, 1);
-        out.picture("count-fractions", "Position 4 is another number in each of three sentences", fractions);
+        out.picture(fractions);
         // %% bits
         // ...
         out.picture(
-                "count-bits",
-                "The first 32 positions as binary numbers, 1 is red: from row 15 to row 16 every bit changes",
                 HeatMapChart.of("Positions as bits", "bit, from the left", "position t", 32, 5, (t, i) -> bits(t)[i])
                         .range(0, 1));
         for (int t : new int[] {0, 14, 15, 17, 24}) {
@@ -70,10 +62,7 @@ public final class Count {
                 LineChart.of("How far is a position from position 16?", "position t", "distance / largest distance");
         distances.line("bits", 32, t -> byBits[t] / Math.sqrt(5));
         distances.line("sines and cosines", 32, t -> bySines[t] / farthest);
-        out.picture(
-                "count-distances",
-                "By their bits, 15 is farthest from 16 and 0 is close; with sinusoids the neighbors are closest",
-                distances);
+        out.picture(distances);
     }
 
     private static double[] bits(int t) {

@@ -8,7 +8,6 @@ import io.github.djlpositional.examples.AttentionMaps;
 import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.examples.sentences.SentenceEncoder;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
@@ -21,13 +20,8 @@ import java.util.stream.IntStream;
 /** Where trained heads look, with their positions and without: in a published encoder, a small one, and a decoder. */
 public final class Heads {
 
-    private Heads() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% before
         List<AttentionMaps> with = SentenceEncoder.attention(SENTENCES, true);
         List<AttentionMaps> without = SentenceEncoder.attention(SENTENCES, false);
@@ -37,12 +31,7 @@ public final class Heads {
             out.print("%s: %.3f with positions, %.3f without", head, mean(weights(with, head, 1)), bare);
         }
         // ...
-        out.pictures(
-                "heads-before",
-                "The mean weight of the token before: of 72 heads one is dark red, layer 1, head 3 (framed); without"
-                        + " positions none is",
-                2,
-                List.of(ofAll("With positions", with), ofAll("Without", without)));
+        out.pictures(2, ofAll("With positions", with), ofAll("Without", without));
         // %% members
         double[] tokens = weights(with, best.get(0), 1);
         double[] bare = weights(without, best.get(0), 1);
@@ -60,12 +49,7 @@ public final class Heads {
         double equal =
                 with.stream().mapToDouble(maps -> 1 - 1.0 / maps.words().size()).sum() / tokens.length;
         out.print("equal weights would give %.3f on average", equal);
-        out.pictures(
-                "heads-rose",
-                best.get(0) + ": the diagonal of places is there with positions only; without them the three rows of"
-                        + " rose are equal",
-                2,
-                List.of(map(with.get(0), best.get(0), "With positions"), map(without.get(0), best.get(0), "Without")));
+        out.pictures(2, map(with.get(0), best.get(0), "With positions"), map(without.get(0), best.get(0), "Without"));
         // %% itself
         Head self = heads(6, 12, head -> mean(weights(without, head, 0))).get(0);
         out.print(
@@ -73,12 +57,7 @@ public final class Heads {
                 self, same(with, self, true), same(with, self, false));
         out.print("without: itself %.4f, repetition %.4f", same(without, self, true), same(without, self, false));
         // ...
-        out.pictures(
-                "heads-itself",
-                self + ": the diagonal without positions is one of words, since each repeated word has the same weight"
-                        + " everywhere",
-                2,
-                List.of(map(with.get(1), self, "With positions"), map(without.get(1), self, "Without")));
+        out.pictures(2, map(with.get(1), self, "With positions"), map(without.get(1), self, "Without"));
         // %% small
         List<AttentionMaps> small = Trained.attention();
         Function<Head, double[]> byDistance = head -> each(9, i -> mean(weights(small, head, i - 4)));
@@ -93,12 +72,9 @@ public final class Heads {
             out.print("  first word %.3f, last word %.3f", toEnd(small, head, true), toEnd(small, head, false));
         }
         out.pictures(
-                "heads-small",
-                "Two of these heads over one definition: dark columns, not diagonals, at the first word and at the last",
                 2,
-                List.of(
-                        map(small.get(0), peaks.get(0), peaks.get(0).toString()),
-                        map(small.get(0), peaks.get(2), peaks.get(2).toString())));
+                map(small.get(0), peaks.get(0), peaks.get(0).toString()),
+                map(small.get(0), peaks.get(2), peaks.get(2).toString()));
         // %% decoder
         Map<String, double[]> decoder = Trained.decoder();
         List<Head> byWeight = heads(2, 4, head -> decoder.get("rotary, " + head + ", mean")[1]);
@@ -118,12 +94,7 @@ public final class Heads {
                 still.line(head.toString(), 17, distance -> bareMeans[distance]);
             }
         }
-        out.pictures(
-                "heads-decoder",
-                "The four heads of layer 2 look at the last characters; with the same weights and no rotation they look"
-                        + " nowhere in particular",
-                2,
-                List.of(turned.yRange(0, 0.6), still.yRange(0, 0.6)));
+        out.pictures(2, turned.yRange(0, 0.6), still.yRange(0, 0.6));
     }
 
     /** Words are repeated, so that the same word stands at several places. */

@@ -31,8 +31,8 @@ final class Jupyter {
                 new String(new Resource("/artifact.txt", "djl-positional-book").read(), StandardCharsets.UTF_8);
         notebook.addCode(
                 "%maven " + artifact.strip() + "\n\n" + chapter.imports()
-                        + "\nimport io.github.djlpositional.examples.book.*;\nimport java.nio.file.Path;\n\n"
-                        + chapter.members() + "\n\nNotebook out = Notebook.in(Path.of(\"pictures\"));",
+                        + "\nimport io.github.djlpositional.examples.book.*;\n\n"
+                        + chapter.members() + "\n\nNotebook out = Notebook.open();",
                 List.of());
         for (Chapter.Part part : chapter.parts()) {
             if (part instanceof Chapter.Text text) {

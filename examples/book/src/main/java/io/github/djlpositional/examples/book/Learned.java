@@ -10,7 +10,6 @@ import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.examples.sentences.SentenceEncoder;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -18,13 +17,8 @@ import java.util.stream.IntStream;
 /** The learned tables of a published encoder and of a small one beside sinusoids: similarities, and their waves. */
 public final class Learned {
 
-    private Learned() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% table
         double[][] learned = SentenceEncoder.positionTable();
         double[][] sinusoids = sinusoids(512, 384);
@@ -33,13 +27,7 @@ public final class Learned {
         }
         // ...
         out.pictures(
-                "learned-similarity",
-                "In both tables the similarity of two positions depends mostly on their distance; the learned one also"
-                        + " has stripes",
-                2,
-                List.of(
-                        similarity("Learned by all-MiniLM-L6-v2", learned, 100),
-                        similarity("Sinusoids", sinusoids, 100)));
+                2, similarity("Learned by all-MiniLM-L6-v2", learned, 100), similarity("Sinusoids", sinusoids, 100));
         // %% distance
         double[] third = cosines(learned, 3);
         double[] sixth = cosines(learned, 6);
@@ -63,11 +51,7 @@ public final class Learned {
         double[] distances = each(120, distance -> distance);
         byDistance.behind("learned, 10 % and 90 %", distances, each(120, i -> quantile(0.1, all.get(i))));
         byDistance.behind("", distances, each(120, i -> quantile(0.9, all.get(i))));
-        out.picture(
-                "learned-distance",
-                "The learned similarity swings with the distance, at nearly all positions alike up to about 12; that of"
-                        + " sinusoids falls slowly",
-                byDistance);
+        out.picture(byDistance);
         // %% waves
         double[] ofLearned = waves(learned);
         double[] ofFormula = waves(sinusoids);
@@ -86,11 +70,7 @@ public final class Learned {
         spectrum.line("learned", lengths, each(255, i -> share(ofLearned, 0, lengths[i] + 1e-9)));
         spectrum.line("sinusoids", lengths, each(255, i -> share(ofFormula, 0, lengths[i] + 1e-9)));
         spectrum.xLogarithmic();
-        out.picture(
-                "learned-waves",
-                "The share of all waves up to a length: that of the learned table rises in steps, the highest at 6"
-                        + " positions; that of sinusoids rises evenly",
-                spectrum);
+        out.picture(spectrum);
         // %% small
         double[][] own = Trained.positions();
         for (int t : new int[] {0, 1, 2, 3, 5, 7, 11, 14}) {
@@ -98,13 +78,7 @@ public final class Learned {
         }
         // ...
         out.pictures(
-                "learned-small",
-                "The small encoder tells the first positions apart and makes the later ones alike; sinusoids treat all"
-                        + " positions alike",
-                2,
-                List.of(
-                        similarity("Learned by the small one", own, 16),
-                        similarity("Sinusoids", sinusoids(16, 64), 16)));
+                2, similarity("Learned by the small one", own, 16), similarity("Sinusoids", sinusoids(16, 64), 16));
     }
 
     /** The lengths of waves, from and to, around the peaks, the longest first. */

@@ -7,7 +7,6 @@ import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.RotaryScaling;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -20,14 +19,9 @@ import java.util.TreeMap;
 /** Texts longer than in training: the angles of each scaling of rotary embeddings, and the losses of all kinds. */
 public final class Longer {
 
-    private Longer() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
     @SuppressWarnings("UnusedVariable") // a page shows how blocks are built
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% turns
         Frequencies llama2 = RotaryScaling.none().frequencies(128, 10_000); // heads of 128 dimensions
         double[] turns = each(64, m -> 4096 * llama2.get(m) / (2 * Math.PI));
@@ -57,11 +51,7 @@ public final class Longer {
             }
         }
         ends.line(7, "trained", each(24, i -> 40 + i), each(24, i -> turns[40 + i]));
-        out.pictures(
-                "longer-scalings",
-                "YaRN and Llama 3.1 leave fast pairs as they are and slow the last 18 by 8, which brings them inside",
-                2,
-                List.of(ratios.yRange(0.0, Double.NaN), ends.yLogarithmic()));
+        out.pictures(2, ratios.yRange(0.0, Double.NaN), ends.yLogarithmic());
         // %% losses
         Map<String, double[]> losses =
                 MeasuredTable.of(MeasuredTable.TEXT, "mean").rows();
@@ -71,10 +61,7 @@ public final class Longer {
         for (String kind : scaled) {
             out.print("%s", row(MeasuredTable.TEXT, kind, 1, 2, 3, 4, 7));
         }
-        out.picture(
-                "longer-losses",
-                "Without a scaling the loss rises from position 97 on; with YaRN it stays flat",
-                chart(scaled));
+        out.picture(chart(scaled));
         // %% kinds
         List<String> kinds = losses.keySet().stream()
                 .filter(kind -> !scaled.contains(kind) || kind.equals("rotary"))
@@ -86,10 +73,7 @@ public final class Longer {
             double change = losses.get(kind)[7] - losses.get(kind)[1];
             out.print("%s  %9.2f  %s", row(MeasuredTable.TEXT, kind, 1, 7), change, far(kind));
         }
-        out.picture(
-                "longer-kinds",
-                "ALiBi, KERPLE and the Gaussian stay flat; T5 rises slowly; rotary and sinusoids degrade",
-                chart(List.of("none", "sinusoidal", "rotary", "t5", "alibi", "kerple", "gaussian")));
+        out.picture(chart(List.of("none", "sinusoidal", "rotary", "t5", "alibi", "kerple", "gaussian")));
         // %% sentences
         Map<String, double[]> accuracies =
                 MeasuredTable.of(MeasuredTable.SENTENCES, "mean").rows();
@@ -112,10 +96,7 @@ public final class Longer {
             groups.line(name, new double[] {10.5, 20.5, 32.5}, mean); // the middles of the ranges
         });
         groups.mark("trained", 16, 0.7, 1);
-        out.picture(
-                "longer-sentences",
-                "The direction decides up to 24 words, the continuation from 25 on; the group that has both is the best",
-                groups);
+        out.picture(groups);
     }
 
     private static final Map<String, String> GROUPS = new TreeMap<>(Map.of(

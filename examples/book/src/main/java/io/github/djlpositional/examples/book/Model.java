@@ -14,19 +14,13 @@ import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
-import java.nio.file.Path;
 import java.util.Collections;
 
 /** From token ids to vectors with positions: the blocks of a model and their shapes, one by one. */
 public final class Model {
 
-    private Model() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% input
         NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
         InputEmbeddingBlock input = InputEmbeddingBlock.builder()
@@ -47,16 +41,9 @@ public final class Model {
         out.print("distance of the rows 8 and 9: %.4f", distance(cats, 8, 9));
         out.print("distance of the rows 0 and 9: %.4f", distance(cats, 0, 9));
         double largest = Math.ceil(cats.get(":, :32").abs().max().getFloat());
-        out.picture(
-                "model-check",
-                "One token at ten positions: the rows differ, so the positions have arrived",
-                HeatMapChart.ofWordRows(
-                                "One token at ten positions",
-                                "dimension",
-                                Collections.nCopies(10, "cat"),
-                                32,
-                                cats::getFloat)
-                        .range(-largest, largest));
+        out.picture(HeatMapChart.ofWordRows(
+                        "One token at ten positions", "dimension", Collections.nCopies(10, "cat"), 32, cats::getFloat)
+                .range(-largest, largest));
         // %% vectors
         PositionalEncodingBlock positions = PositionalEncodingBlock.builder()
                 .setEmbeddingSize(64)

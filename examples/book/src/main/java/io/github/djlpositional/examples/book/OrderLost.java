@@ -10,20 +10,14 @@ import ai.djl.training.ParameterStore;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.examples.HeatMapChart;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.function.BinaryOperator;
 
 /** What attention computes for a sentence and for the same words in another order, without and with positions. */
 public final class OrderLost {
 
-    private OrderLost() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% words
         NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
         NDArray words = manager.eye(4); // the, dog, bites, man
@@ -44,11 +38,7 @@ public final class OrderLost {
         NDArray z = attend.apply(other, none);
         // ...
         print(out, MAN_BITES, z);
-        out.pictures(
-                "order-lost-words",
-                "The results of attention: the same five rows, only dog and man have exchanged places",
-                2,
-                List.of(map("the dog bites the man", DOG_BITES, y), map("the man bites the dog", MAN_BITES, z)));
+        out.pictures(2, map("the dog bites the man", DOG_BITES, y), map("the man bites the dog", MAN_BITES, z));
         // %% heads
         MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(64)

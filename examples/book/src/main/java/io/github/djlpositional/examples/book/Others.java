@@ -17,19 +17,13 @@ import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.relative.ForgettingBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
-import java.nio.file.Path;
 import java.util.List;
 
 /** No positions at all, packed sequences, contextual positions and forgetting attention. */
 public final class Others {
 
-    private Others() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% count
         NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
         NDArray isVisible = manager.ones(new Shape(8, 8))
@@ -73,17 +67,14 @@ public final class Others {
             out.print("as by itself: %b; without the mask: %b", isSame, isSameUnmasked);
         }
         boolean[] isDocument = mask.toBooleanArray();
-        out.picture(
-                "others-packed",
-                "Two documents in one row: each token sees the earlier tokens of its own document",
-                HeatMapChart.of(
-                                "Keys that a query sees",
-                                "key",
-                                "query",
-                                7,
-                                7,
-                                (i, j) -> j <= i && isDocument[7 * i + j] ? 1 : 0)
-                        .range(0, 1));
+        out.picture(HeatMapChart.of(
+                        "Keys that a query sees",
+                        "key",
+                        "query",
+                        7,
+                        7,
+                        (i, j) -> j <= i && isDocument[7 * i + j] ? 1 : 0)
+                .range(0, 1));
         // %% cope
         NDArray isStop = manager.create(STOPS);
         NDArray gates = Activation.sigmoid(isStop.mul(12).sub(6)); // q · k is 6 for ., else -6
@@ -111,11 +102,8 @@ public final class Others {
         for (int j = 0; j < WORDS.size(); j++) {
             out.print("%-4s added to the score %7.3f", WORDS.get(j), biases.getFloat(8, j) + 0.0); // not -0
         }
-        out.picture(
-                "others-fox",
-                "What is added to the scores: little within a sentence, about -5 for each full stop between",
-                HeatMapChart.ofWordRows("Forgetting", "key", WORDS, 9, (i, j) -> j <= i ? biases.getFloat(i, j) : 0)
-                        .range(-10, 10));
+        out.picture(HeatMapChart.ofWordRows("Forgetting", "key", WORDS, 9, (i, j) -> j <= i ? biases.getFloat(i, j) : 0)
+                .range(-10, 10));
         manager.close();
     }
 

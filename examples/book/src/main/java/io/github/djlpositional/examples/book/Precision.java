@@ -13,7 +13,6 @@ import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -22,13 +21,8 @@ import java.util.function.IntToDoubleFunction;
 /** The errors of sinusoids and of rotary embeddings in four formats, and where they come from. */
 public final class Precision {
 
-    private Precision() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% digits
         for (int t : new int[] {1, 100, 10_000, 999_999}) {
             out.print("position %6d: %11.8f, exact %11.8f", t, usual(FLOAT32, t, 2), EXACT.value(t, 2));
@@ -50,7 +44,7 @@ public final class Precision {
         chart.series()
                 .forEach(line ->
                         out.print("%-16s %8.1e %8.1e %8.1e", line.name(), line.y()[0], line.y()[11], line.y()[14]));
-        out.picture("precision", "The usual formula loses digits as positions grow; rounding once does not", chart);
+        out.picture(chart);
         // %% integers
         for (int t : new int[] {255, 256, 257, 258, 2047, 2048, 2049, 2050, 5001}) {
             out.print("%4d: %.0f in bfloat16, %.0f in float16", t, round(t, BFLOAT16), round(t, FLOAT16));

@@ -14,7 +14,6 @@ import io.github.djlpositional.examples.Chart;
 import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.RelativeBuckets;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -25,14 +24,9 @@ import java.util.stream.Stream;
 /** All relative kinds: what each adds to a score, computed and drawn by the same code. */
 public final class Relative {
 
-    private Relative() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
     @SuppressWarnings("UnusedVariable") // a page shows how blocks are built
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% curves
         NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
         manager.getEngine().setRandomSeed(1);
@@ -46,11 +40,7 @@ public final class Relative {
             double[] less = each(24, distance -> row[distance] - row[0]);
             out.print("%-9s %6.3f %6.3f %7.3f %7.3f %7.3f", name, less[0], less[1], less[2], less[4], less[16]);
         }
-        out.pictures(
-                "relative-curves",
-                "Symmetric curves: a line, a falling wave, a logarithm, a bell",
-                4,
-                charts(words, CURVES));
+        out.pictures(4, charts(words, CURVES));
         // %% functions
         RelativeBuckets encoder = RelativeBuckets.of(true, 32, 128);
         RelativeBuckets decoder = RelativeBuckets.of(false, 32, 128);
@@ -64,15 +54,12 @@ public final class Relative {
             int causal = decoder.bucket(-distance);
             out.print("%4d %7d %8d %9d %9d", distance, before, after, causal, shorter.bucket(-distance));
         }
-        String untrained =
-                "Before training: steps of T5's buckets, a smooth network, and FIRE, which has no keys after";
-        out.pictures("relative-functions", untrained, 3, charts(words, FUNCTIONS));
+        out.pictures(3, charts(words, FUNCTIONS));
         // %% terms
         NDArray ofWords = added(encoding("Shaw", manager), words);
         NDArray ofOneWord = added(encoding("Shaw", manager), repeated(words)); // one word
         // ...
-        String matrices = "One word repeated gives a curve; 24 different words give each query another one";
-        out.pictures("relative-terms", matrices, 4, charts(words, TERMS));
+        out.pictures(4, charts(words, TERMS));
         // %% all
         out.print("%-16s %9s  %s", "", "numbers", "direction  place  words");
         for (String name :
@@ -98,8 +85,7 @@ public final class Relative {
             learned.add(chart);
             out.print("%-16s%s", name, nearest);
         }
-        String shares = "A line for each head (layer 1 blue, 2 orange): T5's stay broad, the networks' are narrow";
-        out.pictures("relative-trained", shares, 4, learned);
+        out.pictures(4, learned);
         manager.close();
     }
 

@@ -14,7 +14,6 @@ import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -22,13 +21,8 @@ import java.util.Locale;
 /** Rotary embeddings: a rotation of each pair of dimensions, of which only the distance is left. */
 public final class Rotary {
 
-    private Rotary() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% distance
         NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
         RotaryEmbeddingBlock head =
@@ -61,11 +55,7 @@ public final class Rotary {
             plane.hideLegend();
             planes.add(plane);
         }
-        out.pictures(
-                "rotary-turned",
-                "The same vector at positions 0 to 5: pair 0 turns fast, pair 3 hardly at all",
-                4,
-                planes);
+        out.pictures(4, planes);
         // %% formula
         NDArray frequency = manager.create(new float[] {1, 0.01f, 1, 0.01f}); // d = 4
         NDArray angles = manager.arange(6f).reshape(6, 1).mul(frequency);
@@ -108,10 +98,7 @@ public final class Rotary {
                 .toDoubleArray();
         double norms = Math.sqrt(product(q, q) * product(k, k));
         curves.line("unlike, base 10,000", 201, distance -> unlike[distance] / norms);
-        out.picture(
-                "rotary-waves",
-                "With a larger base the score of equal vectors falls more slowly on the whole; unlike ones stay around 0",
-                curves);
+        out.picture(curves);
         // %% place
         NDArray turnedKey = rotate(head, q, 1);
         for (int distance = -1; distance <= 3; distance++) {

@@ -20,7 +20,6 @@ import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.RotaryPresets;
 import io.github.djlpositional.relative.WindowBiasBlock;
 import java.io.ByteArrayInputStream;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -29,13 +28,8 @@ import java.util.stream.Collectors;
 /** Positions in a grid: fixed encodings, rotary embeddings on two and three axes, and the bias of a window. */
 public final class TwoDimensions {
 
-    private TwoDimensions() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% numbers
         NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
         byte[] file = new Resource("/site/cat.png", "djl-positional-book").read();
@@ -53,10 +47,7 @@ public final class TwoDimensions {
             double[] y = {chart.series().get(0).y()[n], chart.series().get(1).y()[n]};
             out.print("n = %2d: photograph %6.3f, sinusoids %.3f", n, y[0], y[1]);
         }
-        out.picture(
-                "two-dimensions-numbers",
-                "The photograph resembles itself again after about 16, 32 and 48 numbers, whole rows; the sinusoids do not",
-                chart);
+        out.picture(chart);
         // %% grid
         GridPositionalEncodingBlock grid = GridPositionalEncodingBlock.builder()
                 .setEncoding(GridEncoding.visionTransformer(64))
@@ -73,11 +64,7 @@ public final class TwoDimensions {
         for (int patch : new int[] {0, 74, 136}) {
             maps.add(map("Patch " + patch, rows.matMul(rows.get(patch)).div(32)).range(0.5, 1));
         }
-        out.pictures(
-                "two-dimensions-grid",
-                "Each patch is most similar to its neighbors, and then to its row and its column: a cross",
-                3,
-                maps);
+        out.pictures(3, maps);
         // %% rotary
         RotaryEmbeddingBlock rotary = RotaryPresets.qwenVision(64).build();
         NDArray places = manager.create(RotaryPresets.positions(SIDE, SIDE)).expandDims(1); // (2, 1, 256)
@@ -90,12 +77,9 @@ public final class TwoDimensions {
         out.print("from (9, 6) to (11, 11): %14.10f", scores.getDouble(150, 187));
         out.print("from (2, 3) to (7, 5):   %14.10f", scores.getDouble(35, 117));
         out.pictures(
-                "two-dimensions-rotary",
-                "The scores of one query: when the query moves, the whole pattern moves with it",
                 2,
-                List.of(
-                        map("Query at row 4, column 10", scores.get(74)).range(-8, 8),
-                        map("Query at row 8, column 6", scores.get(134)).range(-8, 8)));
+                map("Query at row 4, column 10", scores.get(74)).range(-8, 8),
+                map("Query at row 8, column 6", scores.get(134)).range(-8, 8));
         // %% video
         double[][] patches = RotaryPresets.positions(1, 2, 3); // the time, row and column of each patch
         // ...
@@ -131,10 +115,7 @@ public final class TwoDimensions {
         manager.close();
         HeatMapChart index = HeatMapChart.of(
                 "Row of the table, 4 by 4 patches", "key", "query", 16, 16, (query, key) -> large[16 * query + key]);
-        out.picture(
-                "two-dimensions-window",
-                "A window of 4 by 4 patches: the same blocks and diagonals, since only differences count",
-                index.range(0, 48));
+        out.picture(index.range(0, 48));
     }
 
     private static final int SIDE = 16;

@@ -10,7 +10,6 @@ import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.RotaryScaling;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
@@ -20,14 +19,9 @@ import java.util.function.ToDoubleFunction;
 /** Which encoding to use: what is published and used, the code for each need, and what was measured. */
 public final class Which {
 
-    private Which() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
     @SuppressWarnings("UnusedVariable") // a page shows how blocks are built
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% lines
         RelativeEncoding usual = RelativeEncoding.named("rotary", 8, 64, Map.of());
         RelativeEncoding longer = RelativeEncoding.named("rotary", 8, 64, Map.of("scaling", YARN));
@@ -52,12 +46,9 @@ public final class Which {
             out.print("%-17s %s %8.2f %6.2f", title(kind), numbers, loss[1], loss[7]);
         }
         out.pictures(
-                "which-measured",
-                "At the trained length most are about equal; only some keep their place on longer texts",
                 2,
-                List.of(
-                        chart("Encoders", MeasuredTable.SENTENCES, 0, 2),
-                        chart("Language models", MeasuredTable.TEXT, 1, 7)));
+                chart("Encoders", MeasuredTable.SENTENCES, 0, 2),
+                chart("Language models", MeasuredTable.TEXT, 1, 7));
     }
 
     private static List<String> kinds(Map<String, double[]> rows, ToDoubleFunction<String> order) {

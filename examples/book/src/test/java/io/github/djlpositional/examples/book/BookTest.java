@@ -13,8 +13,11 @@ import io.github.djlpositional.examples.Figure;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.examples.Program;
 import java.io.IOException;
+import java.io.OutputStream;
+import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,6 +38,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * The page and the notebook of a small chapter with each kind of part, and what the chapters of the book have in
@@ -62,6 +66,7 @@ class BookTest {
             {{play playground rotary}}
 
             {{code picture}}
+            {{picture A "line"}}
 
             | a | b |
             | - | - |
@@ -74,41 +79,32 @@ class BookTest {
             /** A chapter. */
             public final class EveryKind {
 
-                private EveryKind() {}
-
-                public static void main(String[] args) throws Exception {
-                    write(Notebook.in(Path.of("pictures")));
-                }
-
-                static void write(Notebook out) throws Exception {
+                public static void main(String... args) throws Exception {
+                    Notebook out = Notebook.open();
                     // %% numbers
                     int a = 2 < 3 ? 12 : 0; // "comment" & more
                     out.print("a < %d", ONE);
                     // %% picture
                     out.print("shown");
                     // ...
-                    out.picture("line", "A \\"line\\"", chart);
+                    out.picture(chart);
                 }
 
                 private static final int ONE = 1;
             }
             """;
 
-    private static int line(String text) {
-        return (int) PROGRAM.lines().takeWhile(line -> !line.contains(text)).count() + 1;
+    private static List<Notebook.Output> outputs() {
+        LineChart chart = LineChart.of("A line", "x", "y");
+        chart.line("line", 20, x -> x);
+        return List.of(
+                new Notebook.Output("numbers", "a < 1", null),
+                new Notebook.Output("picture", "after", null),
+                new Notebook.Output("picture", "", new Figure(1, List.of(chart))));
     }
 
     private static Chapter everyKind() {
-        LineChart chart = LineChart.of("A line", "x", "y");
-        chart.line("line", 20, x -> x);
-        return Chapter.of(
-                "EveryKind",
-                MARKDOWN,
-                PROGRAM,
-                List.of(
-                        new Notebook.Output(line("a < %d"), "a < 1", null, null),
-                        new Notebook.Output(line("out.print(\"shown"), "after", null, null),
-                        new Notebook.Output(line("out.picture"), "A \"line\"", "line", new Figure(1, List.of(chart)))));
+        return Chapter.of("EveryKind", MARKDOWN, PROGRAM, outputs());
     }
 
     @Test
@@ -194,6 +190,15 @@ class BookTest {
                 .hasMessageContainingAll("EveryKind", "[numbers]", "[numbers, picture]");
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"", "{{picture A}}\n{{picture line}}"})
+    void rejectsAPieceWithMoreOrFewerPicturesThanCaptions(String captions) {
+        String markdown = MARKDOWN.replace("{{picture A \"line\"}}", captions);
+        assertThatThrownBy(() -> Chapter.of("EveryKind", markdown, PROGRAM, outputs()))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll("EveryKind", captions.isEmpty() ? "0" : "2", "{{code picture}}");
+    }
+
     @Test
     void rejectsAnUnknownChapter(@TempDir Path folder) {
         StringWriter err = new StringWriter();
@@ -228,6 +233,7 @@ class BookTest {
             }
         }));
         assertThat(broken).isEmpty();
+        assertThat(pages).allSatisfy((file, page) -> assertThat(page).doesNotContainPattern("\\{\\{[a-z]+ "));
         Pattern script = Pattern.compile("data-play=\"([^\"]*)\"");
         assertThat(script.matcher(String.join("", pages.values())).results().map(play -> play.group(1)))
                 .isSubsetOf(Book.SCRIPTS);
@@ -249,13 +255,13 @@ class BookTest {
                 .filter(cell -> cell.get("cell_type").getAsString().equals("code"))
                 // a kernel loads the artifact; here it is on the class path
                 .map(cell -> cell.get("source").getAsString().replaceFirst("%maven .*", ""))
-                .map(source -> source.replace("Path.of(\"pictures\")", "Path.of(\"" + folder + "\")"))
                 .toList();
         try (JShell shell = JShell.builder()
                 .executionEngine(new LocalExecutionControlProvider(), Map.of())
                 .compilerOptions("-classpath", System.getProperty("java.class.path"))
                 .build()) {
-            code.forEach(cell -> run(shell, cell));
+            PrintStream unused = new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8);
+            Notebook.record(arguments -> code.forEach(cell -> run(shell, cell)), unused, folder);
         }
     }
 

@@ -109,7 +109,7 @@ class ExpectedTest {
     @MethodSource("chapters")
     void numbersAreExpected(String name, @TempDir Path folder) throws Exception {
         PrintStream unused = new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8);
-        Chapter chapter = Book.run(name, new Notebook(unused, folder));
+        Chapter chapter = Book.run(name, unused, folder);
         WRITTEN.add(chapter);
         List<String> missing = new ArrayList<>();
         List<Row> rows = PlayScript.resource("/expected/" + name + ".txt")
