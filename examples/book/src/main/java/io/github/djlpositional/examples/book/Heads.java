@@ -59,7 +59,7 @@ public final class Heads {
         // ...
         out.pictures(2, map(with.get(1), self, "With positions"), map(without.get(1), self, "Without"));
         // %% small
-        List<AttentionMaps> small = Trained.attention();
+        List<AttentionMaps> small = Measured.attention();
         Function<Head, double[]> byDistance = head -> each(9, i -> mean(weights(small, head, i - 4)));
         List<Head> peaks =
                 heads(3, 4, head -> quantile(0.99, byDistance.apply(head))).subList(0, 3);
@@ -76,16 +76,17 @@ public final class Heads {
                 map(small.get(0), peaks.get(0), peaks.get(0).toString()),
                 map(small.get(0), peaks.get(2), peaks.get(2).toString()));
         // %% decoder
-        Map<String, double[]> decoder = Trained.decoder();
-        List<Head> byWeight = heads(2, 4, head -> decoder.get("rotary, " + head + ", mean")[1]);
+        Map<String, double[]> rotary = Measured.heads("trained/decoder", "rotary");
+        Map<String, double[]> none = Measured.heads("trained/decoder", "none");
+        List<Head> byWeight = heads(2, 4, head -> rotary.get(head + ", mean")[1]);
         // ...
         LineChart turned = LineChart.of("With rotary embeddings", "distance Δ", "mean weight");
         LineChart still = LineChart.of("The same weights, not turned", "distance Δ", "mean weight");
         for (Head head : byWeight) {
-            double[] means = decoder.get("rotary, " + head + ", mean");
-            double[] bareMeans = decoder.get("none, " + head + ", mean");
-            double low = decoder.get("rotary, " + head + ", 10 %")[1];
-            double high = decoder.get("rotary, " + head + ", 90 %")[1];
+            double[] means = rotary.get(head + ", mean");
+            double[] bareMeans = none.get(head + ", mean");
+            double low = rotary.get(head + ", 10 %")[1];
+            double high = rotary.get(head + ", 90 %")[1];
             double near = Arrays.stream(means, 0, 4).sum();
             String format = "%s: itself %.3f, before %.3f (80 %%: %.3f to %.3f), last four %.3f; without %.3f";
             out.print(format, head, means[0], means[1], low, high, near, bareMeans[1]);

@@ -72,7 +72,7 @@ public final class Learned {
         spectrum.xLogarithmic();
         out.picture(spectrum);
         // %% small
-        double[][] own = Trained.positions();
+        double[][] own = Measured.positions();
         for (int t : new int[] {0, 1, 2, 3, 5, 7, 11, 14}) {
             out.print("t = %2d: norm %.3f, cosine to the next one %6.3f", t, norm(own[t]), cosine(own[t], own[t + 1]));
         }

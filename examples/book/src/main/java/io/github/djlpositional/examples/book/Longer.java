@@ -6,7 +6,6 @@ import io.github.djlpositional.examples.Encoding;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.RotaryScaling;
-import java.io.IOException;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -53,13 +52,12 @@ public final class Longer {
         ends.line(7, "trained", each(24, i -> 40 + i), each(24, i -> turns[40 + i]));
         out.pictures(2, ratios.yRange(0.0, Double.NaN), ends.yLogarithmic());
         // %% losses
-        Map<String, double[]> losses =
-                MeasuredTable.of(MeasuredTable.TEXT, "mean").rows();
+        Map<String, double[]> losses = Measured.of(Measured.TEXT, "mean");
         // ...
         List<String> scaled = List.of("rotary", "rotary_linear", "rotary_ntk", "rotary_yarn");
         out.print("tokens from          33    65    97   129   225  trainings");
         for (String kind : scaled) {
-            out.print("%s", row(MeasuredTable.TEXT, kind, 1, 2, 3, 4, 7));
+            out.print("%s", row(Measured.TEXT, kind, 1, 2, 3, 4, 7));
         }
         out.picture(chart(scaled));
         // %% kinds
@@ -71,18 +69,17 @@ public final class Longer {
         out.print("%-17s %5s %5s  %-15s %7s  %s", "tokens from", "33", "225", "three trainings", "change", "far");
         for (String kind : kinds) {
             double change = losses.get(kind)[7] - losses.get(kind)[1];
-            out.print("%s  %9.2f  %s", row(MeasuredTable.TEXT, kind, 1, 7), change, far(kind));
+            out.print("%s  %9.2f  %s", row(Measured.TEXT, kind, 1, 7), change, far(kind));
         }
         out.picture(chart(List.of("none", "sinusoidal", "rotary", "t5", "alibi", "kerple", "gaussian")));
         // %% sentences
-        Map<String, double[]> accuracies =
-                MeasuredTable.of(MeasuredTable.SENTENCES, "mean").rows();
+        Map<String, double[]> accuracies = Measured.of(Measured.SENTENCES, "mean");
         // ...
         out.print("%-19s %5s %5s %5s  %s", "words from", "5", "17", "25", "three trainings");
         for (String kind : accuracies.keySet().stream()
                 .sorted(Comparator.comparingDouble(kind -> -accuracies.get(kind)[2]))
                 .toList()) {
-            out.print("%s", row(MeasuredTable.SENTENCES, kind, 0, 1, 2));
+            out.print("%s", row(Measured.SENTENCES, kind, 0, 1, 2));
         }
         LineChart groups = LineChart.of("Four groups of kinds", "words", "mean accuracy");
         GROUPS.forEach((name, members) -> {
@@ -126,25 +123,24 @@ public final class Longer {
     }
 
     /** The means at some sizes, and the smallest and largest of the three trainings at the last one. */
-    private static String row(String file, String kind, int... sizes) throws IOException {
+    private static String row(String file, String kind, int... sizes) {
         String name = Encoding.valueOf(kind.toUpperCase(Locale.ROOT)).title();
-        StringBuilder row =
-                new StringBuilder(String.format("%-" + (file.equals(MeasuredTable.TEXT) ? 17 : 19) + "s", name));
+        StringBuilder row = new StringBuilder(String.format("%-" + (file.equals(Measured.TEXT) ? 17 : 19) + "s", name));
         for (int size : sizes) {
             row.append(String.format(
-                    Locale.ROOT, " %5.2f", MeasuredTable.of(file, "mean").rows().get(kind)[size]));
+                    Locale.ROOT, " %5.2f", Measured.of(file, "mean").get(kind)[size]));
         }
         int last = sizes[sizes.length - 1];
-        double smallest = MeasuredTable.of(file, "least").rows().get(kind)[last];
-        double largest = MeasuredTable.of(file, "greatest").rows().get(kind)[last];
+        double smallest = Measured.of(file, "least").get(kind)[last];
+        double largest = Measured.of(file, "greatest").get(kind)[last];
         return row + String.format(Locale.ROOT, "  %.2f to %.2f", smallest, largest);
     }
 
-    private static LineChart chart(List<String> kinds) throws IOException {
+    private static LineChart chart(List<String> kinds) {
         LineChart chart = LineChart.of("Loss by position, trained on 64", "position", "loss");
         for (String kind : kinds) {
             String name = Encoding.valueOf(kind.toUpperCase(Locale.ROOT)).title();
-            double[] loss = MeasuredTable.of(MeasuredTable.TEXT, "mean").rows().get(kind);
+            double[] loss = Measured.of(Measured.TEXT, "mean").get(kind);
             chart.line(name, each(8, i -> 32 * i + 16.5), loss);
         }
         chart.mark("trained", 64, 1.9, 4.5);
@@ -152,8 +148,8 @@ public final class Longer {
     }
 
     /** The mean share of distances of 64 and more in the weights of the last of 256 equal characters. */
-    private static String far(String kind) throws IOException {
-        OptionalDouble share = TrainedBias.of(kind).values().stream()
+    private static String far(String kind) {
+        OptionalDouble share = Measured.heads("biases-text", kind).values().stream()
                 .mapToDouble(bias -> {
                     double[] powers = each(256, distance -> Math.exp(bias[distance]));
                     return Arrays.stream(powers).skip(64).sum()

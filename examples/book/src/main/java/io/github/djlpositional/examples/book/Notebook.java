@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.Callable;
 
 /** What the program of a chapter prints and draws. It is shown at once, and recorded with the piece of the program. */
 public final class Notebook {
@@ -16,16 +17,13 @@ public final class Notebook {
     /**
      * Something that was printed or drawn.
      *
-     * @param piece the name of the piece of the program
-     * @param text what was printed, or the caption of the picture, which the Markdown has
+     * @param place the names of the chapter and of the piece of its program
+     * @param text what was printed; empty for a picture
      * @param figure the picture; null for printed text
      */
-    record Output(String piece, String text, Figure figure) {
+    record Output(String place, String text, Figure figure) {}
 
-        Output withText(String other) {
-            return new Output(piece, other, figure);
-        }
-    }
+    private static final String PACKAGE = Notebook.class.getPackageName() + ".";
 
     /** The notebook of the chapter that is being run for a page. */
     private static volatile Notebook current;
@@ -49,11 +47,11 @@ public final class Notebook {
     }
 
     /** Runs the program of a chapter, and returns what it printed and drew. */
-    static List<Output> record(Chapter.Program program, PrintStream out, Path folder) throws Exception {
+    static List<Output> record(Callable<?> program, PrintStream out, Path folder) throws Exception {
         Notebook notebook = new Notebook(out, folder);
         current = notebook;
         try {
-            program.main();
+            program.call();
         } finally {
             current = null;
         }
@@ -63,7 +61,7 @@ public final class Notebook {
     /** Prints a line, with the arguments of {@link String#format(Locale, String, Object...)}. */
     public void print(String format, Object... values) {
         String text = String.format(Locale.ROOT, format, values);
-        outputs.add(new Output(place()[1], text, null));
+        outputs.add(new Output(place(), text, null));
         out.println(text);
     }
 
@@ -84,30 +82,26 @@ public final class Notebook {
 
     /** Draws the charts of a list like {@link #pictures(int, Chart...)}. */
     public void pictures(int columns, List<? extends Chart> charts) throws IOException {
-        String[] place = place();
+        String place = place();
         long before = outputs.stream()
-                .filter(output -> output.figure() != null && output.piece().equals(place[1]))
+                .filter(each -> each.figure() != null && each.place().equals(place))
                 .count();
-        Figure figure = new Figure(columns, charts);
-        outputs.add(new Output(place[1], "", figure));
-        String name = String.join("-", place) + (before == 0 ? "" : "-" + (before + 1));
-        Path file = folder.resolve(name.replaceAll("(?<=[a-z])(?=[A-Z])", "-").toLowerCase(Locale.ROOT) + ".svg");
+        String name = (before == 0 ? place : place + "-" + (before + 1)).replaceAll("(?<=[a-z])(?=[A-Z])", "-");
+        Path file = folder.resolve(name.toLowerCase(Locale.ROOT) + ".svg");
+        outputs.add(new Output(place, "", new Figure(columns, charts)));
         AtomicFile.prepare(file);
-        figure.save(file);
+        new Figure(columns, charts).save(file);
         out.println("[" + file + "]");
     }
 
-    /** Returns the chapter that is running and its piece; something else in JShell, where no class is the chapter. */
-    private static String[] place() {
+    /** Returns the names of the chapter that is running and of its piece; in JShell there is no class of a chapter. */
+    private static String place() {
         return StackWalker.getInstance()
                 .walk(frames -> frames.filter(frame -> frame.getMethodName().equals("main")
-                                && frame.getClassName().startsWith(Notebook.class.getPackageName()))
+                                && frame.getClassName().startsWith(PACKAGE))
                         .findFirst()
-                        .map(frame -> {
-                            String chapter = frame.getClassName()
-                                    .substring(Notebook.class.getPackageName().length() + 1);
-                            return new String[] {chapter, Chapter.piece(chapter, frame.getLineNumber())};
-                        })
-                        .orElse(new String[] {"notebook", "picture"}));
+                        .map(frame ->
+                                Chapter.place(frame.getClassName().substring(PACKAGE.length()), frame.getLineNumber()))
+                        .orElse("notebook"));
     }
 }

@@ -67,14 +67,15 @@ public final class Relative {
             out.print("%-16s %s", name, answers(encoding(name, manager), words));
         }
         // %% trained
-        Map<String, double[]> heads = TrainedBias.of("t5"); // 8 heads, a number for each distance
+        Map<String, double[]> heads = Measured.heads("biases-text", "t5"); // 8 heads, a number for each distance
         // ...
         List<LineChart> learned = new ArrayList<>();
         for (String name : List.of("T5", "KERPLE", "distance network", "FIRE")) {
             LineChart chart = LineChart.of(name, "distance", "weight").yRange(0.0, Double.NaN);
             StringBuilder nearest = new StringBuilder();
             String kind = name.replace(' ', '_').toLowerCase(Locale.ROOT);
-            for (Map.Entry<String, double[]> head : TrainedBias.of(kind).entrySet()) {
+            for (Map.Entry<String, double[]> head :
+                    Measured.heads("biases-text", kind).entrySet()) {
                 double[] bias = head.getValue();
                 int color = head.getKey().startsWith("layer 1") ? 0 : 1;
                 double[] powers = each(64, distance -> Math.exp(bias[distance]));

@@ -9,7 +9,6 @@ import io.github.djlpositional.examples.Encoding;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.RotaryScaling;
-import java.io.IOException;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
@@ -32,10 +31,8 @@ public final class Which {
         PositionalEncodingBlock.Builder input =
                 PositionalEncodingBlock.builder().setEmbeddingSize(512);
         // %% measured
-        Map<String, double[]> accuracies =
-                MeasuredTable.of(MeasuredTable.SENTENCES, "mean").rows();
-        Map<String, double[]> losses =
-                MeasuredTable.of(MeasuredTable.TEXT, "mean").rows();
+        Map<String, double[]> accuracies = Measured.of(Measured.SENTENCES, "mean");
+        Map<String, double[]> losses = Measured.of(Measured.TEXT, "mean");
         // ...
         out.print("%-17s %7s %6s %8s %6s", "", "encoder", "longer", "decoder", "longer");
         for (String kind : kinds(losses, kind -> losses.get(kind)[7])) {
@@ -45,10 +42,7 @@ public final class Which {
                     .replace("NaN", "  -");
             out.print("%-17s %s %8.2f %6.2f", title(kind), numbers, loss[1], loss[7]);
         }
-        out.pictures(
-                2,
-                chart("Encoders", MeasuredTable.SENTENCES, 0, 2),
-                chart("Language models", MeasuredTable.TEXT, 1, 7));
+        out.pictures(2, chart("Encoders", Measured.SENTENCES, 0, 2), chart("Language models", Measured.TEXT, 1, 7));
     }
 
     private static List<String> kinds(Map<String, double[]> rows, ToDoubleFunction<String> order) {
@@ -63,11 +57,11 @@ public final class Which {
     }
 
     /** Draws each kind at the trained length and at a longer one, with the range of three trainings. */
-    private static LineChart chart(String title, String file, int trained, int longer) throws IOException {
-        int sign = file.equals(MeasuredTable.TEXT) ? 1 : -1; // a small loss is good
-        Map<String, double[]> means = MeasuredTable.of(file, "mean").rows();
-        Map<String, double[]> smallest = MeasuredTable.of(file, "least").rows();
-        Map<String, double[]> largest = MeasuredTable.of(file, "greatest").rows();
+    private static LineChart chart(String title, String file, int trained, int longer) {
+        int sign = file.equals(Measured.TEXT) ? 1 : -1; // a small loss is good
+        Map<String, double[]> means = Measured.of(file, "mean");
+        Map<String, double[]> smallest = Measured.of(file, "least");
+        Map<String, double[]> largest = Measured.of(file, "greatest");
         List<String> kinds = kinds(means, kind -> sign * means.get(kind)[longer]);
         List<String> names = kinds.stream().map(Which::title).toList();
         LineChart chart = LineChart.ofRows(title, sign > 0 ? "loss" : "accuracy", "", names);
