@@ -90,7 +90,7 @@ public final class Heads {
             double near = Arrays.stream(means, 0, 4).sum();
             String format = "%s: itself %.3f, before %.3f (80 %%: %.3f to %.3f), last four %.3f; without %.3f";
             out.print(format, head, means[0], means[1], low, high, near, bareMeans[1]);
-            if (head.layer == 1) {
+            if (head.layer() == 1) {
                 turned.line(head.toString(), 17, distance -> means[distance]);
                 still.line(head.toString(), 17, distance -> bareMeans[distance]);
             }

@@ -63,7 +63,7 @@ public final class Which {
         Map<String, double[]> smallest = Measured.of(file, "least");
         Map<String, double[]> largest = Measured.of(file, "greatest");
         List<String> kinds = kinds(means, kind -> sign * means.get(kind)[longer]);
-        List<String> names = kinds.stream().map(Which::title).toList();
+        List<String> names = kinds.stream().map(kind -> title(kind)).toList();
         LineChart chart = LineChart.ofRows(title, sign > 0 ? "loss" : "accuracy", "", names);
         for (int size : new int[] {trained, longer}) {
             chart.ranges(

@@ -206,7 +206,10 @@ class PlayTest {
         SinusoidalEncoding number = SinusoidalEncoding.vaswani(64);
         double[][] rows = new double[12 * 16][];
         Arrays.setAll(
-                rows, n -> encoding.equals("axes") ? each(64, i -> grid.value(i, n / 16, n % 16)) : row(number, n));
+                rows,
+                n -> encoding.equals("axes")
+                        ? each(64, i -> grid.value(i, Math.floorDiv(n, 16), n % 16))
+                        : row(number, n));
         assertClose(numbers("patches.values", encoding, 4, 10, 16, 64), rows[74]);
         double[] similarities = numbers("patches.similarities", encoding, 4, 10, 12, 16, 64);
         assertClose(similarities, each(rows.length, n -> dot(rows[74], rows[n]) / 32));
