@@ -47,8 +47,8 @@ public final class Longer {
             out.print("%-16s %6d %8.2f %10.3f", name, beyond, farthest, scaled.get(0));
             chart.line(name.equals("linear") ? "linear: as far as in the training" : name, 64, m -> farther[m]);
         });
-        chart.mark("from here on no full turn", full - 0.5, 0.8, 9);
-        out.picture(chart.yLogarithmic());
+        chart.mark("from here on no full turn", full - 0.5, 0, 8);
+        out.picture(chart);
         // %% losses
         Map<String, double[]> losses =
                 MeasuredTable.of(MeasuredTable.TEXT, "mean").rows();
