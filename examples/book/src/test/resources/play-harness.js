@@ -2,6 +2,8 @@
 const shown = cases.map(({ name, inputs }) => {
     const place = document.querySelector(`[data-play="${name}"]`);
     const all = (selector, read) => [...place.querySelectorAll(selector)].map(read);
+    // the text of a label that is folded away is empty
+    place.querySelectorAll("details:has(fieldset)").forEach(more => { more.open = true; });
     Object.entries(inputs).forEach(([control, value]) => {
         const input = place.querySelector(`[name="${control}"]`);
         input.value = value;
