@@ -18,6 +18,8 @@ const shown = [...document.querySelectorAll("[data-play]")].map(place => {
     const name = place.dataset.play;
     const [inputs, ...expected] = cases[name] ?? [{}];
     const all = (selector, read) => [...place.querySelectorAll(selector)].map(read);
+    // the text of a label that is folded away is empty
+    place.querySelectorAll("details:has(fieldset)").forEach(more => { more.open = true; });
     Object.entries(inputs).forEach(([control, value]) => {
         const input = place.querySelector(`[name="${control}"]`);
         input.value = value;
