@@ -16,7 +16,11 @@ play.start("forgetting", {
 
     view: `
         <figure>
-            <div class="bars" role="img" aria-label="The weights of the keys"></div>
+            <div class="plot">
+                <span class="rows"><span class="most"></span><span>0</span></span>
+                <div class="frame bars" role="img" aria-label="The weights of the keys"></div>
+                <span></span><span style="justify-content: space-around">${forgetting.words.map(text => `<span>${text}</span>`).join("")}</span>
+            </div>
             <p role="status" class="score"></p>
             <figcaption>The weights that <i>it</i> gives to all keys, if their scores are equal.</figcaption>
         </figure>`,
@@ -26,8 +30,8 @@ play.start("forgetting", {
         const weights = play.softmax(biases);
         const most = play.largest(weights);
         find(".bars").innerHTML = `<svg viewBox="0 -1 9 1" preserveAspectRatio="none" style="height: 8rem">
-            ${play.bars(weights.map(weight => weight / most))}</svg>
-            <div class="keys">${forgetting.words.map(text => `<span>${text}</span>`).join("")}</div>`;
+            ${play.bars(weights.map(weight => weight / most))}</svg>`;
+        find(".most").textContent = play.number(most, 2);
         find(".score").innerHTML = `The first <i>the</i> gets <b>${play.number(biases[0], 3)}</b> added to its score.`;
         find("table").innerHTML = play.table(["key", "added", "weight"],
             forgetting.words.map((text, j) => [text, play.number(biases[j], 3), play.number(weights[j], 4)]));

@@ -51,7 +51,8 @@ var maps = {
 
     /** Returns the numbers of a map, row by row. */
     cells: encoding => encoding === "sinusoids"
-        ? play.each(16, t => play.each(16, s => play.each(32, m => Math.cos((t - s) * 10000 ** (-m / 32)) / 32).reduce((a, b) => a + b)))
+        ? play.each(16, t => play.each(16, s => play.each(32, m => Math.cos((t - s) * 10000 ** (-m / 32)) / 32)
+            .reduce((a, b) => a + b)))
         : maps.encodings[encoding].rows.split("|").map(row => row.trim().split(/\s+/).map(number => number / 100))
 };
 

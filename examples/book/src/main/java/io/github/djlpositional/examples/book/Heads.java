@@ -42,7 +42,8 @@ public final class Heads {
         out.print("without: %.3f to %.3f, half below %.3f", range[0], range[1], range[2]);
         out.pictures(2, map(with.get(0), best.get(0), "With positions"), map(without.get(0), best.get(0), "Without"));
         // %% itself
-        Head self = heads(6, 12, head -> mean(weights(without, head, (size, t) -> t))).get(0);
+        Head self = heads(6, 12, head -> mean(weights(without, head, (size, t) -> t)))
+                .get(0);
         out.print("%s, from rose at 5 to", self);
         // ...
         out.print("%-8s %10s %10s %10s", "", "rose at 2", "rose at 5", "rose at 8");
@@ -75,8 +76,16 @@ public final class Heads {
             double[] bareMeans = decoder.get("none, " + head + ", mean");
             double low = decoder.get("rotary, " + head + ", 10 %")[1];
             double high = decoder.get("rotary, " + head + ", 90 %")[1];
-            out.print("%d, %d %6.3f %6.3f %5.3f %5.3f %6.3f %7.3f", head.layer + 1, head.head + 1, means[0], means[1], low, high,
-                    Arrays.stream(means, 0, 4).sum(), bareMeans[1]);
+            out.print(
+                    "%d, %d %6.3f %6.3f %5.3f %5.3f %6.3f %7.3f",
+                    head.layer + 1,
+                    head.head + 1,
+                    means[0],
+                    means[1],
+                    low,
+                    high,
+                    Arrays.stream(means, 0, 4).sum(),
+                    bareMeans[1]);
             if (head.layer == 1) {
                 rotated.line(head.toString(), 17, distance -> means[distance]);
                 still.line(head.toString(), 17, distance -> bareMeans[distance]);
@@ -143,6 +152,7 @@ public final class Heads {
     private static HeatMapChart map(AttentionMaps maps, Head head, String title) {
         int count = maps.words().size();
         HeatMapChart.Cells cells = (t, key) -> head.weight(maps, t, key);
-        return HeatMapChart.ofWordRows(title, "word attended to", maps.words(), count, cells).range(0, 1);
+        return HeatMapChart.ofWordRows(title, "word attended to", maps.words(), count, cells)
+                .range(0, 1);
     }
 }

@@ -27,7 +27,8 @@ public final class Learned {
             out.print("t = %3d: norm %6.3f learned, %6.3f sinusoids", t, norm(learned[t]), norm(sinusoids[t]));
         }
         // ...
-        out.pictures(2, similarity("Learned by all-MiniLM-L6-v2", learned, 100), similarity("Sinusoids", sinusoids, 100));
+        out.pictures(
+                2, similarity("Learned by all-MiniLM-L6-v2", learned, 100), similarity("Sinusoids", sinusoids, 100));
         // %% distance
         double[] third = cosines(learned, 3);
         double[] sixth = cosines(learned, 6);
@@ -39,7 +40,8 @@ public final class Learned {
             double[] each = {mean(all[n]), quantile(0.1, all[n]), quantile(0.9, all[n]), mean(cosines(sinusoids, n))};
             out.print("%4d %6.3f %6.3f %6.3f %10.3f", n, each[0], each[1], each[2], each[3]);
         }
-        double closer = Arrays.stream(each(sixth.length, i -> third[i] < sixth[i] ? 1 : 0)).sum();
+        double closer = Arrays.stream(each(sixth.length, i -> third[i] < sixth[i] ? 1 : 0))
+                .sum();
         out.print("%.0f of %d are closer to the sixth after it", closer, sixth.length);
         LineChart byDistance = LineChart.of("Similarity by distance", "distance Δ", "cosine");
         byDistance.line("learned, mean", 120, distance -> mean(all[distance]));
@@ -56,7 +58,9 @@ public final class Learned {
         for (double[] band : BANDS) {
             double share = 100 * share(ofLearned, band);
             together += share;
-            out.print("%5.1f to %5.1f: %4.1f %%, sinusoids %4.1f %%", band[0], band[1], share, 100 * share(ofFormula, band));
+            out.print(
+                    "%5.1f to %5.1f: %4.1f %%, sinusoids %4.1f %%",
+                    band[0], band[1], share, 100 * share(ofFormula, band));
         }
         out.print("together:       %4.1f %%", together);
         LineChart spectrum = LineChart.of("Waves up to a length", "length of the wave (logarithmic)", "share");
@@ -102,6 +106,8 @@ public final class Learned {
     }
 
     private static double share(double[] waves, double... band) {
-        return Arrays.stream(each(waves.length, i -> 511.0 / (i + 1) >= band[0] && 511.0 / (i + 1) <= band[1] ? waves[i] : 0)).sum();
+        return Arrays.stream(each(
+                        waves.length, i -> 511.0 / (i + 1) >= band[0] && 511.0 / (i + 1) <= band[1] ? waves[i] : 0))
+                .sum();
     }
 }

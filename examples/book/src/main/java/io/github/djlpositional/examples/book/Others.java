@@ -46,7 +46,8 @@ public final class Others {
         NDArray before = x.add(forward(one, x));
         NDArray after = swapped.add(forward(one, swapped));
         boolean isSame = isClose(before.get(":, 4"), after.get(":, 4"));
-        boolean isSameOfTwo = isClose(forward(two, before).get(":, 4"), forward(two, after).get(":, 4"));
+        boolean isSameOfTwo =
+                isClose(forward(two, before).get(":, 4"), forward(two, after).get(":, 4"));
         out.print("the same: after one layer %b, after two %b", isSame, isSameOfTwo);
         // %% packed
         NDArray positions = manager.create(new int[][] {{0, 1, 2, 0, 1, 2, 3}}); // (B, T)
@@ -66,7 +67,8 @@ public final class Others {
         }
         boolean[] isDocument = mask.toBooleanArray();
         HeatMapChart.Cells cells = (i, j) -> j <= i && isDocument[7 * i + j] ? 1 : 0;
-        out.picture(HeatMapChart.of("Keys that a query sees", "key", "query", 7, 7, cells).range(0, 1));
+        out.picture(HeatMapChart.of("Keys that a query sees", "key", "query", 7, 7, cells)
+                .range(0, 1));
         // %% cope
         NDArray isStop = manager.create(STOPS);
         NDArray gates = Activation.sigmoid(isStop.mul(12).sub(6)); // q · k is 6 for ., else -6

@@ -116,7 +116,8 @@ public final class Relative {
             NDArray all = added(encoding, words).get(0);
             LineChart curve = LineChart.of(name, "distance", "added");
             int count = after + 24;
-            double[] values = each(count, i -> i < after ? one.getFloat(0, after - i) : one.getFloat(23, 23 + after - i));
+            double[] values =
+                    each(count, i -> i < after ? one.getFloat(0, after - i) : one.getFloat(23, 23 + after - i));
             curve.line("", each(count, i -> i - after), values);
             charts.add(curve);
             NDArray shown = after == 0 ? all.get(23) : all;

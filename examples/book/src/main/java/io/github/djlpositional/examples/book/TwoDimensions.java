@@ -83,7 +83,12 @@ public final class TwoDimensions {
                 RotaryPresets.qwen3Vl(128, 5_000_000, 24, 20, 20).build();
         // ...
         for (RotaryEmbeddingBlock block : List.of(qwen2, qwen3)) {
-            out.print("%s", block.getAxes().axisOfPair().stream().map("trc"::charAt).map(String::valueOf).collect(Collectors.joining()));
+            out.print(
+                    "%s",
+                    block.getAxes().axisOfPair().stream()
+                            .map("trc"::charAt)
+                            .map(String::valueOf)
+                            .collect(Collectors.joining()));
         }
         for (int m : new int[] {0, 15, 16, 39, 40, 63}) {
             out.print("pair %2d: period %9.1f", m, 2 * Math.PI * Math.pow(1_000_000, m / 64.0));

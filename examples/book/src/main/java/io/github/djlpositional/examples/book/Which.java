@@ -45,7 +45,8 @@ public final class Which {
         for (String kind : kinds) {
             double[] loss = losses.get(kind);
             double[] right = accuracies.getOrDefault(kind, MISSING);
-            String numbers = String.format(Locale.ROOT, "%5.2f %5.2f %5.2f %5.2f", right[0], right[2], loss[1], loss[7]);
+            String numbers =
+                    String.format(Locale.ROOT, "%5.2f %5.2f %5.2f %5.2f", right[0], right[2], loss[1], loss[7]);
             out.print("%-17s %s", title(kind), numbers.replace("  NaN", "    -"));
         }
         out.pictures(
@@ -65,7 +66,8 @@ public final class Which {
     /** Draws each encoding at the trained length and at a longer one, with the range of three trainings. */
     private static LineChart chart(String title, String file, List<String> kinds, int trained, int longer)
             throws IOException {
-        LineChart chart = LineChart.ofRows(title, "", "", kinds.stream().map(Which::title).toList());
+        LineChart chart =
+                LineChart.ofRows(title, "", "", kinds.stream().map(Which::title).toList());
         for (int size : new int[] {trained, longer}) {
             double[][] numbers = new double[3][];
             for (int i = 0; i < 3; i++) {

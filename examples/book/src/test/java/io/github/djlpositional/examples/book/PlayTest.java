@@ -282,7 +282,8 @@ class PlayTest {
         PlayScript script = PlayScript.of("maps");
         for (String encoding : new String[] {"with1", "without1", "with2", "without2"}) {
             AttentionMaps maps = SentenceEncoder.attention(
-                            List.of("a rose is a rose is a rose"), encoding.startsWith("with") && !encoding.contains("out"))
+                            List.of("a rose is a rose is a rose"),
+                            encoding.startsWith("with") && !encoding.contains("out"))
                     .get(0);
             double[][] cells = script.call(double[][].class, "cells", encoding);
             int layer = encoding.endsWith("1") ? 0 : 1;
