@@ -10,6 +10,8 @@ import static io.github.djlpositional.examples.book.Vectors.times;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import io.github.djlpositional.examples.AttentionMaps;
+import io.github.djlpositional.examples.sentences.SentenceEncoder;
 import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.Frequencies;
@@ -253,5 +255,36 @@ class PlayTest {
         }));
         // all of 998 to 1002 is 1000 in BFLOAT16, and the score of neighbors that of the same position
         assertThat(numbers("formats.scores", "bfloat16", 999, 1, 1)[0]).isCloseTo(1, within(0.01));
+    }
+
+    @Test
+    void mapsAreThoseOfTheModelAndTheTable() throws Exception {
+        for (String encoding : new String[] {"with1", "without1", "with2", "without2"}) {
+            AttentionMaps maps = SentenceEncoder.attention(
+                            List.of("a rose is a rose is a rose"),
+                            encoding.startsWith("with") && !encoding.contains("out"))
+                    .get(0);
+            double[][] cells = call(double[][].class, "maps.cells", encoding);
+            int layer = encoding.endsWith("1") ? 0 : 1;
+            for (int t = 0; t < cells.length; t++) {
+                int query = t;
+                assertThat(cells[t])
+                        .containsExactly(each(10, s -> maps.weight(layer, 2 - layer, query, s)), within(0.00501));
+            }
+        }
+        double[][] table = Measured.positions();
+        double[][] learned = call(double[][].class, "maps.cells", "learned");
+        for (int t = 0; t < table.length; t++) {
+            double[] row = table[t];
+            assertThat(learned[t]).containsExactly(each(16, s -> Vectors.cosine(row, table[s])), within(0.00501));
+        }
+    }
+
+    @Test
+    void forgettingIsThatOfTheChapter() {
+        double word = 1 / (1 + Math.exp(-5));
+        double[] biases = numbers("forgetting.biases", word, 1 - word);
+        assertThat(biases[0]).isCloseTo(-10.054, within(0.0005));
+        assertThat(biases[8]).isZero();
     }
 }
