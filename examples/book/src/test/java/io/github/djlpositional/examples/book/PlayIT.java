@@ -106,7 +106,7 @@ class PlayIT {
         // from row 4 and column 10 one to the left and one down
         assertThat(moved.patch()).containsExactly(5, 9);
         assertThat(moved.dragged()).containsExactly(90, -40);
-        assertThat(moved.words()).isEqualTo("the bites dog the man");
+        assertThat(moved.words()).isEqualTo("the bites dog another dog");
     }
 
     /** Runs a script in a page with all sliders, and returns what it writes into the page around it. */
