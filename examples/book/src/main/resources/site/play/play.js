@@ -168,6 +168,7 @@ var play = {
         .words { display: flex; flex-wrap: wrap; gap: .3rem; margin: .6rem 0 }
         button { font: inherit; color: var(--text); background: var(--code); border: 1px solid var(--line); border-radius: .3rem;
             padding: .2rem .5rem; touch-action: none; cursor: grab }
+        .presets { line-height: 2 } .presets button { touch-action: auto; cursor: pointer }
         button[aria-pressed=true] { outline: 2px solid var(--blue) }
         .cell { stroke: none; fill: var(--above) } .cell.negative { fill: var(--below) }
         .weight { fill: var(--blue); stroke: none }

@@ -11,6 +11,7 @@ import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /** Sinusoids as the hands of a clock, as a formula computed by hand, and as a heat map. */
 public final class Clock {
@@ -73,7 +74,7 @@ public final class Clock {
         }
         out.picture(columns);
         // %% unique
-        double[] distances = each(2000, t -> distance(map, 0, t));
+        double[] distances = each(2000, t -> Vectors.norm(each(64, i -> map.value(0, i) - map.value(t, i))));
         // ...
         double smallest = Arrays.stream(distances).skip(1).min().orElseThrow();
         out.print("distance of positions 0 and 1:           %.4f", distances[1]);
@@ -93,23 +94,14 @@ public final class Clock {
                 labels[i - 1] = "";
             }
         }
-        LineChart chart = LineChart.plane("Pair " + m, "cosine", "sine", 0, 0, 2.1);
+        LineChart chart = LineChart.plane("Pair " + m, "cosine", "sine", 0, 0, 1.3);
         chart.hideLegend();
         chart.circle("circle", 0, 0, 1);
         chart.hands("hand", 0, 0, x, y, labels);
         return chart;
     }
 
-    private static double distance(SinusoidalEncoding encoding, int a, int b) {
-        return Math.sqrt(Arrays.stream(each(64, i -> Math.pow(encoding.value(a, i) - encoding.value(b, i), 2)))
-                .sum());
-    }
-
     private static String row(double... values) {
-        StringBuilder row = new StringBuilder();
-        for (double value : values) {
-            row.append("%6.2f".formatted(value));
-        }
-        return row.toString();
+        return Arrays.stream(values).mapToObj("%6.2f"::formatted).collect(Collectors.joining());
     }
 }

@@ -1,11 +1,16 @@
 package io.github.djlpositional.examples.book;
 
 import static io.github.djlpositional.examples.LineChart.each;
+import static io.github.djlpositional.examples.book.Vectors.cosine;
+import static io.github.djlpositional.examples.book.Vectors.norm;
+import static io.github.djlpositional.examples.book.Vectors.row;
 
 import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Arrays;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /** Integers, fractions and bits as positions, what each of them lacks, and how bits become sines and cosines. */
 public final class Count {
@@ -76,31 +81,16 @@ public final class Count {
 
     /** The fastest sine or cosine of {@link #waves}. */
     private static String fastest(int cosine) {
-        StringBuilder row = new StringBuilder();
-        for (int t = 0; t < 4; t++) {
-            row.append("%3d".formatted(Math.round(waves(t, cosine)[5 * cosine])));
-        }
-        return row.toString();
-    }
-
-    private static double[] row(SinusoidalEncoding encoding, int t) {
-        return each(64, i -> encoding.value(t, i));
+        return IntStream.range(0, 4)
+                .mapToObj(t -> "%3d".formatted(Math.round(waves(t, cosine)[5 * cosine])))
+                .collect(Collectors.joining());
     }
 
     private static double[] sum(double[] a, double[] b) {
         return each(a.length, i -> a[i] + b[i]);
     }
 
-    private static double dot(double[] a, double[] b) {
-        return Arrays.stream(each(a.length, i -> a[i] * b[i])).sum();
-    }
-
-    private static double cosine(double[] a, double[] b) {
-        return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
-    }
-
     private static double distance(double[] a, double[] b) {
-        double[] difference = each(a.length, i -> a[i] - b[i]);
-        return Math.sqrt(dot(difference, difference));
+        return norm(each(a.length, i -> a[i] - b[i]));
     }
 }

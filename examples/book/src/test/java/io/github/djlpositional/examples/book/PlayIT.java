@@ -61,7 +61,7 @@ class PlayIT {
         // down
         assertThat(show(Book.read("/play-moves.js"), 1280))
                 .isEqualTo("{\"keyed\":[21,9],\"pointed\":[30,10],\"patch\":[5,9],\"dragged\":[90,-40],"
-                        + "\"words\":\"the bites dog the man\"}");
+                        + "\"words\":\"the bites dog another dog\"}");
     }
 
     /** Runs a script in a page with all sliders, and returns what it writes into the page around it. */
