@@ -1,9 +1,7 @@
 """Prints the rows of expected/Added.txt; the random numbers are those of nextGaussian of java.util.Random."""
 import numpy as np
 
-
-def row(text, *numbers):
-    print(text, "|", *numbers, "| numpy")
+row = lambda text, *numbers: print(text, "|", *numbers, "| numpy")
 
 
 def gaussians(seed, count):
@@ -36,8 +34,7 @@ norms = np.linalg.norm(p, axis=1)
 row("positions: norms from {} to {}", "%.4f" % norms.min(), "%.4f" % norms.max())
 row("that is √{} = {}.", "%.0f" % norms[0] ** 2, "%g" % round(norms[0], 9))
 long = gaussians(1, 512000).reshape(1000, 512)
-basis, word = directions(p[:100]), np.arange(1000)
-shares = []
+basis, word, shares = directions(p[:100]), np.arange(1000), []
 for name, words in (("long", long), ("short", long / 16)):
     units = (words + p[5]) / np.linalg.norm(words + p[5], axis=1, keepdims=True)
     cosine, norm = (units.sum(0) @ units.sum(0) - 1000) / 999000, np.linalg.norm(words, axis=1).mean()
@@ -50,13 +47,15 @@ for name, words in (("long", long), ("short", long / 16)):
                ("word, from the sum: {}", share(sums)), ("word, position subtracted: {}", share(sums - p[found])),
                ("word, positions projected: {}", share(sums - sums @ basis.T @ basis))]
 row("short words have {}:", "%.3f" % cosine)
-for length in (10, 100, 1000):
-    row("{} positions fill {} of {} dimensions", length, len(directions(p[:length])), 512)
+for length in (10, 100, 1000): row("{} positions fill {} of {} dimensions", length, len(directions(p[:length])), 512)
 row("the {} directions", len(basis))
-for share in shares:
-    row(*share)
+for share in shares: row(*share)
 for name, rows in (("words", long[[0, 1, 2, 3, 0, 4, 5, 0, 6, 7, 8, 0, 4]]), ("positions", p[:13])):
     share = ((rows @ basis.T) ** 2).sum() / (rows**2).sum()
     row("share of the squares of the " + name + " that remains: {}", "%.3f" % share)
 row("· {} ≈ {} positions", format(10000 ** (255 / 256), ",.0f"), format(round(2 * np.pi * 10000 ** (255 / 256), -2), ",.0f"))
-row("begin with {}, which would be a norm of {} for {} dimensions", 0.02, "%.4f" % (0.02 * np.sqrt(512)), 512)
+row("itself is about {}. The position's", "%.0f" % ((long / 16) ** 2).sum(1).mean())
+row("largest of so many is about {}.", "%.1f" % np.random.default_rng(1).normal(size=(2000, 1000)).max(1).mean())
+others = [np.random.default_rng(seed).normal(size=(1000, 512)) / 16 for seed in range(10)]
+found = [(np.argmax((words + p[word % 100]) @ words.T, 1) == word).mean() for words in others]
+row("give shares from {} to {}.)", "%.2f" % min(found), "%.2f" % max(found))

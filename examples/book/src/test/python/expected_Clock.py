@@ -31,10 +31,10 @@ row("Pair {} has {} and {}, so its angle is {}.", 3, 0.25, 0.97, "%.3f" % angles
 row("that is position {}, give or take {},", "%.0f" % position[3], "%.0f" % error[3])
 row("Pair {} has the angle {}, which is position {}, or {} more or less.", 2, "%.3f" % angles[2], "%.1f" % position[2], "%.1f" % (200 * np.pi))
 row("It is exact to {}.", "%.1f" % error[2])
-row("Pair {} has the angle {}, which is position {}, and each turn adds {}.", 1, "%.3f" % angles[1], "%.1f" % (angles[1] * 10), "%.2f" % (20 * np.pi))
+row("Pair {} has the angle {}, which is position {}, and each full turn adds {}.", 1, "%.3f" % angles[1], "%.1f" % (angles[1] * 10), "%.2f" % (20 * np.pi))
 assert turns == [40, 4, 0, 0]
-row("With four turns it is {},", "%.1f" % position[1])
-row("its angle is {}, and with {} turns of {} it is {}.", "%.3f" % angles[0], turns[0], "%.3f" % (2 * np.pi), "%.2f" % position[0])
+row("With four of them it is {},", "%.1f" % position[1])
+row("its angle is {}, and with {} full turns of {} it is {}.", "%.3f" % angles[0], turns[0], "%.3f" % (2 * np.pi), "%.2f" % position[0])
 row("about {} radians", "%.2f" % (2 * np.pi))
 row("From {} to {}, pair {} turns by {} degrees", 25, 26, 0, "%.0f" % np.degrees(1))
 by_hand = ["%.7f" % number for number in rows([3], 4)[0]]

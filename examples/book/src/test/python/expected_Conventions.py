@@ -22,18 +22,13 @@ def conventions(t, d):
 
 for letter, numbers in conventions(1, 8).items():
     print(letter, *["%.4f" % x for x in numbers])
-exponents = {"kept in exponent": 5.0, "rounded up": 6.0, "zero padded": 4.0}
-for name, d in exponents.items():
-    w = 10000.0 ** (-2 * np.arange(3) / d)
-    numbers = [np.sin(1), np.cos(1), np.sin(w[1]), np.cos(w[1]), 0 if name == "zero padded" else np.sin(w[2])]
-    print(name, *["%.4f" % x for x in numbers])
 for letter in "ABCDEF":
     products = [conventions(t, 512)["A"] @ conventions(t, 512)[letter] / 256 for t in range(100)]
     print("A and %s: %.3f" % (letter, np.mean(products)))
 print("slowest: 1/%.0f 1/%.0f" % (10000.0 ** (3 / 4), 10000.0 ** (255 / 256)))
 
 
-def turned(x, t, halves):
+def rotated(x, t, halves):
     n = len(x) // 2
     a = t * 10000.0 ** (-np.arange(n) / n)
     first, second = (x[:n], x[n:]) if halves else (x[0::2], x[1::2])
@@ -42,8 +37,8 @@ def turned(x, t, halves):
 
 
 for numbers, halves in ([1, 2, 3, 4], False), ([1, 2, 3, 4], True), ([1, 3, 2, 4], False):
-    print("halves" if halves else "neighbors", *numbers, *["%.4f" % x for x in turned(np.array(numbers), 1, halves)])
+    print("halves" if halves else "neighbors", *numbers, *["%.4f" % x for x in rotated(np.array(numbers), 1, halves)])
 i = np.arange(64.0)
 q, k = np.sin(5 * i * i), np.sin(7 * i * i)
 for delta in 0, 1, 3, 10, 50:
-    print("mixed %d: %.3f %.3f" % (delta, turned(q, delta, False) @ k, turned(q, delta, True) @ k))
+    print("mixed %d: %.3f %.3f" % (delta, rotated(q, delta, False) @ k, rotated(q, delta, True) @ k))

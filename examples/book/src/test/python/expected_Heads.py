@@ -32,43 +32,41 @@ w = minilm.weights()
 turned, bare = ([minilm.attention(w, s.split(), p) for s in SENTENCES] for p in (True, False))
 heads = sorted(((i, j) for i in range(6) for j in range(12)), key=lambda h: -at(turned, h, 1).mean())
 for h in heads[:5]:
-    row(f"{name(h)}: {at(turned, h, 1).mean():.3f} with positions, {at(bare, h, 1).mean():.3f} without")
+    row(f"{name(h)}: {at(turned, h, 1).mean():.3f} with, {at(bare, h, 1).mean():.3f} without")
 full, left = at(turned, heads[0], 1), np.sort(at(bare, heads[0], 1))
 equal = np.concatenate([np.full(m.shape[-1] - 1, 1 / m.shape[-1]) for m in turned]).mean()
-row(f"{len(full)} tokens, with positions: smallest weight {full.min():.4f}")
-row(f"without: from {left[0]:.3f} to {left[-1]:.3f}, half are below {left[len(left) // 2]:.3f}")
-row(f"equal weights would give {equal:.3f} on average")
+row(f"{len(full)} tokens, smallest weight {full.min():.4f}")
+row(f"without: {left[0]:.3f} to {left[-1]:.3f}, half below {left[len(left) // 2]:.3f}")
 row(f"give {len(full)} tokens that have one before them")
 row(f"{full.mean():.3f} to three decimals. Without positions {left.mean():.3f} of it is left")
 row(f"would give {equal:.3f}, so that is {left.mean() / equal:.1f} times as much")
-row(f"the least that a token gives the one before is {full.min():.4f}")
+row(f"the smallest weight of the token before is {full.min():.4f}")
 least = np.concatenate([minilm.attention(w, sorted(s.split()))[heads[0]].diagonal(-1) for s in SENTENCES]).min()
-row(f"the same words in alphabetical order: smallest weight {least:.4f}")
-row(f"the least is {least:.4f}")
+row(f"rose*, it is {least:.4f}: which word")
 vocabulary = json.loads(minilm.FILES.read("all-minilm-l6-v2-tokenizer.json"))["model"]["vocab"]
 vocabulary = [word for word in vocabulary if word.isalpha() and len(word) > 2]
 drawn = np.concatenate([minilm.attention(w, np.random.default_rng(i).choice(vocabulary, 20))[heads[0]].diagonal(-1)
                         for i in range(50)])
 row(f"words drawn from the model's vocabulary, {100 * (drawn > 0.99).mean():.0f} %")
-row(f"more than 0.99, and the least that one gives is {drawn.min():.2f}")
+row(f"more than 0.99, but one gives it only {drawn.min():.2f}")
 row(f"half of the tokens give it less than {left[len(left) // 2]:.3f}")
 row(f"a few give it up to {left[-1]:.3f}")
 row(f"The mean of {left.mean():.3f} describes neither")
 own = max(heads, key=lambda h: at(bare, h, 0).mean())
-for kind, maps in ((name(own) + ", with positions", turned), ("without", bare)):
-    row(f"{kind}: itself {same(maps, True):.4f}, repetition {same(maps, False):.4f}")
-row(f"prefers the repetition, {same(turned, False):.4f} against {same(turned, True):.4f}")
+row(name(own) + ", from rose at 5 to")
+for kind, maps in (("with", turned), ("without", bare)):
+    row(kind + " {:.4f} {:.4f} {:.4f}".format(*maps[0][own][5, [2, 5, 8]]))
+row(f"a word gives itself {same(turned, True):.4f} and each repetition {same(turned, False):.4f}")
 small = {}
 for words, layer, head, *numbers in csv.reader(open(TRAINED / "attention.csv")):
     small.setdefault((int(layer), int(head)), []).append(np.array(numbers, float).reshape(2 * [len(words.split())]))
 places = {h: [at([{h: m} for m in maps], h, k).mean() for k in range(-4, 5)] for h, maps in small.items()}
 for h in (top := sorted(places, key=lambda h: -max(places[h]))[:3]):
-    after4, after, before, before4 = (places[h][i] for i in (0, 3, 5, 8))
+    after4, before, before4 = (places[h][i] for i in (0, 5, 8))
     first, last = (np.concatenate([m[:, i] for m in small[h]]).mean() for i in (0, -1))
-    row(f"{name(h)}: before {before:.3f}, fourth before {before4:.3f}, after {after:.3f}, fourth after {after4:.3f}", "trained")
-    row(f"first word {first:.3f}, last word {last:.3f}", "trained")
+    row(f"{name(h)} {first:.3f} {last:.3f} {before:.3f} {before4:.3f} {after4:.3f}", "trained")
 sizes = np.array([len(m) for m in small[top[0]]])
-row(f"{places[top[0]][5]:.3f} for the word before, {places[top[0]][8]:.3f} for the fourth before", "trained")
+row(f"{places[top[0]][5]:.3f} for the word before (Δ = 1), {places[top[0]][8]:.3f} for the fourth before", "trained")
 row(f"from everywhere, with {np.concatenate([m[:, 0] for m in small[top[0]]]).mean():.3f} of its weight", "trained")
 row(f"six definitions of {sizes.min()} to {sizes.max()} words", "count")
 for far, phrase in ((1, "Of the {} words that have"), (4, "of the {} with a fourth")):
@@ -82,9 +80,8 @@ order = sorted(mean, key=lambda h: -mean[h][1])
 near = {h: mean[h][:4].sum() for h in order}
 ends = {h: [data["rotary", *map(str, h), share][1] for share in ("10 %", "90 %")] for h in order}
 for h in order:
-    spread = f"80 %: {ends[h][0]:.3f} to {ends[h][1]:.3f}"
-    row(f"layer {h[0]}, head {h[1]}: itself {mean[h][0]:.3f}, before {mean[h][1]:.3f} ({spread}), last four {near[h]:.3f}; "
-        f"without {rest[h][1]:.3f}", "trained")
+    row(f"{h[0]}, {h[1]} {mean[h][0]:.3f} {mean[h][1]:.3f} {ends[h][0]:.3f} {ends[h][1]:.3f} {near[h]:.3f} "
+        f"{rest[h][1]:.3f}", "trained")
 second = [h for h in order if h[0] == 2]
 assert second == order[:4]
 row(f"{100 * min(near[h] for h in second):.0f} to {100 * max(near[h] for h in second):.0f} % of their weight", "trained")

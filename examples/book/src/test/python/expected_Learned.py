@@ -37,10 +37,9 @@ for t in (0, 1, 2, 100, 511):
 row(f"√(384 / 2) = {(384 / 2) ** 0.5:.3f}")
 for k in (1, 3, 6, 9, 12, 17, 25, 52, 100):
     each, other = cosines(learned, k), cosines(formula, k).mean()
-    ends = f"80 % from {quantile(0.1, each):.3f} to {quantile(0.9, each):.3f}"
-    row(f"Δ = {k}: {each.mean():.3f} on average, {ends}; sinusoids {other:.3f}")
+    row(f"{k} {each.mean():.3f} {quantile(0.1, each):.3f} {quantile(0.9, each):.3f} {other:.3f}")
 closer = cosines(learned, 3)[:505] < cosines(learned, 6)
-row(f"closer to the sixth position after it than to the third: {closer.sum()} of {len(closer)}")
+row(f"{closer.sum()} of {len(closer)} are closer to the sixth after it")
 row(f"{closer.sum()} of {len(closer)} positions are closer to the sixth")
 row(f"at distance 25 some pairs are as close as {quantile(0.9, cosines(learned, 25)):.1f}")
 shares, others = waves(learned), waves(formula)
@@ -50,9 +49,11 @@ for low, high in bands:
 together = sum(share(shares, *band) for band in bands)
 row(f"together: {together:.1f} %")
 row("511, " + ", ".join(f"{511 / j:.1f}" for j in (2, 3, 4)))
-row(f"Five narrow ranges hold {together:.0f} % of the learned table")
 lengths = 511 / np.arange(1, 256)
 inside = [(lengths >= low) & (lengths <= high) for low, high in bands]
+count = np.sum(inside)
+row(f"Five ranges, {count} of the 255 waves, hold {together:.0f} % of the learned table; spread evenly they would hold "
+    f"{count / 2.55:.0f} %")
 middles = [np.exp(np.average(np.log(lengths[i]), weights=shares[i])) for i in inside]
 row("are at {:.0f}, {:.0f}, {:.0f} and {:.0f} positions".format(*middles[:0:-1]))
 row(f"The shortest holds the most, {share(shares, *bands[-1]):.0f} %")
@@ -60,7 +61,7 @@ own = np.loadtxt(MAIN / "trained/positions.csv", delimiter=",")
 norms = np.linalg.norm(own, axis=1)
 next_one = (own[1:] * own[:-1]).sum(1) / norms[1:] / norms[:-1]
 for t in (0, 1, 2, 3, 5, 7, 11, 14):
-    row(f"t = {t}: norm {norms[t]:.3f}, cosine to the next one {next_one[t]:.3f}", "trained")
+    row(f"t = {t}: norm {norms[t]:.3f}, cosine to the next {next_one[t]:.3f}", "trained")
 row(f"cosines from {next_one[5:].min():.2f} to {next_one[5:].max():.2f} to their neighbor", "trained")
 row(f"0.02 · √64 = {0.02 * 8:.2f}")
 row(f"4,096² ≈ {4096 ** 2 / 1e6:.1f} million")

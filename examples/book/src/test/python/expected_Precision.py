@@ -40,10 +40,6 @@ for way in ("usual", "once"):
         print(way, name, *["%.1e" % e for e in errors])
 for t in (255, 256, 257, 258, 2047, 2048, 2049, 2050, 5001):
     print("%d: %d %d" % (t, bfloat16(t), ROUND["float16"](t)))
-for t in (1, 2001, 2048, 5001, 20001):
-    steps = [np.linalg.norm(np.diff(row(ROUND["float16"], [t, t + 1], once), axis=0)) for once in (False, True)]
-    print("from %d: %.3f %.3f" % (t, *steps))
-
 
 def score(angle, table, result, first):
     def vectors(t):
@@ -54,8 +50,9 @@ def score(angle, table, result, first):
     return np.abs((vectors(t) * vectors(t - 3)).sum(axis=-1) / D - np.cos(3 * W).sum() / 32).max()
 
 
-for f in ("bfloat16", "float16"):
-    for name, a, b in ((f + " every step", f, f), (f + " float32 angles", "float32", f), (f + " result", "exact", "exact")):
-        print(name, *["%.0e" % score(a, b, f, t) for t in (100, 1000, 10000, 50000)])
-print("float32 every step", *["%.0e" % score("float32", "float32", "float32", t) for t in (100, 1000, 10000, 50000)])
-print("library: exact angles", *["%.0e" % score("exact", "float16", "float16", t) for t in (100, 1000, 10000, 50000)])
+for f in ("bfloat16", "float16", "float32"):
+    print(f, *["%.0e" % score(f, f, f, t) for t in (100, 1000, 10000, 50000)])
+    print(f, "float32 angles", *["%.0e" % score("float32", f, f, t) for t in (100, 1000, 10000, 50000)])
+for delta in (10, 100, 1000, 10000):
+    print("Δ = %d: %.3f, exact %.3f" % (delta, np.cos(bfloat16(W) * delta).mean(), np.cos(W * delta).mean()))
+print("999 in bfloat16: %d, cos %.4f %.4f" % (bfloat16(999), np.cos(999), np.cos(bfloat16(999))))

@@ -41,17 +41,18 @@ row("$e^{%.3f} = %.0f$, ALiBi's first head by $e^8 = %.0f$" % (np.log(17), 17, n
 psi = lambda x: np.log(1 + 0.1 * x)
 row("has the input %.3f at *t* = 16 and" % (psi(4) / psi(16)))
 row("%.3f at *t* = 256" % (psi(4) / psi(256)))
-row("Δ before after 128 64", "count")
-for i in 0, 1, 7, 8, 12, 16, 32, 58, 59, 112, 113, 1000:
-    row("%d %d %d %d %d" % (i, bucket(-i, 1, 32, 128), bucket(i, 1, 32, 128), bucket(-i, 0, 32, 128), bucket(-i, 0, 32, 64)))
+for i in 0, 1, 7, 8, 12, 16, 32, 58, 112, 113, 1000:
+    row("%d %d %d %d" % (i, bucket(-i, 1, 32, 128), bucket(i, 1, 32, 128), bucket(-i, 0, 32, 128)))
+row("last bucket of the decoder begins at %d" % min(i for i in range(200) if bucket(-i, 0, 32, 128) == 31))
 H, D, E = 64, 512, 32
-answers = ("ALiBi", 0, "no no no"), ("Sandwich", 0, "no no no"), ("KERPLE", 2 * 8, "no no no"), ("Gaussian", 8, "no no no"), \
-    ("T5", 32 * 8, "yes no no"), ("distance network", 2 * E + E * E + E + 8 * E + 8, "yes no no"), \
+answers = ("ALiBi, Sandwich", 0, "no no no"), ("KERPLE", 2 * 8, "no no no"), ("Gaussian", 8, "no no no"), \
+    ("T5", 32 * 8, "yes no no"), ("network of the distance", 2 * E + E * E + E + 8 * E + 8, "yes no no"), \
     ("FIRE", 10 * E + 8 + 2, "no yes no"), ("Shaw", 2 * 17 * H, "yes no yes"), \
     ("Transformer-XL", D * D + 2 * D, "yes no yes"), ("DeBERTa", 2 * 256 * D + 2 * D * D + 2 * D, "yes no yes"), ("rotary", 0, "yes no yes")
 for name, numbers, rest in answers:
-    row("%s %s %s" % (name, format(numbers, ","), rest), "count")
+    row("| %s | %s | %s |" % (name, format(numbers, ","), " | ".join(rest.split())), "count")
 table = list(csv.reader(open(os.path.dirname(os.path.abspath(__file__)) + "/../../main/resources/biases-text.csv")))
 for name in "T5", "KERPLE", "distance network", "FIRE":
     heads = [np.array(r[3:67], float) for r in table if r[0] == name.lower().replace(" ", "_")]
-    row(name + "".join(" %.2f" % weights(bias)[:2].sum() for bias in heads), "trained")
+    near = [weights(bias)[:2].sum() for bias in heads]
+    row("%s %.2f to %.2f" % (name, min(near), max(near)), "trained")

@@ -46,7 +46,12 @@ for gain in (1, 2, 4, 8, 16):
 assert f"{weight(50, 25, 16):.2f}" == f"{weight(600, 500, 16):.2f}"
 row(f"With a gain of 16 the key three places back gets {100 * weight(50, 25, 16):.0f} % in both cases")
 few, many = squares(100), squares(1000)
-row(f"the first 100 positions, {(few.cumsum() > 0.999).argmax() + 1} directions hold 99.9 %")
+row(f"the first 100 positions about {(few.cumsum() > 0.999).argmax() + 1} directions are enough")
 row(f"Of 1,000 positions, the best 64 directions hold {100 * many[:64].sum():.0f} %")
-row("turns all 256 pairs, thus 512 directions", "count")
-row(f"1,100 · 2⁻⁵² = {1100 * 2 ** -52 * 1e13:.1f} · 10⁻¹³")
+row("rotates all 256 pairs, thus 512 directions", "count")
+row(f"With ψ = 0.1, cos ψ = {np.cos(0.1):.3f} and sin ψ = {np.sin(0.1):.3f}.")
+row(f"(sin 0.2, cos 0.2) = ({np.sin(0.2):.3f}, {np.cos(0.2):.3f}) becomes")
+row(f"= ({np.sin(0.3):.3f}, {np.cos(0.3):.3f}), which is (sin 0.3, cos 0.3).")
+row(f"ln *n*: {np.log(49):.1f} for 49 keys, {np.log(599):.1f} for 599.")
+half = [next(g for g in np.arange(8, 10, 0.01) if weight(keys, at, g) >= 0.5) for keys, at in ((50, 25), (600, 500))]
+row(f"a gain of {half[0]:.1f} gives it half of 50 keys, {half[1]:.1f} half of 600")

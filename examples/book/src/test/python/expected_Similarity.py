@@ -30,10 +30,10 @@ row("it rises from distance 5 to 6, and at distance 101 it is larger than at 30"
 for m in range(4):
     angle = 101 * frequencies(64)[m]
     row(f"pair {m}: {angle / 2 / np.pi:.2f} turns in 101 positions, cosine {np.cos(angle):.3f}")
-row(f"Pair 0 makes {101 / 2 / np.pi:.2f} turns in 101 positions")
+row(f"Pair 0 makes {101 / 2 / np.pi:.2f} full turns in 101 positions")
 row("would give the word 101 positions back more weight than the word 30 back")
 many = 2 ** 15
-row(f"it changes the share by {np.euler_gamma / np.log(10000):.2f}")
+row(f"Here it changes the share by {np.euler_gamma / np.log(10000):.2f}")
 row(f"where {np.euler_gamma:.3f} is Euler's constant")
 off = {d: max(abs(product(k, d) / d * 2 - limit(k)) for k in range(10, 3001)) for d in (64, 512, many)}
 assert off[many] < 0.01

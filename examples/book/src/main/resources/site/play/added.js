@@ -25,7 +25,7 @@ var added = {
 
     largest: products => products.indexOf(play.largest(products)),
 
-    /** Returns the products of a sum with all positions and all words, and those of the sum less the position that was read. */
+    /** Returns the products of a sum with all positions and all words, and those of the sum minus the position that was read. */
     read(norm, word, position) {
         const words = added.words().map(vector => vector.map(x => norm * x));
         const positions = play.each(added.positions, added.encoding);
@@ -41,7 +41,7 @@ var added = {
 };
 
 play.start("added", {
-    title: "Read a word and its position from their sum",
+    title: "Read word and position",
     fields: {
         norm: { label: "norm of words", min: 0.5, max: 24, step: 0.5, start: 4 },
         word: { label: "word", options: Object.fromEntries(added.names.map((label, i) => [i, { label }])) },

@@ -47,7 +47,7 @@ play.start("formats", {
         format: { label: "format", options: { bfloat16: formats.formats.bfloat16, float16: formats.formats.float16,
             float32: formats.formats.float32 } },
         t: { label: "t of the query", min: 0, max: 131071, start: 999 },
-        distance: { label: "Δ, query less key", min: -20, max: 200, start: 1 },
+        distance: { label: "Δ, query minus key", min: -20, max: 200, start: 1 },
         frequency: { label: "ω, frequency", values: [0.0001, 0.001, 0.01, 0.1, 0.5, 1], start: 1 }
     },
 
@@ -55,7 +55,7 @@ play.start("formats", {
         <figure>
             <div class="one" role="img" aria-label="The query on a circle, exact and rounded"></div>
             <p role="status" class="score"></p>
-            <figcaption>The pair (1, 0), turned by the angle of <i>t</i>: exactly (blue, filled tip), and with position, angle, cosine
+            <figcaption>The pair (1, 0), rotated by the angle of <i>t</i>: exactly (blue, filled tip), and with position, angle, cosine
                 and sine rounded (orange, dashed). The score of two such pairs should be cos(ωΔ) at every <i>t</i>.</figcaption>
         </figure>`,
 

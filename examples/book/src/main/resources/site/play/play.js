@@ -6,13 +6,15 @@ var play = {
 
     /**
      * Fills each empty <div class="play" data-play="(name)"> before the script, and draws its view at each change.
-     * A field is a list of options, a text, a list of values, or a range. The view may change fields by set(name, value).
+     * A field is a list of options, a text, a list of values, or a range; those with more: true are folded. The view may change fields by set(name, value).
      * An attribute data-(field) of the <div> chooses the first option. Without a page, as in tests, nothing is filled.
      */
     start(name, { title, fields, view, draw, listen }) {
         globalThis.document?.querySelectorAll(`[data-play="${name}"]:empty`).forEach(place => {
-            place.innerHTML = `<style>${play.style}</style><fieldset><legend>${title}</legend>
-                ${Object.entries(fields).map(play.control).join("")}</fieldset>
+            const controls = more => Object.entries(fields).filter(field => !field[1].more === !more).map(play.control).join("");
+            const more = controls(true);
+            place.innerHTML = `<style>${play.style}</style><fieldset><legend>${title}</legend>${controls(false)}</fieldset>
+                ${more && `<details><summary>More</summary><fieldset>${more}</fieldset></details>`}
                 ${view}<details><summary>Numbers</summary><table></table></details>`;
             const find = selector => place.querySelector(selector);
             place.querySelectorAll("select").forEach(select => { select.value = place.dataset[select.name] || select.value; });
@@ -166,6 +168,7 @@ var play = {
         .words { display: flex; flex-wrap: wrap; gap: .3rem; margin: .6rem 0 }
         button { font: inherit; color: var(--text); background: var(--code); border: 1px solid var(--line); border-radius: .3rem;
             padding: .2rem .5rem; touch-action: none; cursor: grab }
+        .presets { line-height: 2 } .presets button { touch-action: auto; cursor: pointer }
         button[aria-pressed=true] { outline: 2px solid var(--blue) }
         .cell { stroke: none; fill: var(--above) } .cell.negative { fill: var(--below) }
         .weight { fill: var(--blue); stroke: none }

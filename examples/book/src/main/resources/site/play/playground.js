@@ -2,9 +2,9 @@
 var playground = {
     encodings: {
         none: { label: "none" },
+        rotary: { label: "rotary: queries and keys are rotated" },
         sinusoids: { label: "sinusoids, added to the words" },
         learned: { label: "learned table, added to the words" },
-        rotary: { label: "rotary: queries and keys are turned" },
         alibi: { label: "ALiBi: a line is added to the scores" },
         t5: { label: "T5: a number for each bucket is added" }
     },
@@ -24,7 +24,7 @@ var playground = {
     position: (encoding, t, d) => play.each(d, i => encoding === "learned" ? Math.sqrt(1.5) * playground.hash(t + "/" + i)
         : encoding === "sinusoids" ? (i % 2 === 0 ? Math.sin : Math.cos)(t * 10000 ** (-(i - i % 2) / d)) : 0),
 
-    /** Returns a vector whose neighboring pairs are turned by a position: Su et al. (2021). */
+    /** Returns a vector whose neighboring pairs are rotated by a position: Su et al. (2021). */
     turned: (x, t) => x.map((value, i) => {
         const angle = t * 10000 ** (-(i - i % 2) / x.length);
         return value * Math.cos(angle) + (i % 2 === 0 ? -x[i + 1] : x[i - 1]) * Math.sin(angle);
@@ -56,19 +56,22 @@ play.start("playground", {
     title: "Scores of your words",
     fields: {
         encoding: { label: "encoding", options: playground.encodings },
-        text: { label: "words", text: "the dog bites the man" },
-        t: { label: "t of the query", min: 0, max: 11, start: 3 },
+        text: { label: "words", text: "the dog bites another dog" },
+        t: { label: "t of the query", min: 0, max: 11, start: 2 },
         d: { label: "d, dimensions", values: [4, 8, 16, 32, 64], start: 16 }
     },
 
     view: `
+        <p class="presets">Try: <button type="button" data-encoding="none">none</button>
+            <button type="button" data-encoding="rotary">rotary</button> With <i>none</i>, both dogs get the same weight; with
+            <i>rotary</i>, different ones.</p>
         <div class="words" role="group" aria-label="Words: choose the query, or move a word by the arrow keys"></div>
         <figure>
             <div class="map" role="img" aria-label="The scores of each query and key"></div>
             <p role="status" class="score"></p>
-            <figcaption>The score of each query (row) and key (column); red is above 0, blue below. The bars are the softmax of the
-                chosen row: the weights of the keys. Choose a word, or drag it to another place (arrow keys move it). The vectors
-                of words are fixed random numbers, and query and key are the same; a trained head learns both.</figcaption>
+            <figcaption>The score of each query (row) and key (column); red is above 0, blue below. The bars are the weights of the
+                chosen row in percent. Choose a word, or drag it to another place (arrow keys move it). The vectors of words are
+                fixed random numbers, and query and key are the same; a trained head learns both.</figcaption>
         </figure>`,
 
     draw({ encoding, text, t: chosen, d }, find) {
@@ -83,13 +86,14 @@ play.start("playground", {
         const most = play.largest(scores.flat().map(Math.abs));
         const label = (place, anchor, i) =>
             `<text transform="translate${place}" text-anchor="${anchor}">${words[i].slice(0, 7)} ${i}</text>`;
-        find(".map").innerHTML = `<svg viewBox="0 0 ${4 + Math.max(count, 8)} ${count + 6}">
+        find(".map").innerHTML = `<svg viewBox="0 0 ${4 + Math.max(count, 6)} ${count + 6.8}">
             ${words.map((_, i) => label(`(3.8 ${3.7 + i})`, "end", i) + label(`(${4.7 + i} 2.8) rotate(-90)`, "start", i)).join("")}
             ${scores.flatMap((row, i) => row.map((score, j) => `<rect class="cell ${score < 0 ? "negative" : ""}" x="${4 + j}"
                 y="${3 + i}" width=".95" height=".95" fill-opacity="${Math.abs(score) / most}"/>`)).join("")}
             <rect class="chosen" x="4" y="${3 + t}" width="${count}" height=".95"/>
-            ${weights.map((weight, i) => `<rect class="weight" x="${4.1 + i}" y="${count + 5.5 - 2 * weight}" width=".75"
-                height="${2 * weight}"/>`).join("")}</svg>`;
+            ${weights.map((weight, i) => `<rect class="weight" x="${4.1 + i}" y="${count + 5.7 - 2 * weight}" width=".75"
+                height="${2 * weight}"/><text x="${4.5 + i}" y="${count + 6.4}" text-anchor="middle">${Math.round(100 * weight)}
+                </text>`).join("")}</svg>`;
         find(".score").innerHTML = `The query <i>${words[t]}</i> at <i>t</i> = ${t} gives
             ${best.length > 1 ? "the same largest weight," : "the largest weight,"} <b>${play.number(weights[best[0]], 4)}</b>, to
             ${best.map(s => `<i>${words[s]}</i> at <i>s</i> = ${s}`).join(" and ")}.`;
@@ -108,6 +112,11 @@ play.start("playground", {
                 find(`[data-i="${to}"]`).focus();
             }
         };
+        find(".presets").addEventListener("click", event => {
+            const select = find("select");
+            select.value = event.target.dataset.encoding || select.value;
+            select.dispatchEvent(new Event("input", { bubbles: true }));
+        });
         let from = -1;
         const on = (type, react) => find(".words").addEventListener(type, event => react(event, index(event.target)));
         on("pointerdown", (_, i) => { from = i; });

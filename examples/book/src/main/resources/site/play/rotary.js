@@ -3,7 +3,7 @@ var rotary = {
     /** Returns the angle per position of each pair, in radians: Su et al., RoFormer (2021). */
     frequencies: (d, base) => play.each(d / 2, m => base ** (-2 * m / d)),
 
-    /** Returns the angle of a vector that starts at an angle, after its position has turned it; in radians. */
+    /** Returns the angle of a vector that starts at an angle, after the rotation by its position; in radians. */
     angle: (start, position, frequency) => start + position * frequency,
 
     /** Returns what each pair adds to the score of a query and a key at a distance, both of norm 1 in each pair. */
@@ -20,16 +20,22 @@ var rotary = {
 play.start("rotary", {
     title: "Rotary pairs",
     fields: {
-        distance: { label: "Δ, query less key", min: -20, max: 100, start: 3 },
         t: { label: "t of the query", min: 0, max: 200, start: 20 },
-        d: { label: "d, dimensions", min: 2, max: 128, step: 2, start: 8 },
-        base: { label: "base", values: play.bases, start: 10000 },
-        m: { label: "m, pair on the circle", min: 0, max: 63, start: 1 },
-        query: { label: "query starts at (°)", min: 0, max: 359, start: 20 },
-        alpha: { label: "from query to key (°)", min: -180, max: 180, start: 0 }
+        distance: { label: "Δ, query minus key", min: -20, max: 100, start: 3 },
+        m: { label: "m, pair on the circle", min: 0, max: 63, start: 1, more: true },
+        d: { label: "d, dimensions", min: 2, max: 128, step: 2, start: 8, more: true },
+        base: { label: "base", values: play.bases, start: 10000, more: true },
+        query: { label: "query starts at (°)", min: 0, max: 359, start: 20, more: true },
+        alpha: { label: "φ, from query to key (°)", min: -180, max: 180, start: 0, more: true }
     },
 
     view: `
+        <figure>
+            <div class="one drag" role="img" aria-label="The query and the key of a pair on a circle"></div>
+            <figcaption>The query (blue, filled tip) and the key (orange, dashed) of the pair <i>m</i> after the rotation; gray marks
+                show where they start. Drag a tip to change where it starts. When <i>t</i> moves, both rotate, and the angle
+                between them stays.</figcaption>
+        </figure>
         <figure>
             <div class="plot">
                 <span class="rows">1 <span>0</span> <span>-1</span></span>
@@ -39,12 +45,6 @@ play.start("rotary", {
             <p role="status" class="score"></p>
             <figcaption>Blue: the score divided by the number of pairs. Gray: what each pair adds; orange, dashed: the pair
                 <i>m</i>. The dots are the distances that words can have, the integers. The vertical line is at Δ.</figcaption>
-        </figure>
-        <figure>
-            <div class="one drag" role="img" aria-label="The query and the key of a pair on a circle"></div>
-            <figcaption>The query (blue, filled tip) and the key (orange, dashed) of the pair <i>m</i> after turning; gray marks
-                show where they start. Drag a tip to change where it starts. When <i>t</i> moves, both turn, and the angle
-                between them stays.</figcaption>
         </figure>`,
 
     draw({ distance, t, d, base, m: chosen, query, alpha: degrees }, find) {
@@ -53,7 +53,7 @@ play.start("rotary", {
         const frequencies = rotary.frequencies(d, base);
         const pair = m => distance => Math.cos(alpha - frequencies[m] * distance);
         const mean = distance => rotary.score(alpha, d, base, distance) / frequencies.length;
-        // a fast pair turns far from one integer to the next
+        // a fast pair rotates far from one integer to the next
         const points = (value, count) => play.each(120 * count + 1, i => [i / count - 20, -value(i / count - 20)]);
         find(".curves").innerHTML = `<svg viewBox="-20 -1 120 2" preserveAspectRatio="none" style="height: 12rem">
             ${frequencies.map((frequency, m) => play.curve("other", points(pair(m), frequency > 0.2 ? 10 : 1))).join("")}
@@ -70,7 +70,7 @@ play.start("rotary", {
         const mark = angle => `<path class="unscaled" d="M0 0L${Math.cos(angle)} ${-Math.sin(angle)}"/>`;
         find(".one").innerHTML = `<svg viewBox="-1.2 -1.2 2.4 2.4"><circle class="dial" r="1"/>
             ${starts.map(mark).join("")}${angles.map(play.hand).join("")}</svg>`;
-        find("table").innerHTML = play.table(["m", "ω", "tokens per turn", "ωΔ", "adds to the score"],
+        find("table").innerHTML = play.table(["m", "ω", "period in tokens", "ωΔ", "adds to the score"],
             frequencies.map((frequency, pair) => [pair, frequency.toPrecision(4), play.wavelength(frequency),
                 play.number(frequency * distance / Math.PI * 180, 1) + "°", play.number(contributions[pair], 4)]));
     },
@@ -83,19 +83,19 @@ play.start("rotary", {
             return Math.atan2(top + height / 2 - event.clientY, event.clientX - left - width / 2) / Math.PI * 180;
         };
         const wrapped = (degrees, first) => ((Math.round(degrees) - first) % 360 + 360) % 360 + first;
-        const turn = ({ t, distance, d, base, m }, i) =>
+        const rotation = ({ t, distance, d, base, m }, i) =>
             (t - i * distance) * rotary.frequencies(d, base)[Math.min(m, d / 2 - 1)] / Math.PI * 180;
         place.addEventListener("pointerdown", event => {
             const now = settings();
             const starts = [now.query, now.query + now.alpha];
-            const away = i => Math.abs(wrapped(angleAt(event) - turn(now, i) - starts[i], -180));
+            const away = i => Math.abs(wrapped(angleAt(event) - rotation(now, i) - starts[i], -180));
             dragged = away(0) <= away(1) ? 0 : 1;
             place.setPointerCapture(event.pointerId);
         });
         place.addEventListener("pointermove", event => {
             if (dragged >= 0) {
                 const now = settings();
-                const start = angleAt(event) - turn(now, dragged);
+                const start = angleAt(event) - rotation(now, dragged);
                 dragged === 0 ? set("query", wrapped(start, 0)) : set("alpha", wrapped(start - now.query, -180));
             }
         });

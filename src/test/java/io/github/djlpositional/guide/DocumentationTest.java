@@ -147,7 +147,7 @@ class DocumentationTest {
     @Test
     void theVersionIsTheSameEverywhere() throws IOException {
         String version = "(?:<artifactId>djl-positional[a-z-]*</artifactId>\\s*<version>|<djl-positional\\.version>"
-                + "|djlpositional:djl-positional:)([^$<'\n]+)[<'\n]";
+                + "|djlpositional:djl-positional:)([^$<'`\n]+)[<'`\n]";
         List<String> found = new ArrayList<>();
         for (String file : List.of(
                 "pom.xml",

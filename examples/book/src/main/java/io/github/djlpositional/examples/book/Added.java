@@ -11,7 +11,6 @@ import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -19,13 +18,8 @@ import java.util.Random;
 /** The sum of a word's vector and a position's vector: positions fill few dimensions, so both can be read from it. */
 public final class Added {
 
-    private Added() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% point
         SinusoidalEncoding pair = SinusoidalEncoding.vaswani(2);
         double[] x = each(7, t -> 1.5 + pair.value(t, 1));
@@ -36,7 +30,7 @@ public final class Added {
         plane.hands("position", 1.5, -0.5, x, y, "0", "1", "2", "3", "4", "5", "6");
         plane.points("word + position", x, y);
         plane.points("word", new double[] {1.5}, new double[] {-0.5});
-        out.picture("added-point", "A word at the center, and its sums with the positions 0 to 6 on a circle", plane);
+        out.picture(plane);
         // %% norms
         NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
         PositionalEncodingBlock encoding =
@@ -91,12 +85,7 @@ public final class Added {
                 maps.add(map(PRODUCTS.get(maps.size()), parts.get(i / 2), parts.get(i % 2)));
             }
         }
-        out.pictures(
-                "added-products",
-                "The four products of a score, and after a matrix that passes only the dimensions of positions: then p · r"
-                        + " is almost all that is left",
-                4,
-                maps);
+        out.pictures(4, maps);
         manager.close();
     }
 

@@ -5,14 +5,19 @@ import io.github.djlpositional.examples.Program;
 import io.github.djlpositional.examples.Resource;
 import io.github.djlpositional.examples.UserError;
 import java.io.IOException;
+import java.io.PrintStream;
+import java.io.UncheckedIOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -26,48 +31,13 @@ import picocli.CommandLine.Parameters;
         description = "Runs chapters, and writes them as pages and Jupyter notebooks. The start page is index.html.")
 public final class Book implements Callable<Integer> {
 
-    /** The chapters by name, in order. */
-    static final Map<String, Chapter.Program> CHAPTERS = new LinkedHashMap<>();
-
-    static {
-        CHAPTERS.put("OrderLost", OrderLost::write);
-        CHAPTERS.put("Count", Count::write);
-        CHAPTERS.put("Clock", Clock::write);
-        CHAPTERS.put("Added", Added::write);
-        CHAPTERS.put("Similarity", Similarity::write);
-        CHAPTERS.put("Shift", Shift::write);
-        CHAPTERS.put("Rotary", Rotary::write);
-        CHAPTERS.put("Relative", Relative::write);
-        CHAPTERS.put("Learned", Learned::write);
-        CHAPTERS.put("Longer", Longer::write);
-        CHAPTERS.put("TwoDimensions", TwoDimensions::write);
-        CHAPTERS.put("Heads", Heads::write);
-        CHAPTERS.put("Which", Which::write);
-        CHAPTERS.put("Model", Model::write);
-        CHAPTERS.put("Conventions", Conventions::write);
-        CHAPTERS.put("Precision", Precision::write);
-        CHAPTERS.put("Others", Others::write);
-    }
+    /** The chapters, in order. */
+    static final List<String> CHAPTERS = List.of(("OrderLost Count Clock Added Similarity Shift Rotary Relative Learned"
+                    + " Longer TwoDimensions Heads Which Model Conventions Precision Others")
+            .split(" ", -1));
 
     /** The first chapter of the appendix. */
-    private static final String APPENDIX = "Model";
-
-    /** The scripts of sliders that several pages have. */
-    static final List<String> SCRIPTS = List.of(
-            "play",
-            "added",
-            "biases",
-            "bits",
-            "checker",
-            "contexts",
-            "formats",
-            "heatmap",
-            "patches",
-            "playground",
-            "rotary",
-            "shift",
-            "similarity",
-            "sinusoids");
+    static final String APPENDIX = "Model";
 
     @Parameters(paramLabel = "CHAPTER", arity = "0..*", description = "The chapters to run (default: all).")
     private List<String> names = new ArrayList<>();
@@ -87,52 +57,41 @@ public final class Book implements Callable<Integer> {
         System.exit(Program.commandLine(new Book()).execute(args));
     }
 
-    /** Returns the number of a chapter, a letter in the appendix; empty for a chapter that is not in the book. */
-    static String number(String name) {
-        List<String> all = List.copyOf(CHAPTERS.keySet());
-        int index = all.indexOf(name);
-        int appendix = all.contains(APPENDIX) ? all.indexOf(APPENDIX) : all.size();
-        return index < 0
-                ? ""
-                : index < appendix ? Integer.toString(index + 1) : Character.toString((char) ('A' + index - appendix));
-    }
-
-    /** Returns the title of a chapter with its number. */
+    /** Returns the title of a chapter with its number, a letter in the appendix. */
     static String heading(Chapter chapter) {
-        String number = number(chapter.name());
-        return number.isEmpty() ? chapter.title() : number + ". " + chapter.title();
+        int index = CHAPTERS.indexOf(chapter.name());
+        int appendix = CHAPTERS.indexOf(APPENDIX);
+        String number = index < appendix ? Integer.toString(index + 1) : Character.toString('A' + index - appendix);
+        return index < 0 ? chapter.title() : number + ". " + chapter.title();
     }
 
     @Override
-    public Integer call() throws IOException {
+    public Integer call() throws Exception {
         if (isTraining) {
             Training.run(folder.resolve("trained"), Training.GLOSSES);
             return 0;
         }
         List<Chapter> chapters = new ArrayList<>();
-        for (String name : names.isEmpty() ? CHAPTERS.keySet() : names) {
+        for (String name : names.isEmpty() ? CHAPTERS : names) {
             System.out.printf("%n%s%n%s%n", name, "-".repeat(name.length()));
-            chapters.add(run(name, Notebook.in(folder.resolve("pictures"))));
+            chapters.add(run(name, System.out, folder.resolve("pictures")));
         }
         write(folder, chapters);
         System.out.println("\n" + folder.resolve(names.isEmpty() ? "index.html" : names.get(0) + ".html"));
         return 0;
     }
 
-    /** Runs a chapter. */
-    static Chapter run(String name, Notebook notebook) throws IOException {
-        Chapter.Program program = CHAPTERS.get(name);
-        if (program == null) {
-            throw new UserError("unknown chapter '" + name + "': choose from " + String.join(", ", CHAPTERS.keySet()));
+    /** Runs a chapter, which prints to a stream and saves its pictures in a folder. */
+    static Chapter run(String name, PrintStream out, Path pictures) throws Exception {
+        if (!CHAPTERS.contains(name)) {
+            throw new UserError("unknown chapter '" + name + "': choose from " + String.join(", ", CHAPTERS));
         }
+        Method main = Class.forName(Book.class.getPackageName() + "." + name).getMethod("main", String[].class);
         try {
-            program.write(notebook);
-        } catch (RuntimeException | IOException e) {
-            throw e;
-        } catch (Exception e) {
-            throw new IllegalStateException("the chapter " + name + " could not be written", e);
+            return Chapter.of(name, Notebook.record(() -> main.invoke(null, (Object) new String[0]), out, pictures));
+        } catch (InvocationTargetException e) {
+            throw e.getCause() instanceof Exception cause ? cause : e;
         }
-        return Chapter.of(name, notebook.outputs());
     }
 
     /** Writes the site of chapters. */
@@ -144,20 +103,34 @@ public final class Book implements Callable<Integer> {
             write(folder.resolve(chapter.name() + ".html"), Page.of(chapter, previous, next));
             write(folder.resolve(chapter.name() + ".ipynb"), Jupyter.of(chapter));
         }
-        write(folder.resolve("index.html"), Page.contents(read("/chapters/index.md"), chapters));
-        write(folder.resolve("style.css"), read("/site/style.css"));
-        byte[] photograph = new Resource("/site/cat.png", "djl-positional-book").read();
-        AtomicFile.write(folder.resolve("cat.png"), out -> out.write(photograph));
-        for (String script : SCRIPTS) {
-            write(folder.resolve("play").resolve(script + ".js"), read("/site/play/" + script + ".js"));
+        Chapter index = index();
+        write(folder.resolve("index.html"), Page.contents(index, chapters));
+        Set<String> files = new TreeSet<>(List.of("style.css", "cat.png", "play/play.js"));
+        Stream.concat(chapters.stream(), Stream.of(index))
+                .flatMap(chapter -> chapter.scripts().stream())
+                .forEach(script -> files.add("play/" + script + ".js"));
+        for (String file : files) {
+            byte[] bytes = new Resource("/site/" + file, "djl-positional-book").read();
+            AtomicFile.prepare(folder.resolve(file));
+            AtomicFile.write(folder.resolve(file), out -> out.write(bytes));
         }
     }
 
-    private static String read(String resource) throws IOException {
-        return new String(new Resource(resource, "djl-positional-book").read(), StandardCharsets.UTF_8);
+    /** Returns the start page, in which {@code {{contents}}} is the list of chapters. */
+    static Chapter index() {
+        return Chapter.of("index", read("/chapters/index.md"), "", List.of());
     }
 
-    private static void write(Path file, String text) throws IOException {
+    /** Returns a text file of the book. */
+    static String read(String resource) {
+        try {
+            return new String(new Resource(resource, "djl-positional-book").read(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    static void write(Path file, String text) throws IOException {
         AtomicFile.prepare(file);
         AtomicFile.write(file, out -> out.write(text.getBytes(StandardCharsets.UTF_8)));
     }

@@ -1,33 +1,33 @@
 package io.github.djlpositional.examples.book;
 
-import io.github.djlpositional.examples.Resource;
-import java.io.IOException;
-import java.nio.charset.StandardCharsets;
+import io.github.djlpositional.examples.Figure;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * A chapter: Markdown that names the pieces of its program and its sliders, in order.
  *
  * <p>In the Markdown {@code {{code name}}} is a piece of the program with what it prints and draws, and {@code {{play
  * name}}} a script of sliders, each in a line of its own. {@code {{play playground rotary}}} begins with this encoding.
- * In the program, {@code // %% name} begins a piece of the method {@code write}, and {@code // ...} the part of a piece
- * that a page folds.
+ * The lines after {@code {{code name}}} are the captions of its pictures: {@code {{picture caption}}}. In the program,
+ * {@code // %% name} begins a piece of the method {@code main}, and {@code // ...} the part of a piece that a page
+ * folds.
  *
  * @param name the name of its class, its Markdown and its page
  * @param title its heading
  * @param line its first paragraph, what it shows
  * @param parts text, code and sliders, in order
- * @param imports the imports of the program
- * @param members its constants and its other methods
+ * @param setup the imports of the program, its constants and its other methods
  */
-record Chapter(String name, String title, String line, List<Part> parts, String imports, String members) {
+record Chapter(String name, String title, String line, List<Part> parts, String setup) {
 
     /** Text, code with its outputs, or sliders. */
     sealed interface Part {}
@@ -36,149 +36,127 @@ record Chapter(String name, String title, String line, List<Part> parts, String 
     record Text(String markdown) implements Part {}
 
     /** A piece of the program: what a page shows, what it folds, and what the piece printed and drew. */
-    record Code(String shown, String folded, List<Notebook.Output> outputs) implements Part {
+    record Code(String shown, String folded, String printed, List<Figure> figures, List<String> captions)
+            implements Part {}
 
-        String printed() {
-            StringBuilder text = new StringBuilder();
-            outputs.stream()
-                    .filter(output -> output.figure() == null)
-                    .forEach(output -> text.append(output.text()).append('\n'));
-            return text.toString();
-        }
+    /** Sliders, which a script in {@code resources/site/play} draws, and the encoding that they begin with, or null. */
+    record Play(String script, String encoding) implements Part {}
 
-        List<Notebook.Output> pictures() {
-            return outputs.stream().filter(output -> output.figure() != null).toList();
-        }
-    }
-
-    /** Sliders, which a script in {@code resources/site/play} draws, and the encoding that they begin with, or "". */
-    record Play(String script, String encoding) implements Part {
-
-        String html() {
-            String start = encoding.isEmpty() ? "" : " data-encoding=\"" + encoding + "\"";
-            return "<div class=\"play\" data-play=\"" + script + "\"" + start + "></div>\n"
-                    + "<noscript><p>The sliders here need JavaScript.</p></noscript>\n";
-        }
-    }
-
-    /** The program of a chapter. */
-    @FunctionalInterface
-    interface Program {
-        void write(Notebook out) throws Exception;
-    }
+    private static final Pattern MARKDOWN = Pattern.compile("# (.+)\n\n((?:.+\n)+)([\\s\\S]*)");
 
     private static final Pattern DIRECTIVE =
-            Pattern.compile("(?m)^\\{\\{(code|play) ([A-Za-z0-9-]+)(?: ([a-z0-9]+))?}}$");
+            Pattern.compile("(?m)^\\{\\{(code|play) ([A-Za-z0-9-]+)(?: ([a-z0-9]+))?}}((?:\n\\{\\{picture [^}]+}})*)$");
 
-    private static final Pattern TITLE = Pattern.compile("\\A# (.+)\n\n((?:.+\n)+)");
+    private static final Pattern PICTURE = Pattern.compile("\\{\\{picture ([^}]+)}}");
 
-    private static final String BEGIN = "    static void write(Notebook out) throws Exception {";
+    /** The lines of the method main, and the members after it. */
+    private static final Pattern PROGRAM = Pattern.compile("(?s).*\npublic final class \\w+ \\{\n\n(?: +@[^\n]*\n)?"
+            + "    public static void main\\([^\n]*\n(.*?\n)    }\n(.*)}\n");
+
+    private static final String MARKER = "        // %% ";
 
     /** Joins the Markdown and the program of a chapter with what the program printed and drew. */
-    static Chapter of(String name, List<Notebook.Output> outputs) throws IOException {
-        return of(name, read(name + ".md"), read(name + ".java"), outputs);
-    }
-
-    private static Play play(MatchResult directive) {
-        return new Play(directive.group(2), directive.group(3) == null ? "" : directive.group(3));
-    }
-
-    /** Returns the sliders that Markdown names, in order. */
-    static List<Play> plays(String markdown) {
-        return DIRECTIVE
-                .matcher(markdown)
-                .results()
-                .filter(directive -> directive.group(1).equals("play"))
-                .map(Chapter::play)
-                .toList();
-    }
-
-    private static String read(String file) throws IOException {
-        return new String(new Resource("/chapters/" + file, "djl-positional-book").read(), StandardCharsets.UTF_8);
+    static Chapter of(String name, List<Notebook.Output> outputs) {
+        return of(name, Book.read("/chapters/" + name + ".md"), Book.read("/chapters/" + name + ".java"), outputs);
     }
 
     /**
      * Joins Markdown and a program.
      *
-     * @throws IllegalArgumentException if the Markdown has no title, or does not name all pieces of the program in
-     *     order
+     * @throws IllegalArgumentException if the Markdown has no title, does not name all pieces of the program in order,
+     *     or has more or fewer captions than a piece that has run has drawn pictures
      */
     static Chapter of(String name, String markdown, String program, List<Notebook.Output> outputs) {
-        Matcher title = TITLE.matcher(markdown);
-        if (!title.find()) {
-            throw new IllegalArgumentException("chapter " + name + " begins with "
-                    + markdown.lines().findFirst().orElse("nothing")
-                    + ": expected # and its title, and a paragraph; add them");
-        }
-        Map<String, Code> pieces = pieces(program, outputs);
-        List<Part> parts = new ArrayList<>();
-        List<String> used = new ArrayList<>();
-        int end = title.end();
-        for (MatchResult directive : DIRECTIVE.matcher(markdown).results().toList()) {
-            parts.add(new Text(markdown.substring(end, directive.start())));
-            if (directive.group(1).equals("code")) {
-                used.add(directive.group(2));
-                parts.add(pieces.get(directive.group(2)));
-            } else {
-                parts.add(play(directive));
-            }
-            end = directive.end();
-        }
-        parts.add(new Text(markdown.substring(end)));
-        if (!used.equals(List.copyOf(pieces.keySet()))) {
-            throw new IllegalArgumentException("chapter " + name + " names the pieces " + used + ": expected all of "
-                    + pieces.keySet() + " in order; change the Markdown or the program");
-        }
-        parts.removeIf(part -> part instanceof Text text && text.markdown().isBlank());
+        Matcher text = MARKDOWN.matcher(markdown);
+        check(text.matches(), name, "begins without # and its title, and a paragraph: add them");
+        Matcher java = PROGRAM.matcher(program);
+        boolean hasProgram = java.matches();
+        Map<String, String> pieces = new LinkedHashMap<>();
+        Stream.of((hasProgram ? java.group(1) : "").split(MARKER, -1))
+                .skip(1)
+                .forEach(piece -> pieces.put(piece.lines().findFirst().orElseThrow(), piece));
+        String imports =
+                program.lines().filter(each -> each.startsWith("import ")).collect(Collectors.joining("\n"));
+        String members = hasProgram ? java.group(2).stripIndent().strip() : "";
         return new Chapter(
                 name,
-                title.group(1),
-                title.group(2).strip().replace('\n', ' '),
-                parts,
-                program.lines().filter(line -> line.startsWith("import ")).collect(Collectors.joining("\n")),
-                members(program));
+                text.group(1),
+                text.group(2).strip().replace('\n', ' '),
+                parts(name, text.group(3), pieces, outputs),
+                (imports + "\n\n" + members).strip());
     }
 
-    /** The pieces of the method write by name. */
-    private static Map<String, Code> pieces(String program, List<Notebook.Output> outputs) {
-        List<String> lines = program.lines().toList();
-        Map<String, Code> pieces = new LinkedHashMap<>();
-        int line = lines.indexOf(BEGIN) + 1;
-        while (!lines.get(line).equals("    }")) {
-            String name = lines.get(line).strip().replaceFirst("^// %% ", "");
-            int first = ++line;
-            while (!lines.get(line).equals("    }") && !lines.get(line).startsWith("        // %% ")) {
-                line++;
-            }
-            int last = line;
-            int fold = lines.subList(first, last).indexOf("        // ...");
-            String shown = code(lines.subList(first, fold < 0 ? last : first + fold));
-            String folded = fold < 0 ? "" : code(lines.subList(first + fold + 1, last));
-            // a line of a stack begins at 1
-            pieces.put(
-                    name,
-                    new Code(
-                            shown,
-                            folded,
-                            outputs.stream()
-                                    .filter(output -> output.line() > first && output.line() <= last)
-                                    .toList()));
+    private static void check(boolean isRight, String name, String problem) {
+        if (!isRight) {
+            throw new IllegalArgumentException("chapter " + name + " " + problem);
         }
-        return pieces;
     }
 
-    private static String code(List<String> lines) {
-        return String.join("\n", lines).stripIndent().strip();
+    /** Returns the name of a chapter and the piece of its program that has a line; the first line is 1. */
+    static String place(String name, int line) {
+        return Book.read("/chapters/" + name + ".java")
+                .lines()
+                .limit(line)
+                .filter(each -> each.startsWith(MARKER))
+                .reduce(name, (before, each) -> name + each.replace(MARKER, "-"));
     }
 
-    /** The constants and methods of the program but write, main and the constructor. */
-    private static String members(String program) {
-        return program.substring(
-                        program.indexOf(" {\n", program.indexOf("\npublic final class ")) + 3, program.lastIndexOf("}"))
-                .replaceAll("(?m)^    private [A-Z]\\w+\\(\\) \\{}\n", "")
-                .replaceAll("(?ms)^    (public static void main|static void write)\\(.*?^    }\n", "")
-                .replaceAll("\n{3,}", "\n\n")
-                .stripIndent()
-                .strip();
+    private static List<Part> parts(
+            String chapter, String markdown, Map<String, String> pieces, List<Notebook.Output> outputs) {
+        List<MatchResult> directives = DIRECTIVE.matcher(markdown).results().toList();
+        List<String> used = directives.stream()
+                .filter(each -> each.group(1).equals("code"))
+                .map(each -> each.group(2))
+                .toList();
+        check(
+                used.equals(List.copyOf(pieces.keySet())),
+                chapter,
+                "names the pieces " + used + ": expected all of " + pieces.keySet() + " in order; name them");
+        List<Part> parts = new ArrayList<>();
+        int end = 0;
+        for (MatchResult each : directives) {
+            parts.add(new Text(markdown.substring(end, each.start())));
+            end = each.end();
+            String name = each.group(2);
+            boolean isCode = each.group(1).equals("code");
+            parts.add(isCode ? code(chapter, pieces.get(name), each, outputs) : new Play(name, each.group(3)));
+        }
+        parts.add(new Text(markdown.substring(end)));
+        parts.removeIf(part -> part instanceof Text text && text.markdown().isBlank());
+        return parts;
+    }
+
+    private static Code code(String chapter, String piece, MatchResult directive, List<Notebook.Output> outputs) {
+        String name = directive.group(2);
+        List<Notebook.Output> own = outputs.stream()
+                .filter(each -> each.place().equals(chapter + "-" + name))
+                .toList();
+        List<String> captions = PICTURE.matcher(directive.group(4))
+                .results()
+                .map(each -> each.group(1))
+                .toList();
+        List<Figure> figures = own.stream()
+                .map(Notebook.Output::figure)
+                .filter(Objects::nonNull)
+                .toList();
+        String problem = "has %d captions after {{code %s}}: expected one for each of %d pictures; change the Markdown"
+                .formatted(captions.size(), name, figures.size());
+        check(own.isEmpty() || captions.size() == figures.size(), chapter, problem);
+        String printed = own.stream()
+                .filter(each -> each.figure() == null)
+                .map(each -> each.text() + "\n")
+                .collect(Collectors.joining());
+        String[] code = piece.substring(name.length()).split(" +// \\.\\.\\.\n", 2);
+        String folded = code.length == 1 ? "" : code[1].stripIndent().strip();
+        return new Code(code[0].stripIndent().strip(), folded, printed, figures, captions);
+    }
+
+    /** Returns the names of the scripts of all sliders. */
+    List<String> scripts() {
+        return parts.stream()
+                .filter(Play.class::isInstance)
+                .map(part -> ((Play) part).script())
+                .distinct()
+                .toList();
     }
 }

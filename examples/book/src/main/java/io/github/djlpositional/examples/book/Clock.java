@@ -8,21 +8,16 @@ import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /** Sinusoids as the hands of a clock, as a formula computed by hand, and as a heat map. */
 public final class Clock {
 
-    private Clock() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% hands
         SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(8);
         // ...
@@ -32,11 +27,7 @@ public final class Clock {
             out.print("pair %d: ω = %.3f, one turn in %.1f positions", m, frequency, 2 * Math.PI / frequency);
             hands.add(clock(encoding, m, each(7, i -> Math.rint(i / frequency))));
         }
-        out.pictures(
-                "clock-hands",
-                "Four hands, labeled with positions: each is ten times slower than the one before",
-                4,
-                hands);
+        out.pictures(4, hands);
         // %% read
         double[] at25 = each(8, i -> encoding.value(25, i));
         double[] at26 = each(8, i -> encoding.value(26, i));
@@ -50,7 +41,7 @@ public final class Clock {
         for (int m = 0; m < 4; m++) {
             read.add(clock(encoding, m, 25, 26, 250));
         }
-        out.pictures("clock-read", "Pair 0 tells 25 from 26; pair 2 and pair 3 tell both from 250", 4, read);
+        out.pictures(4, read);
         // %% hand
         double slow = Math.pow(10_000, -2 / 4.0); // d = 4, m = 1
         double[] byHand = {Math.sin(3), Math.cos(3), Math.sin(3 * slow), Math.cos(3 * slow)};
@@ -67,10 +58,7 @@ public final class Clock {
         // %% map
         SinusoidalEncoding map = SinusoidalEncoding.vaswani(64);
         // ...
-        out.picture(
-                "clock-map",
-                "100 positions in 64 dimensions: fast waves on the left, on the right hardly a change",
-                HeatMapChart.of("Sinusoids", "dimension", "position t", 100, 64, map::value));
+        out.picture(HeatMapChart.of("Sinusoids", "dimension", "position t", 100, 64, map::value));
         // %% waves
         for (int m : new int[] {0, 4, 8, 9, 10, 16, 24, 31}) {
             double wavelength = 2 * Math.PI / map.frequency(2 * m);
@@ -84,9 +72,9 @@ public final class Clock {
             String name = "pair %d, %s".formatted(i / 2, i % 2 == 0 ? "sine" : "cosine");
             columns.line(name, 60, t -> small.value(t, dimension));
         }
-        out.picture("clock-columns", "A cosine is a quarter of a wave ahead of its sine; pair 4 is slower", columns);
+        out.picture(columns);
         // %% unique
-        double[] distances = each(2000, t -> distance(map, 0, t));
+        double[] distances = each(2000, t -> Vectors.norm(each(64, i -> map.value(0, i) - map.value(t, i))));
         // ...
         double smallest = Arrays.stream(distances).skip(1).min().orElseThrow();
         out.print("distance of positions 0 and 1:           %.4f", distances[1]);
@@ -106,23 +94,14 @@ public final class Clock {
                 labels[i - 1] = "";
             }
         }
-        LineChart chart = LineChart.plane("Pair " + m, "cosine", "sine", 0, 0, 2.1);
+        LineChart chart = LineChart.plane("Pair " + m, "cosine", "sine", 0, 0, 1.3);
         chart.hideLegend();
         chart.circle("circle", 0, 0, 1);
         chart.hands("hand", 0, 0, x, y, labels);
         return chart;
     }
 
-    private static double distance(SinusoidalEncoding encoding, int a, int b) {
-        return Math.sqrt(Arrays.stream(each(64, i -> Math.pow(encoding.value(a, i) - encoding.value(b, i), 2)))
-                .sum());
-    }
-
     private static String row(double... values) {
-        StringBuilder row = new StringBuilder();
-        for (double value : values) {
-            row.append("%6.2f".formatted(value));
-        }
-        return row.toString();
+        return Arrays.stream(values).mapToObj("%6.2f"::formatted).collect(Collectors.joining());
     }
 }

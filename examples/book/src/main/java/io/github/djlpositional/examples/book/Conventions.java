@@ -11,122 +11,86 @@ import ai.djl.training.ParameterStore;
 import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 
-/** The published conventions of sinusoids: layout, order, frequencies, and odd sizes. */
+/** The published conventions of sinusoids, and the two layouts of rotary embeddings. */
 public final class Conventions {
 
-    private Conventions() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% six
-        conventions(8).forEach((letter, encoding) -> out.print("%s  %s", letter, row(encoding, 1)));
+        conventions(8)
+                .forEach((letter, encoding) -> out.print("%s %s", letter, text("%.3f", Vectors.row(encoding, 1))));
         // %% where
         List<HeatMapChart> charts = new ArrayList<>();
         // ...
-        for (String letter : List.of("A", "F", "C", "D")) {
-            SinusoidalEncoding encoding = conventions(16).get(letter);
-            String title = letter
-                    + (letter.equals("A") || letter.equals("F") ? ": neighbors, " : ": halves, ")
-                    + (encoding.value(0, 0) == 0 ? "sin first" : "cos first");
+        for (String title : new String[] {
+            "A: neighbors, sine first", "F: neighbors, cosine first", "C: halves, sine first", "D: halves, cosine first"
+        }) {
+            SinusoidalEncoding encoding = conventions(16).get(title.substring(0, 1));
             charts.add(HeatMapChart.of(title, "dimension", "position", 32, 16, encoding::value));
         }
-        out.pictures("conventions-where", "The same sixteen columns, in four orders", 2, charts);
-        // %% odd
-        for (OddSize oddSize : OddSize.values()) {
-            String title = oddSize.name().toLowerCase(Locale.ROOT).replace('_', ' ');
-            SinusoidalEncoding encoding = SinusoidalEncoding.builder()
-                    .setEmbeddingSize(5)
-                    .optOddSize(oddSize)
-                    .build();
-            out.print("%-17s %s", title, row(encoding, 1));
-        }
+        out.pictures(2, charts);
         // %% cost
         Map<String, SinusoidalEncoding> large = conventions(512);
-        large.forEach((letter, other) -> out.print("A and %s: %.3f", letter, meanCosine(large.get("A"), other)));
+        large.forEach((letter, other) -> {
+            double[] cosines = each(100, t -> Vectors.cosine(Vectors.row(large.get("A"), t), Vectors.row(other, t)));
+            out.print("A and %s: %.3f", letter, Vectors.mean(cosines));
+        });
         // %% layouts
-        out.print("neighbors, 1 2 3 4: %s", text(turned(1, PairLayout.INTERLEAVED, 1, 2, 3, 4)));
-        out.print("halves,    1 2 3 4: %s", text(turned(1, PairLayout.CONCATENATED, 1, 2, 3, 4)));
-        out.print("neighbors, 1 3 2 4: %s", text(turned(1, PairLayout.INTERLEAVED, 1, 3, 2, 4)));
+        out.print("neighbors, 1 2 3 4: %s", text("%.4f", rotated(1, PairLayout.INTERLEAVED, 1, 2, 3, 4)));
+        out.print("halves,    1 2 3 4: %s", text("%.4f", rotated(1, PairLayout.CONCATENATED, 1, 2, 3, 4)));
+        out.print("neighbors, 1 3 2 4: %s", text("%.4f", rotated(1, PairLayout.INTERLEAVED, 1, 3, 2, 4)));
         // %% mixed
+        double[] q = each(64, i -> Math.sin(5 * i * i));
+        double[] k = each(64, i -> Math.sin(7 * i * i)); // at position 0
         for (int distance : new int[] {0, 1, 3, 10, 50}) {
-            double right = score(distance, PairLayout.INTERLEAVED);
-            double mixed = score(distance, PairLayout.CONCATENATED);
+            double right = Vectors.dot(rotated(distance, PairLayout.INTERLEAVED, q), k);
+            double mixed = Vectors.dot(rotated(distance, PairLayout.CONCATENATED, q), k);
             out.print("Δ = %2d: right %6.3f, mixed %6.3f", distance, right, mixed);
         }
     }
 
-    /** The six published conventions. */
     private static Map<String, SinusoidalEncoding> conventions(int size) {
-        Map<String, SinusoidalEncoding> conventions = new LinkedHashMap<>();
-        conventions.put("A", SinusoidalEncoding.vaswani(size));
-        conventions.put("B", SinusoidalEncoding.tensor2tensor(size, 1, 10_000));
-        conventions.put("C", SinusoidalEncoding.xTransformers(size));
-        conventions.put("D", SinusoidalEncoding.diffusion(size, 0, 1, true));
-        conventions.put("E", SinusoidalEncoding.diffusion(size, 1, 1, true));
-        conventions.put(
-                "F",
-                SinusoidalEncoding.builder()
-                        .setEmbeddingSize(size)
-                        .optLayout(PairLayout.INTERLEAVED)
-                        .optCosineFirst(true)
-                        .build());
-        return conventions;
+        SinusoidalEncoding cosineFirst = SinusoidalEncoding.builder()
+                .setEmbeddingSize(size)
+                .optLayout(PairLayout.INTERLEAVED)
+                .optCosineFirst(true)
+                .build();
+        return new TreeMap<>(Map.of(
+                "A", SinusoidalEncoding.vaswani(size),
+                "B", SinusoidalEncoding.tensor2tensor(size, 1, 10_000),
+                "C", SinusoidalEncoding.xTransformers(size),
+                "D", SinusoidalEncoding.diffusion(size, 0, 1, true),
+                "E", SinusoidalEncoding.diffusion(size, 1, 1, true),
+                "F", cosineFirst));
     }
 
-    private static String row(SinusoidalEncoding encoding, int position) {
-        return text(each(encoding.getEmbeddingSize(), i -> encoding.value(position, i)));
-    }
-
-    private static String text(double... numbers) {
+    private static String text(String format, double... numbers) {
         return Arrays.stream(numbers)
-                .mapToObj(number -> String.format(Locale.ROOT, "%.4f", number))
+                .mapToObj(number -> String.format(Locale.ROOT, format, number))
                 .collect(Collectors.joining(" "));
     }
 
-    /** Turns a vector by a position. */
-    private static double[] turned(int position, PairLayout layout, double... vector) {
+    /** Rotates a vector by a position. */
+    private static double[] rotated(int t, PairLayout layout, double... vector) {
         RotaryEmbeddingBlock rotary = RotaryEmbeddingBlock.builder()
                 .setHeadSize(vector.length)
                 .optLayout(layout)
                 .build();
         try (NDManager manager = Engine.getEngine("PyTorch").newBaseManager()) {
             NDArray x = manager.create(vector, new Shape(1, 1, 1, vector.length));
-            NDList input = new NDList(x, manager.create(new int[] {position}));
+            NDList input = new NDList(x, manager.create(new int[] {t}));
             return rotary.forward(new ParameterStore(manager, false), input, false)
                     .head()
                     .toDoubleArray();
         }
-    }
-
-    /** Returns the score of the query and key of the chapter Rotary. */
-    private static double score(int distance, PairLayout layout) {
-        double[] q = turned(distance, layout, each(64, i -> Math.sin(5 * i * i)));
-        double[] k = each(64, i -> Math.sin(7 * i * i)); // at position 0
-        return Arrays.stream(each(64, i -> q[i] * k[i])).sum();
-    }
-
-    /** Returns the mean over 100 positions; all vectors of both encodings have the same norm. */
-    private static double meanCosine(SinusoidalEncoding a, SinusoidalEncoding b) {
-        int size = a.getEmbeddingSize();
-        return IntStream.range(0, 100 * size)
-                        .mapToDouble(n ->
-                                a.value(Math.floorDiv(n, size), n % size) * b.value(Math.floorDiv(n, size), n % size))
-                        .sum()
-                / (50.0 * size);
     }
 }

@@ -1,23 +1,22 @@
 package io.github.djlpositional.examples.book;
 
 import static io.github.djlpositional.examples.LineChart.each;
+import static io.github.djlpositional.examples.book.Vectors.cosine;
+import static io.github.djlpositional.examples.book.Vectors.norm;
+import static io.github.djlpositional.examples.book.Vectors.row;
 
 import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /** Integers, fractions and bits as positions, what each of them lacks, and how bits become sines and cosines. */
 public final class Count {
 
-    private Count() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% count
         double[] dog = each(64, i -> i % 2 == 0 ? 1 : -1); // 1, -1, 1, -1, ...
         double[] man = each(64, i -> i % 4 < 2 ? 1 : -1); // 1, 1, -1, -1, ...
@@ -37,12 +36,10 @@ public final class Count {
             fractions.line(length + " words", length, t -> t / (length - 1.0));
         }
         fractions.mark("position 4", 4, 0, 1);
-        out.picture("count-fractions", "Position 4 is another number in each of three sentences", fractions);
+        out.picture(fractions);
         // %% bits
         // ...
         out.picture(
-                "count-bits",
-                "The first 32 positions as binary numbers, 1 is red: from row 15 to row 16 every bit changes",
                 HeatMapChart.of("Positions as bits", "bit, from the left", "position t", 32, 5, (t, i) -> bits(t)[i])
                         .range(0, 1));
         for (int t : new int[] {0, 14, 15, 17, 24}) {
@@ -70,10 +67,7 @@ public final class Count {
                 LineChart.of("How far is a position from position 16?", "position t", "distance / largest distance");
         distances.line("bits", 32, t -> byBits[t] / Math.sqrt(5));
         distances.line("sines and cosines", 32, t -> bySines[t] / farthest);
-        out.picture(
-                "count-distances",
-                "By their bits, 15 is farthest from 16 and 0 is close; with sinusoids the neighbors are closest",
-                distances);
+        out.picture(distances);
     }
 
     private static double[] bits(int t) {
@@ -87,31 +81,16 @@ public final class Count {
 
     /** The fastest sine or cosine of {@link #waves}. */
     private static String fastest(int cosine) {
-        StringBuilder row = new StringBuilder();
-        for (int t = 0; t < 4; t++) {
-            row.append("%3d".formatted(Math.round(waves(t, cosine)[5 * cosine])));
-        }
-        return row.toString();
-    }
-
-    private static double[] row(SinusoidalEncoding encoding, int t) {
-        return each(64, i -> encoding.value(t, i));
+        return IntStream.range(0, 4)
+                .mapToObj(t -> "%3d".formatted(Math.round(waves(t, cosine)[5 * cosine])))
+                .collect(Collectors.joining());
     }
 
     private static double[] sum(double[] a, double[] b) {
         return each(a.length, i -> a[i] + b[i]);
     }
 
-    private static double dot(double[] a, double[] b) {
-        return Arrays.stream(each(a.length, i -> a[i] * b[i])).sum();
-    }
-
-    private static double cosine(double[] a, double[] b) {
-        return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
-    }
-
     private static double distance(double[] a, double[] b) {
-        double[] difference = each(a.length, i -> a[i] - b[i]);
-        return Math.sqrt(dot(difference, difference));
+        return norm(each(a.length, i -> a[i] - b[i]));
     }
 }

@@ -8,123 +8,94 @@ import io.github.djlpositional.examples.AttentionMaps;
 import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.examples.sentences.SentenceEncoder;
-import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
+import java.util.function.IntBinaryOperator;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 
 /** Where trained heads look, with their positions and without: in a published encoder, a small one, and a decoder. */
 public final class Heads {
 
-    private Heads() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% before
         List<AttentionMaps> with = SentenceEncoder.attention(SENTENCES, true);
         List<AttentionMaps> without = SentenceEncoder.attention(SENTENCES, false);
-        List<Head> best = heads(6, 12, head -> mean(weights(with, head, 1)));
+        List<Head> best = heads(6, 12, head -> mean(weights(with, head, BEFORE)));
         for (Head head : best.subList(0, 5)) {
-            double bare = mean(weights(without, head, 1));
-            out.print("%s: %.3f with positions, %.3f without", head, mean(weights(with, head, 1)), bare);
+            double bare = mean(weights(without, head, BEFORE));
+            out.print("%s: %.3f with, %.3f without", head, mean(weights(with, head, BEFORE)), bare);
         }
         // ...
-        out.pictures(
-                "heads-before",
-                "The mean weight of the token before: of 72 heads one is dark red, layer 1, head 3 (framed); without"
-                        + " positions none is",
-                2,
-                List.of(ofAll("With positions", with), ofAll("Without", without)));
+        out.pictures(2, ofAll("With positions", with), ofAll("Without", without));
         // %% members
-        double[] tokens = weights(with, best.get(0), 1);
-        double[] bare = weights(without, best.get(0), 1);
+        double[] tokens = weights(with, best.get(0), BEFORE);
+        double[] bare = weights(without, best.get(0), BEFORE);
         // ...
-        out.print("%d tokens, with positions: smallest weight %.4f", tokens.length, quantile(0, tokens));
-        List<String> sorted = SENTENCES.stream()
-                .map(words -> String.join(
-                        " ", Arrays.stream(words.split(" ")).sorted().toList()))
-                .toList();
-        double[] inAnyOrder = weights(SentenceEncoder.attention(sorted, true), best.get(0), 1);
-        out.print("the same words in alphabetical order: smallest weight %.4f", quantile(0, inAnyOrder));
-        out.print(
-                "without: from %.3f to %.3f, half are below %.3f",
-                quantile(0, bare), quantile(0.999, bare), quantile(0.5, bare));
-        double equal =
-                with.stream().mapToDouble(maps -> 1 - 1.0 / maps.words().size()).sum() / tokens.length;
-        out.print("equal weights would give %.3f on average", equal);
-        out.pictures(
-                "heads-rose",
-                best.get(0) + ": the diagonal of places is there with positions only; without them the three rows of"
-                        + " rose are equal",
-                2,
-                List.of(map(with.get(0), best.get(0), "With positions"), map(without.get(0), best.get(0), "Without")));
+        out.print("%d tokens, smallest weight %.4f", tokens.length, quantile(0, tokens));
+        double[] range = {quantile(0, bare), quantile(0.999, bare), quantile(0.5, bare)};
+        out.print("without: %.3f to %.3f, half below %.3f", range[0], range[1], range[2]);
+        out.pictures(2, map(with.get(0), best.get(0), "With positions"), map(without.get(0), best.get(0), "Without"));
         // %% itself
-        Head self = heads(6, 12, head -> mean(weights(without, head, 0))).get(0);
-        out.print(
-                "%s, with positions: itself %.4f, repetition %.4f",
-                self, same(with, self, true), same(with, self, false));
-        out.print("without: itself %.4f, repetition %.4f", same(without, self, true), same(without, self, false));
+        Head self = heads(6, 12, head -> mean(weights(without, head, (size, t) -> t)))
+                .get(0);
+        out.print("%s, from rose at 5 to", self);
         // ...
-        out.pictures(
-                "heads-itself",
-                self + ": the diagonal without positions is one of words, since each repeated word has the same weight"
-                        + " everywhere",
-                2,
-                List.of(map(with.get(1), self, "With positions"), map(without.get(1), self, "Without")));
-        // %% small
-        List<AttentionMaps> small = Trained.attention();
-        Function<Head, double[]> byDistance = head -> each(9, i -> mean(weights(small, head, i - 4)));
-        List<Head> peaks =
-                heads(3, 4, head -> quantile(0.99, byDistance.apply(head))).subList(0, 3);
-        // ...
-        for (Head head : peaks) {
-            double[] means = byDistance.apply(head);
-            out.print(
-                    "%s: before %.3f, fourth before %.3f, after %.3f, fourth after %.3f",
-                    head, means[5], means[8], means[3], means[0]);
-            out.print("  first word %.3f, last word %.3f", toEnd(small, head, true), toEnd(small, head, false));
+        out.print("%-8s %10s %10s %10s", "", "rose at 2", "rose at 5", "rose at 8");
+        for (List<AttentionMaps> maps : List.of(with, without)) {
+            double[] rose = each(3, i -> self.weight(maps.get(0), 5, 3 * i + 2));
+            out.print("%-8s %10.4f %10.4f %10.4f", maps == with ? "with" : "without", rose[0], rose[1], rose[2]);
         }
-        out.pictures(
-                "heads-small",
-                "Two of these heads over one definition: dark columns, not diagonals, at the first word and at the last",
-                2,
-                List.of(
-                        map(small.get(0), peaks.get(0), peaks.get(0).toString()),
-                        map(small.get(0), peaks.get(2), peaks.get(2).toString())));
-        // %% decoder
-        Map<String, double[]> decoder = Trained.decoder();
-        List<Head> byWeight = heads(2, 4, head -> decoder.get("rotary, " + head + ", mean")[1]);
+        // %% small
+        List<AttentionMaps> small = Measured.attention();
+        Function<Head, double[]> byDistance = head -> each(9, i -> mean(weights(small, head, (size, t) -> t - i + 4)));
+        List<Head> peaks = heads(3, 4, head -> quantile(0.99, byDistance.apply(head)));
         // ...
-        LineChart turned = LineChart.of("With rotary embeddings", "distance Δ", "mean weight");
-        LineChart still = LineChart.of("The same weights, not turned", "distance Δ", "mean weight");
+        out.print("%-15s %5s %5s %5s %5s %5s", "", "first", "last", "Δ=1", "Δ=4", "Δ=-4");
+        for (Head head : peaks.subList(0, 3)) {
+            double first = mean(weights(small, head, (size, t) -> 0));
+            double last = mean(weights(small, head, (size, t) -> size - 1));
+            double[] means = byDistance.apply(head);
+            out.print("%s %.3f %.3f %.3f %.3f %.3f", head, first, last, means[5], means[8], means[0]);
+        }
+        out.pictures(2, map(small.get(0), peaks.get(0), "first word"), map(small.get(0), peaks.get(2), "last word"));
+        // %% decoder
+        Map<String, double[]> rotary = Measured.heads("trained/decoder", "rotary");
+        Map<String, double[]> none = Measured.heads("trained/decoder", "none");
+        List<Head> byWeight = heads(2, 4, head -> rotary.get(head + ", mean")[1]);
+        // ...
+        LineChart rotated = LineChart.of("With rotary embeddings", "distance Δ", "mean weight");
+        LineChart still = LineChart.of("The same weights, not rotated", "distance Δ", "mean weight");
+        out.print("head %6s %6s %5s %5s %6s %7s", "itself", "before", "10 %", "90 %", "last 4", "without");
         for (Head head : byWeight) {
-            double[] means = decoder.get("rotary, " + head + ", mean");
-            double[] bareMeans = decoder.get("none, " + head + ", mean");
-            double low = decoder.get("rotary, " + head + ", 10 %")[1];
-            double high = decoder.get("rotary, " + head + ", 90 %")[1];
-            double near = Arrays.stream(means, 0, 4).sum();
-            String format = "%s: itself %.3f, before %.3f (80 %%: %.3f to %.3f), last four %.3f; without %.3f";
-            out.print(format, head, means[0], means[1], low, high, near, bareMeans[1]);
-            if (head.layer == 1) {
-                turned.line(head.toString(), 17, distance -> means[distance]);
+            double[] means = rotary.get(head + ", mean");
+            double[] bareMeans = none.get(head + ", mean");
+            double low = rotary.get(head + ", 10 %")[1];
+            double high = rotary.get(head + ", 90 %")[1];
+            out.print(
+                    "%d, %d %6.3f %6.3f %5.3f %5.3f %6.3f %7.3f",
+                    head.layer() + 1,
+                    head.head() + 1,
+                    means[0],
+                    means[1],
+                    low,
+                    high,
+                    Arrays.stream(means, 0, 4).sum(),
+                    bareMeans[1]);
+            if (head.layer() == 1) {
+                rotated.line(head.toString(), 17, distance -> means[distance]);
                 still.line(head.toString(), 17, distance -> bareMeans[distance]);
             }
         }
-        out.pictures(
-                "heads-decoder",
-                "The four heads of layer 2 look at the last characters; with the same weights and no rotation they look"
-                        + " nowhere in particular",
-                2,
-                List.of(turned.yRange(0, 0.6), still.yRange(0, 0.6)));
+        out.pictures(2, rotated.yRange(0, 0.6), still.yRange(0, 0.6));
     }
+
+    private static final IntBinaryOperator BEFORE = (size, t) -> t - 1;
 
     /** Words are repeated, so that the same word stands at several places. */
     private static final List<String> SENTENCES = List.of(
@@ -156,44 +127,23 @@ public final class Heads {
                 .toList();
     }
 
-    /** The weights of the tokens at a distance before each token that has one there. */
-    private static double[] weights(List<AttentionMaps> sentences, Head head, int distance) {
-        return sentences.stream()
-                .flatMapToDouble(maps -> {
-                    int size = maps.words().size();
-                    return IntStream.range(Math.max(0, distance), size + Math.min(0, distance))
-                            .mapToDouble(t -> head.weight(maps, t, t - distance));
-                })
-                .toArray();
-    }
-
-    /** The mean weight of repeated words: to themselves, or to the same word elsewhere. */
-    private static double same(List<AttentionMaps> sentences, Head head, boolean itself) {
-        return mean(sentences.stream()
-                .flatMapToDouble(maps -> {
-                    List<String> words = maps.words();
-                    return IntStream.range(0, words.size())
-                            .filter(t -> Collections.frequency(words, words.get(t)) > 1)
-                            .mapToDouble(t -> mean(IntStream.range(0, words.size())
-                                    .filter(key -> words.get(key).equals(words.get(t)) && (key == t) == itself)
-                                    .mapToDouble(key -> head.weight(maps, t, key))
-                                    .toArray()));
-                })
-                .toArray());
-    }
-
-    /** The mean weight that all words give the first word of their sentence, or the last one. */
-    private static double toEnd(List<AttentionMaps> sentences, Head head, boolean first) {
-        return mean(sentences.stream()
-                .flatMapToDouble(maps -> {
-                    int size = maps.words().size();
-                    return IntStream.range(0, size).mapToDouble(t -> head.weight(maps, t, first ? 0 : size - 1));
-                })
-                .toArray());
+    /** The weights of a key that depends on the number of tokens and the query's position. */
+    private static double[] weights(List<AttentionMaps> sentences, Head head, IntBinaryOperator key) {
+        DoubleStream.Builder weights = DoubleStream.builder();
+        for (AttentionMaps maps : sentences) {
+            int size = maps.words().size();
+            for (int t = 0; t < size; t++) {
+                int s = key.applyAsInt(size, t);
+                if (s >= 0 && s < size) {
+                    weights.add(head.weight(maps, t, s));
+                }
+            }
+        }
+        return weights.build().toArray();
     }
 
     private static HeatMapChart ofAll(String title, List<AttentionMaps> sentences) {
-        HeatMapChart.Cells cells = (layer, head) -> mean(weights(sentences, new Head(layer, head), 1));
+        HeatMapChart.Cells cells = (layer, head) -> mean(weights(sentences, new Head(layer, head), BEFORE));
         return HeatMapChart.of(title, "head", "layer", 6, 12, cells)
                 .range(0, 1)
                 .fromOne()
@@ -201,9 +151,9 @@ public final class Heads {
     }
 
     private static HeatMapChart map(AttentionMaps maps, Head head, String title) {
+        int count = maps.words().size();
         HeatMapChart.Cells cells = (t, key) -> head.weight(maps, t, key);
-        List<String> words = maps.words();
-        return HeatMapChart.ofWordRows(title, "word attended to", words, words.size(), cells)
+        return HeatMapChart.ofWordRows(title, "word attended to", maps.words(), count, cells)
                 .range(0, 1);
     }
 }

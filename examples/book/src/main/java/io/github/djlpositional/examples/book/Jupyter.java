@@ -2,9 +2,6 @@ package io.github.djlpositional.examples.book;
 
 import com.google.gson.Gson;
 import com.google.gson.GsonBuilder;
-import io.github.djlpositional.examples.Resource;
-import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -24,16 +21,13 @@ final class Jupyter {
     private Jupyter() {}
 
     /** Returns a notebook with the outputs of the run. */
-    static String of(Chapter chapter) throws IOException {
+    static String of(Chapter chapter) {
         Jupyter notebook = new Jupyter();
         notebook.add("markdown", "# " + Book.heading(chapter) + "\n\n*" + chapter.line() + "*");
-        String artifact =
-                new String(new Resource("/artifact.txt", "djl-positional-book").read(), StandardCharsets.UTF_8);
         notebook.addCode(
-                "%maven " + artifact.strip() + "\n\n" + chapter.imports()
-                        + "\nimport io.github.djlpositional.examples.book.*;\nimport java.nio.file.Path;\n\n"
-                        + chapter.members() + "\n\nNotebook out = Notebook.in(Path.of(\"pictures\"));",
-                List.of());
+                "%maven " + Book.read("/artifact.txt").strip() + "\n\nimport " + Jupyter.class.getPackageName()
+                        + ".*;\n" + chapter.setup() + "\n\nNotebook out = Notebook.open();",
+                "");
         for (Chapter.Part part : chapter.parts()) {
             if (part instanceof Chapter.Text text) {
                 // notebooks link to notebooks
@@ -42,13 +36,14 @@ final class Jupyter {
                 notebook.add("markdown", "*The page `" + chapter.name() + ".html` has sliders here.*");
             } else if (part instanceof Chapter.Code code) {
                 if (!code.shown().isEmpty()) {
-                    notebook.addCode(code.shown(), code.folded().isEmpty() ? code.outputs() : List.of());
+                    notebook.addCode(code.shown(), code.folded().isEmpty() ? code.printed() : "");
                 }
                 if (!code.folded().isEmpty()) {
                     // JupyterLab folds the code
-                    notebook.addCode(code.folded(), code.outputs())
+                    notebook.addCode(code.folded(), code.printed())
                             .put("metadata", object("jupyter", object("source_hidden", true)));
                 }
+                code.captions().forEach(caption -> notebook.add("markdown", "*" + caption + "*"));
             }
         }
         Object kernel = object("kernelspec", object("name", "java", "display_name", "Java", "language", "java"));
@@ -71,17 +66,13 @@ final class Jupyter {
         return cell;
     }
 
-    private Map<String, Object> addCode(String code, List<Notebook.Output> outputs) {
+    /** Adds code with what it has printed; a cell draws its pictures when it runs. */
+    private Map<String, Object> addCode(String code, String printed) {
         Map<String, Object> cell = add("code", code);
         // the kernel of the reader has not run it
         cell.put("execution_count", null);
-        cell.put("outputs", outputs.stream().map(Jupyter::result).toList());
+        Object output = object("output_type", "stream", "name", "stdout", "text", printed);
+        cell.put("outputs", printed.isEmpty() ? List.of() : List.of(output));
         return cell;
-    }
-
-    /** A picture is its caption: the cell draws it when it runs. */
-    private static Map<String, Object> result(Notebook.Output output) {
-        String text = output.figure() == null ? output.text() : "[" + output.text() + "]";
-        return object("output_type", "stream", "name", "stdout", "text", text + "\n");
     }
 }

@@ -1,7 +1,6 @@
 package io.github.djlpositional.examples.book;
 
 import java.io.IOException;
-import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.w3c.dom.Document;
@@ -45,82 +44,77 @@ final class MathMl {
     }
 
     private static String converted(String input, String latex) {
+        SnuggleSession session = ENGINE.createSession();
+        // SnuggleTeX puts no space around the name of a function
+        String spaced = input.replaceAll("\\\\(ln|sin|cos)(\\^\\w)? (?=\\\\?\\w)|\\w (?=\\\\ln)", "$0\\\\, ");
         try {
-            SnuggleSession session = ENGINE.createSession();
-            // SnuggleTeX puts no space around the name of a function
-            String spaced = input.replaceAll("\\\\(ln|sin|cos)(\\^\\w)? (?=\\\\?\\w)|\\w (?=\\\\ln)", "$0\\\\, ");
             session.parseInput(new SnuggleInput(COMMANDS + spaced));
-            XMLStringOutputOptions options = new XMLStringOutputOptions();
-            options.setEncoding("UTF-8");
-            options.setDOMPostProcessors(
-                    (document, unused, stylesheets) -> closeUp(replaceSigns(replaceFences(document))));
-            String xml = session.buildXMLString(options);
-            if (!session.getErrors().isEmpty()) {
-                String errors = session.getErrors().stream()
-                        .map(MessageFormatter::getErrorMessage)
-                        .collect(Collectors.joining("; "));
-                throw new IllegalArgumentException(
-                        "formula " + latex + ": expected LaTeX that SnuggleTeX supports (" + errors + "); simplify it");
-            }
-            return xml;
         } catch (IOException e) {
             throw new IllegalStateException("a string cannot be read", e);
         }
-    }
-
-    /** Replaces each fence by its brackets: browsers no longer display {@code mfenced}. */
-    private static Document replaceFences(Document document) {
-        NodeList fences = document.getElementsByTagNameNS(NAMESPACE, "mfenced");
-        while (fences.getLength() > 0) {
-            Element fence = (Element) fences.item(0);
-            Element row = document.createElementNS(NAMESPACE, "mrow");
-            row.appendChild(operator(document, fence.getAttribute("open")));
-            for (Node child = fence.getFirstChild(); child != null; child = fence.getFirstChild()) {
-                row.appendChild(child);
-                if (fence.hasChildNodes()) {
-                    row.appendChild(operator(document, ","));
-                }
-            }
-            row.appendChild(operator(document, fence.getAttribute("close")));
-            fence.getParentNode().replaceChild(row, fence);
+        XMLStringOutputOptions options = new XMLStringOutputOptions();
+        options.setEncoding("UTF-8");
+        options.setDOMPostProcessors((document, unused, stylesheets) -> forBrowsers(document));
+        String xml = session.buildXMLString(options);
+        if (!session.getErrors().isEmpty()) {
+            String errors = session.getErrors().stream()
+                    .map(MessageFormatter::getErrorMessage)
+                    .collect(Collectors.joining("; "));
+            throw new IllegalArgumentException(
+                    "formula " + latex + ": expected LaTeX that SnuggleTeX supports (" + errors + "); simplify it");
         }
-        return document;
+        return xml;
     }
 
-    /** Replaces hyphens by minus signs, apostrophes by primes, and the bar that Chromium draws beside its letter. */
-    private static Document replaceSigns(Document document) {
-        for (String name : List.of("mo", "mn", "mi")) {
-            NodeList elements = document.getElementsByTagNameNS(NAMESPACE, name);
-            for (int i = 0; i < elements.getLength(); i++) {
-                String text = elements.item(i).getTextContent();
-                elements.item(i)
-                        .setTextContent(text.replace('-', '\u2212')
-                                .replace('\'', '\u2032')
-                                .replace('\u0304', '\u00AF'));
+    private static Document forBrowsers(Document document) {
+        NodeList elements = document.getElementsByTagNameNS(NAMESPACE, "*");
+        // the list is live: it has the brackets that a fence becomes
+        for (int i = 0; i < elements.getLength(); i++) {
+            Element element = (Element) elements.item(i);
+            switch (element.getLocalName()) {
+                case "mfenced" -> replaceFence(element);
+                case "mo", "mn", "mi" -> replaceSigns(element);
+                default -> {}
             }
         }
         return document;
     }
 
-    /** Removes the space that browsers put around brackets, bars and slashes, and keeps bars as high as letters. */
-    private static Document closeUp(Document document) {
-        NodeList operators = document.getElementsByTagNameNS(NAMESPACE, "mo");
-        for (int i = 0; i < operators.getLength(); i++) {
-            Element operator = (Element) operators.item(i);
-            if ("()|/".contains(operator.getTextContent())) {
-                operator.setAttribute("lspace", "0");
-                operator.setAttribute("rspace", "0");
-            }
-            if (operator.getTextContent().equals("|")) {
-                operator.setAttribute("stretchy", "false");
+    /** Replaces a fence by its brackets: browsers no longer display {@code mfenced}. */
+    private static void replaceFence(Element fence) {
+        Document document = fence.getOwnerDocument();
+        Node row = document.createElementNS(NAMESPACE, "mrow");
+        row.appendChild(operator(document, fence.getAttribute("open")));
+        for (Node child = fence.getFirstChild(); child != null; child = fence.getFirstChild()) {
+            row.appendChild(child);
+            if (fence.hasChildNodes()) {
+                row.appendChild(operator(document, ","));
             }
         }
-        return document;
+        row.appendChild(operator(document, fence.getAttribute("close")));
+        fence.getParentNode().replaceChild(row, fence);
     }
 
     private static Element operator(Document document, String text) {
         Element operator = document.createElementNS(NAMESPACE, "mo");
         operator.setTextContent(text);
         return operator;
+    }
+
+    /**
+     * Replaces hyphens by minus signs, apostrophes by primes, and the bar that Chromium draws beside its letter;
+     * removes the space that browsers put around brackets, bars and slashes, and makes bars no higher than letters.
+     */
+    private static void replaceSigns(Element element) {
+        String text = element.getTextContent();
+        element.setTextContent(
+                text.replace('-', '\u2212').replace('\'', '\u2032').replace('\u0304', '\u00AF'));
+        if (element.getLocalName().equals("mo") && "()|/".contains(text)) {
+            element.setAttribute("lspace", "0");
+            element.setAttribute("rspace", "0");
+            if (text.equals("|")) {
+                element.setAttribute("stretchy", "false");
+            }
+        }
     }
 }

@@ -1,67 +1,73 @@
 package io.github.djlpositional.examples.book;
 
+import io.github.djlpositional.examples.AtomicFile;
 import io.github.djlpositional.examples.Chart;
 import io.github.djlpositional.examples.Figure;
 import java.io.IOException;
 import java.io.PrintStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.Callable;
 
-/** What the program of a chapter prints and draws. It is shown at once, and recorded with the line of the program. */
+/** What the program of a chapter prints and draws. It is shown at once, and recorded with the piece of the program. */
 public final class Notebook {
 
     /**
      * Something that was printed or drawn.
      *
-     * @param line the line of the program
-     * @param text what was printed, or the caption of the picture
-     * @param file the name of the picture's file without extension; null for printed text
+     * @param place the names of the chapter and of the piece of its program
+     * @param text what was printed; empty for a picture
      * @param figure the picture; null for printed text
      */
-    record Output(int line, String text, String file, Figure figure) {}
+    record Output(String place, String text, Figure figure) {}
+
+    private static final String PACKAGE = Notebook.class.getPackageName() + ".";
+
+    /** The notebook of the chapter that is being run for a page. */
+    private static volatile Notebook current;
 
     private final PrintStream out;
     private final Path folder;
     private final List<Output> outputs = new ArrayList<>();
 
-    Notebook(PrintStream out, Path folder) {
+    private Notebook(PrintStream out, Path folder) {
         this.out = out;
         this.folder = folder;
     }
 
     /**
-     * Returns a notebook that prints to the standard output.
-     *
-     * @param folder the folder of the pictures; created if it does not exist
-     * @throws IOException if the folder cannot be created
+     * Returns the notebook of a chapter: a program that runs alone prints to the standard output, and saves its
+     * pictures in the folder {@code pictures}.
      */
-    public static Notebook in(Path folder) throws IOException {
-        Files.createDirectories(folder);
-        return new Notebook(System.out, folder);
+    public static Notebook open() {
+        Notebook opened = current;
+        return opened == null ? new Notebook(System.out, Path.of("pictures")) : opened;
     }
 
-    List<Output> outputs() {
-        return List.copyOf(outputs);
+    /** Runs the program of a chapter, and returns what it printed and drew. */
+    static List<Output> record(Callable<?> program, PrintStream out, Path folder) throws Exception {
+        Notebook notebook = new Notebook(out, folder);
+        current = notebook;
+        try {
+            program.call();
+        } finally {
+            current = null;
+        }
+        return List.copyOf(notebook.outputs);
     }
 
     /** Prints a line, with the arguments of {@link String#format(Locale, String, Object...)}. */
     public void print(String format, Object... values) {
         String text = String.format(Locale.ROOT, format, values);
-        outputs.add(new Output(line(), text, null, null));
+        outputs.add(new Output(place(), text, null));
         out.println(text);
     }
 
-    /**
-     * Draws a chart and saves it as SVG.
-     *
-     * @param file the name of the file, without the extension
-     * @param caption a sentence that says what the picture shows
-     */
-    public void picture(String file, String caption, Chart chart) throws IOException {
-        pictures(file, caption, 1, List.of(chart));
+    /** Draws a chart and saves it as SVG. */
+    public void picture(Chart chart) throws IOException {
+        pictures(1, chart);
     }
 
     /**
@@ -70,20 +76,32 @@ public final class Notebook {
      * @param columns the number of charts side by side on a large screen; a phone shows two, and up to three charts
      *     below each other
      */
-    public void pictures(String file, String caption, int columns, List<? extends Chart> charts) throws IOException {
-        Figure figure = new Figure(columns, charts);
-        outputs.add(new Output(line(), caption, file, figure));
-        figure.save(folder.resolve(file + ".svg"));
-        out.println("[" + folder.resolve(file + ".svg") + "] " + caption);
+    public void pictures(int columns, Chart... charts) throws IOException {
+        pictures(columns, List.of(charts));
     }
 
-    /** Returns the line of the chapter's method {@code write} that is running, or 0 outside of one. */
-    private static int line() {
+    /** Draws the charts of a list like {@link #pictures(int, Chart...)}. */
+    public void pictures(int columns, List<? extends Chart> charts) throws IOException {
+        String place = place();
+        long before = outputs.stream()
+                .filter(each -> each.figure() != null && each.place().equals(place))
+                .count();
+        String name = (before == 0 ? place : place + "-" + (before + 1)).replaceAll("(?<=[a-z])(?=[A-Z])", "-");
+        Path file = folder.resolve(name.toLowerCase(Locale.ROOT) + ".svg");
+        outputs.add(new Output(place, "", new Figure(columns, charts)));
+        AtomicFile.prepare(file);
+        new Figure(columns, charts).save(file);
+        out.println("[" + file + "]");
+    }
+
+    /** Returns the names of the chapter that is running and of its piece; in JShell there is no class of a chapter. */
+    private static String place() {
         return StackWalker.getInstance()
-                .walk(frames -> frames.filter(frame -> frame.getMethodName().equals("write")
-                                && frame.getClassName().startsWith(Notebook.class.getPackageName()))
+                .walk(frames -> frames.filter(frame -> frame.getMethodName().equals("main")
+                                && frame.getClassName().startsWith(PACKAGE))
                         .findFirst()
-                        .map(StackWalker.StackFrame::getLineNumber)
-                        .orElse(0));
+                        .map(frame ->
+                                Chapter.place(frame.getClassName().substring(PACKAGE.length()), frame.getLineNumber()))
+                        .orElse("notebook"));
     }
 }

@@ -10,20 +10,14 @@ import ai.djl.training.ParameterStore;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.examples.HeatMapChart;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.function.BinaryOperator;
 
 /** What attention computes for a sentence and for the same words in another order, without and with positions. */
 public final class OrderLost {
 
-    private OrderLost() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% words
         NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
         NDArray words = manager.eye(4); // the, dog, bites, man
@@ -44,11 +38,7 @@ public final class OrderLost {
         NDArray z = attend.apply(other, none);
         // ...
         print(out, MAN_BITES, z);
-        out.pictures(
-                "order-lost-words",
-                "The results of attention: the same five rows, only dog and man have exchanged places",
-                2,
-                List.of(map("the dog bites the man", DOG_BITES, y), map("the man bites the dog", MAN_BITES, z)));
+        out.pictures(2, map("the dog bites the man", DOG_BITES, y), map("the man bites the dog", MAN_BITES, z));
         // %% heads
         MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(64)
@@ -59,7 +49,7 @@ public final class OrderLost {
         NDArray reordered = forward(attention, vectors).get(":, {}", order);
         NDArray shuffled = forward(attention, vectors.get(":, {}", order));
         // ...
-        out.print("the same results in the other order, but for rounding: %b", largest(reordered, shuffled) < 1e-4);
+        out.print("the same results, up to rounding: %b", largest(reordered, shuffled) < 1e-4);
         // %% positions
         PositionalEncodingBlock encoding =
                 PositionalEncodingBlock.builder().setEmbeddingSize(4).build();
@@ -72,9 +62,8 @@ public final class OrderLost {
         out.print("the at position 0: %s", row(yWith.get(0)));
         out.print("the at position 3: %s", row(yWith.get(3)));
         int[] rows = {0};
-        out.print("largest difference of the means without positions: %.3f", largest(y.mean(rows), z.mean(rows)));
-        out.print(
-                "largest difference of the means with positions:    %.3f", largest(yWith.mean(rows), zWith.mean(rows)));
+        out.print("means differ, without positions: %.3f", largest(y.mean(rows), z.mean(rows)));
+        out.print("means differ, with positions:    %.3f", largest(yWith.mean(rows), zWith.mean(rows)));
         // %% causal
         NDArray t = manager.arange(5);
         NDArray later = t.reshape(5, 1).lt(t).toType(DataType.FLOAT32, false).mul(-1e9);
@@ -83,7 +72,7 @@ public final class OrderLost {
         NDArray once = attend.apply(x, later);
         NDArray onceOther = attend.apply(prefix, later);
         // ...
-        out.print("the dog:               dog %s", row(once.get(1)));
+        out.print("the dog bites the man: dog %s", row(once.get(1)));
         out.print(
                 "the man bites the dog: dog %s", row(attend.apply(other, later).get(4)));
         out.print("the dog bites the man: man %s", row(once.get(4)));

@@ -17,19 +17,13 @@ import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.relative.ForgettingBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
-import java.nio.file.Path;
 import java.util.List;
 
 /** No positions at all, packed sequences, contextual positions and forgetting attention. */
 public final class Others {
 
-    private Others() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% count
         NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
         NDArray isVisible = manager.ones(new Shape(8, 8))
@@ -40,22 +34,21 @@ public final class Others {
         NDArray result = weights.matMul(isFirst);
         // ...
         for (int t : new int[] {0, 1, 3, 7}) {
-            out.print(
-                    "t = %d: result %.4f, so t = 1/result - 1 = %.0f",
-                    t, result.getFloat(t), 1 / result.getFloat(t) - 1);
+            float seen = result.getFloat(t);
+            out.print("t = %d: result %.4f, 1/result - 1 = %.0f", t, seen, 1 / seen - 1);
         }
         // %% layers
-        Block one = attention(manager, null);
-        Block two = attention(manager, null);
+        Block one = attention(manager);
+        Block two = attention(manager);
         NDArray x = manager.randomNormal(new Shape(1, 5, 16));
         NDArray swapped = NDArrays.concat(new NDList(x.get(":, 1:2"), x.get(":, :1"), x.get(":, 2:")), 1);
         // ...
         NDArray before = x.add(forward(one, x));
         NDArray after = swapped.add(forward(one, swapped));
-        out.print("one layer:  the last row is the same: %b", isClose(before.get(":, 4"), after.get(":, 4")));
-        out.print(
-                "two layers: the last row is the same: %b",
-                isClose(forward(two, before).get(":, 4"), forward(two, after).get(":, 4")));
+        boolean isSame = isClose(before.get(":, 4"), after.get(":, 4"));
+        boolean isSameOfTwo =
+                isClose(forward(two, before).get(":, 4"), forward(two, after).get(":, 4"));
+        out.print("the same: after one layer %b, after two %b", isSame, isSameOfTwo);
         // %% packed
         NDArray positions = manager.create(new int[][] {{0, 1, 2, 0, 1, 2, 3}}); // (B, T)
         NDArray mask = MultiHeadAttentionBlock.packedMask(positions); // (B, T, T)
@@ -66,24 +59,16 @@ public final class Others {
         NDArray both = manager.randomNormal(new Shape(1, 7, 16));
         NDArray packed = forward(rotary, params, both, mask);
         // ...
+        NDArray unmasked = forward(rotary, params, both);
         for (String document : List.of(":, :3", ":, 3:")) {
-            boolean isSame = isClose(packed.get(document), forward(rotary, both.get(document)));
-            boolean isSameUnmasked =
-                    isClose(packed.get(document), forward(rotary, params, both).get(document));
-            out.print("as by itself: %b; without the mask: %b", isSame, isSameUnmasked);
+            NDArray alone = forward(rotary, both.get(document));
+            boolean isAlone = isClose(packed.get(document), alone);
+            out.print("as by itself: %b; without the mask: %b", isAlone, isClose(unmasked.get(document), alone));
         }
         boolean[] isDocument = mask.toBooleanArray();
-        out.picture(
-                "others-packed",
-                "Two documents in one row: each token sees the earlier tokens of its own document",
-                HeatMapChart.of(
-                                "Keys that a query sees",
-                                "key",
-                                "query",
-                                7,
-                                7,
-                                (i, j) -> j <= i && isDocument[7 * i + j] ? 1 : 0)
-                        .range(0, 1));
+        HeatMapChart.Cells cells = (i, j) -> j <= i && isDocument[7 * i + j] ? 1 : 0;
+        out.picture(HeatMapChart.of("Keys that a query sees", "key", "query", 7, 7, cells)
+                .range(0, 1));
         // %% cope
         NDArray isStop = manager.create(STOPS);
         NDArray gates = Activation.sigmoid(isStop.mul(12).sub(6)); // q · k is 6 for ., else -6
@@ -95,8 +80,7 @@ public final class Others {
                 .add(share.neg().add(1).mul(terms.get(places.floor().toType(DataType.INT64, false))));
         // ...
         for (int j = 0; j < WORDS.size(); j++) {
-            out.print(
-                    "%-4s position %.3f, added to the score %6.3f", WORDS.get(j), places.getFloat(j), term.getFloat(j));
+            out.print("%-4s position %.3f, added %6.3f", WORDS.get(j), places.getFloat(j), term.getFloat(j));
         }
         // %% fox
         ForgettingBiasBlock forgetting = ForgettingBiasBlock.builder()
@@ -109,13 +93,8 @@ public final class Others {
         NDArray biases = forward(forgetting, input).reshape(9, 9);
         // ...
         for (int j = 0; j < WORDS.size(); j++) {
-            out.print("%-4s added to the score %7.3f", WORDS.get(j), biases.getFloat(8, j) + 0.0); // not -0
+            out.print("%-4s added %7.3f", WORDS.get(j), biases.getFloat(8, j) + 0.0); // not -0
         }
-        out.picture(
-                "others-fox",
-                "What is added to the scores: little within a sentence, about -5 for each full stop between",
-                HeatMapChart.ofWordRows("Forgetting", "key", WORDS, 9, (i, j) -> j <= i ? biases.getFloat(i, j) : 0)
-                        .range(-10, 10));
         manager.close();
     }
 
@@ -124,15 +103,13 @@ public final class Others {
     private static final float[] STOPS = {0, 0, 0, 1, 0, 0, 0, 1, 0};
 
     /** A causal attention with random weights. */
-    private static Block attention(NDManager manager, RelativeEncoding encoding) {
-        MultiHeadAttentionBlock.Builder builder = MultiHeadAttentionBlock.builder()
+    private static Block attention(NDManager manager, RelativeEncoding... encodings) {
+        Block block = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(16)
                 .setHeadCount(2)
-                .optCausal(true);
-        if (encoding != null) {
-            builder.optRelativeEncoding(encoding);
-        }
-        Block block = builder.build();
+                .optCausal(true)
+                .optRelativeEncoding(encodings)
+                .build();
         block.initialize(manager, DataType.FLOAT32, new Shape(1, 5, 16));
         return block;
     }

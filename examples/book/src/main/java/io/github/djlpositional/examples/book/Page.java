@@ -1,11 +1,14 @@
 package io.github.djlpositional.examples.book;
 
-import java.util.ArrayList;
+import io.github.djlpositional.examples.Figure;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.commonmark.Extension;
 import org.commonmark.ext.gfm.tables.TablesExtension;
 import org.commonmark.parser.Parser;
@@ -26,96 +29,65 @@ final class Page {
 
     private static final Pattern HEADING = Pattern.compile("<h2>(.*)</h2>");
 
-    /** What is highlighted in Java: the name of the group that matches is the class of its {@code span}. */
-    private static final Pattern JAVA = Pattern.compile("(?<comment>//.*|/\\*[\\s\\S]*?\\*/)"
-            + "|(?<string>\"\"\"[\\s\\S]*?\"\"\"|\"(?:\\\\.|[^\"\\\\])*\"|'(?:\\\\.|[^'\\\\])')"
-            + "|(?<keyword>\\b(?:boolean|case|default|double|else|float|for|if|int|long|new|private|return|static"
+    /** What is highlighted in Java: each group of the pattern has a class of {@code span}. */
+    private static final List<String> KINDS = List.of("comment", "string", "keyword", "number");
+
+    private static final Pattern JAVA = Pattern.compile("(//.*|/\\*[\\s\\S]*?\\*/)"
+            + "|(\"\"\"[\\s\\S]*?\"\"\"|\"(?:\\\\.|[^\"\\\\])*\"|'(?:\\\\.|[^'\\\\])')"
+            + "|(\\b(?:boolean|case|default|double|else|float|for|if|int|long|new|private|return|static"
             + "|switch|throws|try|void|while|final|true|false|null|var|record)\\b)"
-            + "|(?<number>\\b\\d[\\d_]*(?:\\.\\d+)?(?:e-?\\d+)?\\b)");
+            + "|(\\b\\d[\\d_]*(?:\\.\\d+)?(?:e-?\\d+)?\\b)");
 
     private Page() {}
 
     /** Returns the page of a chapter, with links to its neighbors. */
     static String of(Chapter chapter, Optional<Chapter> previous, Optional<Chapter> next) {
-        StringBuilder body = new StringBuilder();
-        for (Chapter.Part part : chapter.parts()) {
-            if (part instanceof Chapter.Text text) {
-                body.append(html(text.markdown()));
-            } else if (part instanceof Chapter.Code code) {
-                append(body, code);
-            } else if (part instanceof Chapter.Play play) {
-                body.append(play.html());
-            }
-        }
-        String program = (chapter.imports() + "\n\n" + chapter.members()).strip();
-        if (!program.isEmpty()) {
-            body.append(details("Imports, constants and methods of this chapter", code(program)));
-        }
-        List<String> headings = new ArrayList<>();
-        String anchored = HEADING.matcher(body).replaceAll(match -> {
+        String setup = chapter.setup().isEmpty()
+                ? ""
+                : details("Imports, constants and methods of this chapter", code(chapter.setup()));
+        StringBuilder headings = new StringBuilder();
+        String anchored = HEADING.matcher(body(chapter) + setup).replaceAll(match -> {
             String id = match.group(1)
                     .replaceAll("<[^>]*>|&\\w+;|[^\\p{Alnum} -]", "")
                     .strip()
                     .toLowerCase(Locale.ROOT)
                     .replace(' ', '-');
-            headings.add("<a href=\"#%s\">%s</a>".formatted(id, match.group(1)));
-            return "<h2 id=\"%1$s\"><a href=\"#%1$s\">%2$s</a></h2>"
-                    .formatted(id, match.group(1))
-                    .replace("$", "\\$");
+            headings.append("<a href=\"#%s\">%s</a>\n".formatted(id, match.group(1)));
+            return Matcher.quoteReplacement(
+                    "<h2 id=\"%1$s\"><a href=\"#%1$s\">%2$s</a></h2>".formatted(id, match.group(1)));
         });
         String links = "<nav aria-label=\"Chapters, at the %s\">" + link(previous, "prev", "← ")
                 + "<a href=\"index.html\">Contents</a>" + link(next, "next", "→ ") + "</nav>\n";
-        return page(
-                Book.heading(chapter) + " · " + BOOK,
-                chapter.line(),
-                links.formatted("top") + "<main id=\"main\">\n<h1>" + escaped(Book.heading(chapter)) + "</h1>\n"
-                        + html(chapter.line()) + "<nav class=\"toc\" aria-label=\"On this page\">"
-                        + String.join("\n", headings) + "</nav>\n" + anchored + "</main>\n" + links.formatted("end"),
-                chapter.parts().stream()
-                        .filter(Chapter.Play.class::isInstance)
-                        .map(part -> ((Chapter.Play) part).script())
-                        .distinct()
-                        .toList());
+        String heading = Book.heading(chapter);
+        String main = "<main id=\"main\">\n<h1>" + escaped(heading) + "</h1>\n" + html(chapter.line())
+                + "<nav class=\"toc\" aria-label=\"On this page\">" + headings + "</nav>\n" + anchored + "</main>\n";
+        return page(heading + " · " + BOOK, chapter, links.formatted("top") + main + links.formatted("end"));
     }
 
-    /** Returns a page of Markdown, in which {@code {{contents}}} is the list of chapters. */
-    static String contents(String markdown, List<Chapter> chapters) {
+    /** Returns the start page, in which {@code {{contents}}} becomes the list of chapters. */
+    static String contents(Chapter index, List<Chapter> chapters) {
         StringBuilder list = new StringBuilder("<ol class=\"contents\">\n");
         for (Chapter chapter : chapters) {
-            if (Book.number(chapter.name()).equals("A")) {
+            if (chapter.name().equals(Book.APPENDIX)) {
                 list.append("</ol>\n<h2>Appendix</h2>\n<ol class=\"contents\">\n");
             }
+            String cover = chapter.parts().stream()
+                    .flatMap(part -> part instanceof Chapter.Code code ? code.figures().stream() : Stream.empty())
+                    .findFirst()
+                    .map(Figure::cover)
+                    .orElse("");
             list.append("<li><a href=\"%s.html\">%s<span><strong>%s</strong><br>%s</span></a></li>\n"
-                    .formatted(
-                            chapter.name(), cover(chapter), escaped(Book.heading(chapter)), escaped(chapter.line())));
+                    .formatted(chapter.name(), cover, escaped(Book.heading(chapter)), escaped(chapter.line())));
         }
-        List<Chapter.Play> plays = Chapter.plays(markdown);
-        String body = html(markdown).replace("<p>{{contents}}</p>", list.append("</ol>"));
-        for (Chapter.Play play : plays) {
-            body = body.replaceFirst("<p>\\{\\{play [^}]+}}</p>", play.html());
-        }
-        return page(
-                BOOK,
-                "How a Transformer knows the order of its words",
-                "<main id=\"main\">\n" + body + "</main>\n",
-                plays.stream().map(Chapter.Play::script).distinct().toList());
+        String main = "<main id=\"main\">\n<h1>" + escaped(index.title()) + "</h1>\n" + html(index.line()) + body(index)
+                + "</main>\n";
+        return page(BOOK, index, main.replace("<p>{{contents}}</p>", list.append("</ol>")));
     }
 
-    private static String cover(Chapter chapter) {
-        return chapter.parts().stream()
-                .filter(Chapter.Code.class::isInstance)
-                .flatMap(part -> ((Chapter.Code) part).pictures().stream())
-                .findFirst()
-                .map(picture -> picture.figure().cover())
-                .orElse("");
-    }
-
-    private static String page(String title, String description, String body, List<String> scripts) {
-        StringBuilder sources = new StringBuilder();
-        if (!scripts.isEmpty()) {
-            sources.append("<script src=\"play/play.js\"></script>\n");
-            scripts.forEach(name -> sources.append("<script src=\"play/%s.js\"></script>\n".formatted(name)));
-        }
+    private static String page(String title, Chapter chapter, String body) {
+        String scripts = Stream.concat(Stream.of("play"), chapter.scripts().stream())
+                .map("<script src=\"play/%s.js\"></script>\n"::formatted)
+                .collect(Collectors.joining());
         return """
                 <!DOCTYPE html>
                 <html lang="en">
@@ -131,7 +103,11 @@ final class Page {
                 %s%s<script>addEventListener("beforeprint", () => document.querySelectorAll("details").forEach(d => d.open = true))</script>
                 </body>
                 </html>
-                """.formatted(escaped(description.replaceAll("[*`$]", "")), escaped(title), body, sources);
+                """.formatted(
+                        escaped(chapter.line().replaceAll("[*`$]", "")),
+                        escaped(title),
+                        body,
+                        chapter.scripts().isEmpty() ? "" : scripts);
     }
 
     private static String link(Optional<Chapter> chapter, String relation, String arrow) {
@@ -140,25 +116,38 @@ final class Page {
                 .orElse("<span></span>");
     }
 
-    private static void append(StringBuilder body, Chapter.Code code) {
-        if (!code.shown().isEmpty()) {
-            body.append(code(code.shown()));
-        }
-        String printed = code.printed();
-        if (!printed.isEmpty()) {
+    private static String body(Chapter chapter) {
+        return chapter.parts().stream()
+                .map(part -> part instanceof Chapter.Text text
+                        ? html(text.markdown())
+                        : part instanceof Chapter.Code code ? html(code) : html((Chapter.Play) part))
+                .collect(Collectors.joining());
+    }
+
+    private static String html(Chapter.Play play) {
+        String start = play.encoding() == null ? "" : " data-encoding=\"" + play.encoding() + "\"";
+        return "<div class=\"play\" data-play=\"" + play.script() + "\"" + start + "></div>\n"
+                + "<noscript><p>The sliders here need JavaScript.</p></noscript>\n";
+    }
+
+    private static String html(Chapter.Code code) {
+        StringBuilder html = new StringBuilder(code.shown().isEmpty() ? "" : code(code.shown()));
+        if (!code.printed().isEmpty()) {
             // the style sheet makes the letters small enough for the longest line
-            int columns = printed.lines().mapToInt(String::length).max().orElse(0);
-            body.append("<pre class=\"output\" style=\"--columns: %d\">".formatted(columns))
-                    .append(escaped(printed))
-                    .append("</pre>\n");
+            int columns = code.printed().lines().mapToInt(String::length).max().orElse(0);
+            html.append("<pre class=\"output\" style=\"--columns: %d\">%s</pre>\n"
+                    .formatted(columns, escaped(code.printed())));
         }
-        for (Notebook.Output picture : code.pictures()) {
-            body.append("<figure>\n" + picture.figure().html() + "<figcaption>" + escaped(picture.text())
-                    + "</figcaption></figure>\n");
+        for (int i = 0; i < code.figures().size(); i++) {
+            html.append("<figure>\n%s<figcaption>%s</figcaption></figure>\n"
+                    .formatted(
+                            code.figures().get(i).html(),
+                            escaped(code.captions().get(i))));
         }
         if (!code.folded().isEmpty()) {
-            body.append(details(code.shown().isEmpty() ? "Code" : "More of the code", code(code.folded())));
+            html.append(details(code.shown().isEmpty() ? "Code" : "More of the code", code(code.folded())));
         }
+        return html.toString();
     }
 
     private static String details(String summary, String content) {
@@ -167,13 +156,11 @@ final class Page {
 
     /** Returns Markdown with formulas as HTML. */
     static String html(String markdown) {
-        String formulas = FORMULA.matcher(markdown)
-                .replaceAll(match -> (match.group(1) == null
+        return HTML.render(MARKDOWN.parse(FORMULA.matcher(markdown)
+                .replaceAll(match -> Matcher.quoteReplacement(
+                        match.group(1) == null
                                 ? MathMl.inline(match.group(2))
-                                : "<div class=\"formula\">" + MathMl.of(match.group(1)) + "</div>")
-                        .replace("\\", "\\\\")
-                        .replace("$", "\\$"));
-        return HTML.render(MARKDOWN.parse(formulas));
+                                : "<div class=\"formula\">" + MathMl.of(match.group(1)) + "</div>"))));
     }
 
     private static String code(String java) {
@@ -185,16 +172,10 @@ final class Page {
                 group++;
             }
             html.append(escaped(java.substring(end, match.start())))
-                    .append("<span class=\"%s\">%s</span>"
-                            .formatted(
-                                    List.of("comment", "string", "keyword", "number")
-                                            .get(group - 1),
-                                    escaped(match.group())));
+                    .append("<span class=\"%s\">%s</span>".formatted(KINDS.get(group - 1), escaped(match.group())));
             end = match.end();
         }
-        return html.append(escaped(java.substring(end)))
-                .append("</code></pre>\n")
-                .toString();
+        return html.append(escaped(java.substring(end))) + "</code></pre>\n";
     }
 
     static String escaped(String text) {

@@ -14,25 +14,19 @@ import io.github.djlpositional.examples.Chart;
 import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.RelativeBuckets;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.stream.Stream;
 
-/** All relative kinds: what each adds to a score, computed and drawn by the same code. */
+/** All relative encodings: what each adds to a score, computed and drawn by the same code. */
 public final class Relative {
 
-    private Relative() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
     @SuppressWarnings("UnusedVariable") // a page shows how blocks are built
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% curves
         NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
         manager.getEngine().setRandomSeed(1);
@@ -40,72 +34,52 @@ public final class Relative {
         RelativeEncoding alibi = RelativeEncoding.named("ALiBi", 8, 64, Map.of());
         NDArray added = added(alibi, words); // (8, 24, 24): for each head, query and key
         // ...
-        out.print("%-9s %6d %6d %7d %7d %7d", "Δ", 0, 1, 2, 4, 16);
-        for (String name : CURVES) {
+        out.print("%-8s %5d %6d %6d %7d %7d", "Δ", 0, 1, 2, 4, 16);
+        List<String> curves = List.of("ALiBi", "Sandwich", "KERPLE", "Gaussian");
+        for (String name : curves) {
             float[] row = added(encoding(name, manager), words).get("0, 0").toFloatArray();
-            double[] less = each(24, distance -> row[distance] - row[0]);
-            out.print("%-9s %6.3f %6.3f %7.3f %7.3f %7.3f", name, less[0], less[1], less[2], less[4], less[16]);
+            double[] b = each(24, distance -> row[distance] - row[0]);
+            out.print("%-8s %5.3f %6.3f %6.3f %7.3f %7.3f", name, b[0], b[1], b[2], b[4], b[16]);
         }
-        out.pictures(
-                "relative-curves",
-                "Symmetric curves: a line, a falling wave, a logarithm, a bell",
-                4,
-                charts(words, CURVES));
+        out.pictures(4, charts(words, curves));
         // %% functions
         RelativeBuckets encoder = RelativeBuckets.of(true, 32, 128);
         RelativeBuckets decoder = RelativeBuckets.of(false, 32, 128);
-        RelativeBuckets shorter = RelativeBuckets.of(false, 32, 64); // the maximum distance is 64
         // ...
-        out.print("%4s %7s %8s %9s %9s", "T5", "encoder", "encoder", "decoder", "decoder");
-        out.print("%4s %7s %8s %9s %9s", "Δ", "before", "after", "128", "64");
-        for (int distance : new int[] {0, 1, 7, 8, 12, 16, 32, 58, 59, 112, 113, 1000}) {
-            int after = encoder.bucket(distance); // of the key's position minus the query's
-            int before = encoder.bucket(-distance);
-            int causal = decoder.bucket(-distance);
-            out.print("%4d %7d %8d %9d %9d", distance, before, after, causal, shorter.bucket(-distance));
+        out.print("%5s %8s %8s %8s", "Δ", "before", "after", "decoder");
+        for (int distance : new int[] {0, 1, 7, 8, 12, 16, 32, 58, 112, 113, 1000}) {
+            int before = encoder.bucket(-distance); // of the key's position minus the query's
+            out.print("%5d %8d %8d %8d", distance, before, encoder.bucket(distance), decoder.bucket(-distance));
         }
-        String untrained =
-                "Before training: steps of T5's buckets, a smooth network, and FIRE, which has no keys after";
-        out.pictures("relative-functions", untrained, 3, charts(words, FUNCTIONS));
+        out.pictures(4, charts(words, List.of("T5", "distance network", "FIRE")));
         // %% terms
+        NDArray repeated = words.get(":, :, 0:1").repeat(2, 24); // one word 24 times
+        NDArray ofOneWord = added(encoding("Shaw", manager), repeated);
         NDArray ofWords = added(encoding("Shaw", manager), words);
-        NDArray ofOneWord = added(encoding("Shaw", manager), repeated(words)); // one word
         // ...
-        String matrices = "One word repeated gives a curve; 24 different words give each query another one";
-        out.pictures("relative-terms", matrices, 4, charts(words, TERMS));
-        // %% all
-        out.print("%-16s %9s  %s", "", "numbers", "direction  place  words");
-        for (String name :
-                Stream.of(CURVES, FUNCTIONS, TERMS).flatMap(List::stream).toList()) {
-            out.print("%-16s %s", name, answers(encoding(name, manager), words));
-        }
+        out.pictures(4, charts(words, List.of("Shaw", "Transformer-XL", "DeBERTa", "rotary")));
         // %% trained
-        Map<String, double[]> heads = TrainedBias.of("t5"); // 8 heads, a number for each distance
+        Map<String, double[]> heads = Measured.heads("biases-text", "t5"); // 8 heads, a number for each distance
         // ...
         List<LineChart> learned = new ArrayList<>();
         for (String name : List.of("T5", "KERPLE", "distance network", "FIRE")) {
             LineChart chart = LineChart.of(name, "distance", "weight").yRange(0.0, Double.NaN);
-            StringBuilder nearest = new StringBuilder();
-            String kind = name.replace(' ', '_').toLowerCase(Locale.ROOT);
-            for (Map.Entry<String, double[]> head : TrainedBias.of(kind).entrySet()) {
-                double[] bias = head.getValue();
-                int color = head.getKey().startsWith("layer 1") ? 0 : 1;
+            List<Double> nearest = new ArrayList<>();
+            for (double[] bias : Measured.heads(
+                            "biases-text", name.replace(' ', '_').toLowerCase(Locale.ROOT))
+                    .values()) {
                 double[] powers = each(64, distance -> Math.exp(bias[distance]));
                 double sum = Arrays.stream(powers).sum();
-                chart.thin(color, each(25, i -> i), each(25, i -> powers[i] / sum));
-                nearest.append(String.format(Locale.ROOT, " %.2f", (powers[0] + powers[1]) / sum));
+                chart.thin(nearest.size() / 4, each(25, i -> i), each(25, i -> powers[i] / sum)); // 4 heads a layer
+                nearest.add((powers[0] + powers[1]) / sum);
             }
             learned.add(chart);
-            out.print("%-16s%s", name, nearest);
+            out.print("%-16s %.2f to %.2f", name, Collections.min(nearest), Collections.max(nearest));
         }
-        String shares = "A line for each head (layer 1 blue, 2 orange): T5's stay broad, the networks' are narrow";
-        out.pictures("relative-trained", shares, 4, learned);
+        out.pictures(4, learned);
         manager.close();
     }
 
-    private static final List<String> CURVES = List.of("ALiBi", "Sandwich", "KERPLE", "Gaussian");
-    private static final List<String> FUNCTIONS = List.of("T5", "distance network", "FIRE");
-    private static final List<String> TERMS = List.of("Shaw", "Transformer-XL", "DeBERTa", "rotary");
     private static final Map<String, Map<String, ?>> OPTIONS = Map.of(
             "distance network", Map.of("hiddenSize", 32, "logarithmic", true),
             "FIRE", Map.of("threshold", 8.0),
@@ -116,10 +90,8 @@ public final class Relative {
         manager.getEngine().setRandomSeed(5);
         RelativeEncoding encoding = RelativeEncoding.named(name, 8, 64, OPTIONS.getOrDefault(name, Map.of()));
         encoding.initialize(manager, DataType.FLOAT32, new Shape(1, 8, 24, 64));
-        if (name.equals("KERPLE")) {
-            encoding.getParameters()
-                    .values()
-                    .forEach(logarithm -> logarithm.getArray().set(new float[8]));
+        if (name.equals("KERPLE")) { // its parameters are logarithms
+            encoding.getParameters().values().forEach(each -> each.getArray().set(new float[8]));
         }
         return encoding;
     }
@@ -135,48 +107,26 @@ public final class Relative {
         return pair.get(0).matMul(pair.get(1).swapAxes(2, 3));
     }
 
-    private static NDArray repeated(NDArray words) {
-        return words.get(":, :, 0:1").repeat(2, 24);
-    }
-
-    /** The curve of each kind for a repeated word, and then the matrix of each for different words. */
+    /** The curve of each encoding for a repeated word, and beside it the matrix for different words. */
     private static List<Chart> charts(NDArray words, List<String> names) {
         List<Chart> charts = new ArrayList<>();
         for (String name : names) {
             RelativeEncoding encoding = encoding(name, words.getManager());
             int after = name.equals("FIRE") ? 0 : 23; // FIRE is made for keys before the query
-            NDArray one = added(encoding, repeated(words)).get(0);
-            double[] distances = each(after + 24, i -> i - after);
-            LineChart curve = LineChart.of(name, "distance", "added");
-            curve.line(
-                    "",
-                    distances,
-                    each(after + 24, i -> i < after ? one.getFloat(0, after - i) : one.getFloat(23, 23 + after - i)));
+            NDArray one = added(encoding, words.get(":, :, 0:1").repeat(2, 24)).get(0);
             NDArray all = added(encoding, words).get(0);
+            LineChart curve = LineChart.of(name, "distance", "added");
+            int count = after + 24;
+            double[] values =
+                    each(count, i -> i < after ? one.getFloat(0, after - i) : one.getFloat(23, 23 + after - i));
+            curve.line("", each(count, i -> i - after), values);
+            charts.add(curve);
             NDArray shown = after == 0 ? all.get(23) : all;
             float smallest = shown.min().getFloat();
-            float range = shown.max().getFloat() - smallest;
             HeatMapChart matrix = HeatMapChart.of(
                     name, "key", "query", 24, 24, (t, s) -> s > t + after ? 0 : all.getFloat(t, s) - smallest);
-            charts.add(charts.size() / 2, curve);
-            charts.add(matrix.range(0, Math.round(100 * range) / 100.0));
+            charts.add(matrix.range(0, Math.round(100 * (shown.max().getFloat() - smallest)) / 100.0));
         }
         return charts;
-    }
-
-    /** The count of learned numbers, and whether direction, place and words make a difference. */
-    private static String answers(RelativeEncoding kind, NDArray words) {
-        long numbers = kind.getParameters().values().stream()
-                .mapToLong(parameter -> parameter.getArray().size())
-                .sum();
-        NDArray one = added(kind, repeated(words)).get(0);
-        String direction = differ(one.get("0, 1"), one.get("1, 0"));
-        String place = differ(one.get("1, 0"), one.get("23, 22"));
-        String word = differ(one.get("5, 1"), added(kind, words).get("0, 5, 1"));
-        return String.format(Locale.ROOT, "%,9d  %-9s  %-5s  %s", numbers, direction, place, word);
-    }
-
-    private static String differ(NDArray a, NDArray b) {
-        return Math.abs(a.getFloat() - b.getFloat()) > 1e-4 ? "yes" : "no";
     }
 }

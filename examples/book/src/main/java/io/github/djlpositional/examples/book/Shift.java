@@ -8,21 +8,14 @@ import static io.github.djlpositional.examples.book.Vectors.times;
 import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.List;
 import java.util.stream.IntStream;
 
 /** A step by Δ positions is a rotation of each pair: one matrix for all positions. */
 public final class Shift {
 
-    private Shift() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% matrix
         SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(16);
         double[][] ahead = encoding.shift(3);
@@ -30,11 +23,7 @@ public final class Shift {
         for (int row = 0; row < 4; row++) {
             out.print("%8.4f %8.4f %8.4f %8.4f", ahead[row][0], ahead[row][1], ahead[row][2], ahead[row][3]);
         }
-        out.picture(
-                "shift-matrix",
-                "R(3) has one block of two by two for each pair and 0 elsewhere; the blocks of slow pairs are nearly the"
-                        + " identity",
-                HeatMapChart.of("R(3), d = 16", "column", "row", 16, 16, (row, column) -> ahead[row][column]));
+        out.picture(HeatMapChart.of("R(3), d = 16", "column", "row", 16, 16, (row, column) -> ahead[row][column]));
         // %% everywhere
         for (double distance : new double[] {1, 3, 100, -7, 0.5}) {
             double[][] matrix = encoding.shift(distance);
@@ -52,13 +41,9 @@ public final class Shift {
         }
         // ...
         out.pictures(
-                "shift-scores",
-                "Moving all queries by -3 moves the diagonal: the largest score is now three keys back. It is still"
-                        + " broad",
                 2,
-                List.of(
-                        map(encoding, encoding.shift(0), "Scores of plain positions"),
-                        map(encoding, back, "Queries moved by -3")));
+                map(encoding, encoding.shift(0), "Scores of plain positions"),
+                map(encoding, back, "Queries moved by -3"));
         // %% softmax
         double[] few = scores(encoding, times(back, row(encoding, 25)), 50);
         out.print("50 keys, query at 25: the key at 22 gets %.4f", weight(few, 1, 22));
@@ -73,11 +58,7 @@ public final class Shift {
         gains.line("50 keys", 33, gain -> weight(few, gain, 22));
         gains.line("600 keys", 33, gain -> weight(many, gain, 497));
         gains.yRange(0.0, 1.0);
-        out.picture(
-                "shift-gain",
-                "At the gain 1 the target gets next to nothing; from a gain of about 9 on it gets half, of 50 keys or of"
-                        + " 600",
-                gains);
+        out.picture(gains);
     }
 
     /** The scores of a query for the keys 0 … count - 1: dot products divided by √d. */

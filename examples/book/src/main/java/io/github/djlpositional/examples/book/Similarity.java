@@ -7,19 +7,13 @@ import static io.github.djlpositional.examples.book.Vectors.row;
 import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import java.nio.file.Path;
 import java.util.Arrays;
 
 /** The dot product of two sinusoidal encodings: a function of their distance, which falls, but not everywhere. */
 public final class Similarity {
 
-    private Similarity() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% distance
         SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(64);
         for (int distance : new int[] {0, 1, 2, 5, 10, 50}) {
@@ -32,11 +26,7 @@ public final class Similarity {
         curve.line("dot product", each(241, i -> i - 120), each(241, i -> encoding.similarity(i - 120)));
         curve.yRange(0.0, Double.NaN);
         curve.hideLegend();
-        out.picture(
-                "similarity",
-                "The dot product has one high peak at distance 0, and is the same before and after it; farther away it"
-                        + " goes up and down",
-                curve);
+        out.picture(curve);
         // %% rises
         for (int distance : new int[] {5, 6, 30, 96, 101}) {
             out.print("Δ = %3d: %6.3f of %d", distance, encoding.similarity(distance), 64 / 2);
@@ -52,23 +42,15 @@ public final class Similarity {
             parts.line("Δ = " + distance, 32, m -> Math.cos(distance * encoding.frequency(2 * m)));
         }
         parts.yRange(-1.0, 1.0);
-        out.picture(
-                "similarity-parts",
-                "The slow pairs on the right are the same at both distances; the fast ones on the left make the"
-                        + " difference",
-                parts);
-        out.picture(
-                "similarity-map",
-                "The same numbers for all pairs of 120 positions: stripes along the diagonal, since only the distance"
-                        + " counts",
-                HeatMapChart.of(
-                                "Dot product divided by 32",
-                                "position",
-                                "position",
-                                120,
-                                120,
-                                (row, column) -> encoding.similarity(column - row) / 32)
-                        .range(0, 1));
+        out.picture(parts);
+        out.picture(HeatMapChart.of(
+                        "Dot product divided by 32",
+                        "position",
+                        "position",
+                        120,
+                        120,
+                        (row, column) -> encoding.similarity(column - row) / 32)
+                .range(0, 1));
         // %% sizes
         SinusoidalEncoding large = SinusoidalEncoding.vaswani(512);
         for (int distance : new int[] {10, 20, 40, 80, 160}) {
@@ -82,8 +64,7 @@ public final class Similarity {
         sizes.line("d = 64", 201, distance -> encoding.similarity(distance) / 32);
         sizes.line("d = 512", 201, distance -> large.similarity(distance) / 256);
         sizes.yRange(0.0, 1.0);
-        out.picture(
-                "similarity-sizes", "With 512 dimensions the curve falls nearly smoothly, with small ripples", sizes);
+        out.picture(sizes);
         for (SinusoidalEncoding sized : new SinusoidalEncoding[] {encoding, large}) {
             double[] steps = each(100, distance -> sized.similarity(distance + 1) - sized.similarity(distance));
             long rising = Arrays.stream(steps).filter(step -> step > 0).count();

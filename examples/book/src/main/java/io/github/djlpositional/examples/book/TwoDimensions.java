@@ -1,5 +1,7 @@
 package io.github.djlpositional.examples.book;
 
+import static io.github.djlpositional.examples.LineChart.each;
+
 import ai.djl.engine.Engine;
 import ai.djl.modality.cv.Image;
 import ai.djl.modality.cv.ImageFactory;
@@ -20,22 +22,14 @@ import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.RotaryPresets;
 import io.github.djlpositional.relative.WindowBiasBlock;
 import java.io.ByteArrayInputStream;
-import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
 
 /** Positions in a grid: fixed encodings, rotary embeddings on two and three axes, and the bias of a window. */
 public final class TwoDimensions {
 
-    private TwoDimensions() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% numbers
         NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
         byte[] file = new Resource("/site/cat.png", "djl-positional-book").read();
@@ -46,17 +40,14 @@ public final class TwoDimensions {
         NDArray x = light.sub(light.mean());
         SinusoidalEncoding byNumber = SinusoidalEncoding.vaswani(64);
         // ...
-        LineChart chart = LineChart.of("Patches so many numbers apart", "difference of the numbers", "similarity");
-        chart.line("brightness in the photograph", 65, n -> correlation(x, n));
-        chart.line("sinusoids of the number", 65, n -> byNumber.similarity(n) / 32);
+        double[] photograph = each(65, n -> correlation(x, n));
         for (int n : new int[] {1, 6, 8, 16, 32}) {
-            double[] y = {chart.series().get(0).y()[n], chart.series().get(1).y()[n]};
-            out.print("n = %2d: photograph %6.3f, sinusoids %.3f", n, y[0], y[1]);
+            out.print("n = %2d: photograph %6.3f, sinusoids %.3f", n, photograph[n], byNumber.similarity(n) / 32);
         }
-        out.picture(
-                "two-dimensions-numbers",
-                "The photograph resembles itself again after about 16, 32 and 48 numbers, whole rows; the sinusoids do not",
-                chart);
+        LineChart chart = LineChart.of("Patches so many numbers apart", "difference of the numbers", "similarity");
+        chart.line("brightness in the photograph", 65, n -> photograph[n]);
+        chart.line("sinusoids of the number", 65, n -> byNumber.similarity(n) / 32);
+        out.picture(chart);
         // %% grid
         GridPositionalEncodingBlock grid = GridPositionalEncodingBlock.builder()
                 .setEncoding(GridEncoding.visionTransformer(64))
@@ -66,18 +57,10 @@ public final class TwoDimensions {
         NDArray rows = encodings.reshape(SIDE * SIDE, 64);
         // ...
         for (int patch : new int[] {75, 90, 80, 79, 255}) {
-            out.print(
-                    "74 and %3d: %.3f", patch, rows.get(74).dot(rows.get(patch)).getFloat() / 32);
+            double similarity = rows.get(74).dot(rows.get(patch)).getFloat() / 32;
+            out.print("74 and %3d: %.3f", patch, similarity);
         }
-        List<HeatMapChart> maps = new ArrayList<>();
-        for (int patch : new int[] {0, 74, 136}) {
-            maps.add(map("Patch " + patch, rows.matMul(rows.get(patch)).div(32)).range(0.5, 1));
-        }
-        out.pictures(
-                "two-dimensions-grid",
-                "Each patch is most similar to its neighbors, and then to its row and its column: a cross",
-                3,
-                maps);
+        out.pictures(3, similarities(rows, 0), similarities(rows, 74), similarities(rows, 136));
         // %% rotary
         RotaryEmbeddingBlock rotary = RotaryPresets.qwenVision(64).build();
         NDArray places = manager.create(RotaryPresets.positions(SIDE, SIDE)).expandDims(1); // (2, 1, 256)
@@ -86,25 +69,13 @@ public final class TwoDimensions {
         NDArray k = forward(rotary, numbers.cos().repeat(2, 256), places).reshape(256, 64);
         NDArray scores = q.matMul(k.transpose()); // of query and key
         // ...
-        out.print("from (2, 3) to (4, 8):   %14.10f", scores.getDouble(35, 72));
-        out.print("from (9, 6) to (11, 11): %14.10f", scores.getDouble(150, 187));
-        out.print("from (2, 3) to (7, 5):   %14.10f", scores.getDouble(35, 117));
-        out.pictures(
-                "two-dimensions-rotary",
-                "The scores of one query: when the query moves, the whole pattern moves with it",
-                2,
-                List.of(
-                        map("Query at row 4, column 10", scores.get(74)).range(-8, 8),
-                        map("Query at row 8, column 6", scores.get(134)).range(-8, 8)));
-        // %% video
-        double[][] patches = RotaryPresets.positions(1, 2, 3); // the time, row and column of each patch
-        // ...
-        for (int axis = 0; axis < 3; axis++) {
-            String numbersOfImage = Arrays.stream(patches[axis])
-                    .mapToObj(cell -> Integer.toString(3 + (int) cell))
-                    .collect(Collectors.joining(" "));
-            out.print("%-6s 0 1 2 %s 6 7", AXES.get(axis), numbersOfImage);
+        int[][] moves = {{2, 3, 4, 8}, {9, 6, 11, 11}, {2, 3, 7, 5}}; // from row and column, to row and column
+        for (int[] to : moves) {
+            double score = scores.getDouble(SIDE * to[0] + to[1], SIDE * to[2] + to[3]);
+            out.print("from (%d, %d) to (%d, %d): %.10f", to[0], to[1], to[2], to[3], score);
         }
+        HeatMapChart right = map("Query at row 4, column 10", scores.get(74)).range(-8, 8);
+        out.pictures(2, right, map("Query at row 8, column 6", scores.get(134)).range(-8, 8));
         // %% sections
         RotaryEmbeddingBlock qwen2 =
                 RotaryPresets.qwen2Vl(128, 1_000_000, 16, 24, 24).build();
@@ -112,34 +83,27 @@ public final class TwoDimensions {
                 RotaryPresets.qwen3Vl(128, 5_000_000, 24, 20, 20).build();
         // ...
         for (RotaryEmbeddingBlock block : List.of(qwen2, qwen3)) {
-            List<Integer> axes = block.getAxes().axisOfPair();
             out.print(
                     "%s",
-                    axes.stream().map(axis -> AXES.get(axis).substring(0, 1)).collect(Collectors.joining()));
+                    block.getAxes().axisOfPair().stream()
+                            .map("trc"::charAt)
+                            .map(String::valueOf)
+                            .collect(Collectors.joining()));
         }
         for (int m : new int[] {0, 15, 16, 39, 40, 63}) {
-            out.print("pair %2d: one turn in %9.1f", m, 2 * Math.PI * Math.pow(1_000_000, m / 64.0));
+            out.print("pair %2d: period %9.1f", m, 2 * Math.PI * Math.pow(1_000_000, m / 64.0));
         }
         // %% window
-        float[] small = indices(manager, 2);
+        float[] small = indices(manager);
         // ...
         out.print("%-7s %5s %5s %5s %5s", "", "key 0", "key 1", "key 2", "key 3");
         for (int i = 0; i < 16; i += 4) {
             out.print("query %d %5.0f %5.0f %5.0f %5.0f", i / 4, small[i], small[i + 1], small[i + 2], small[i + 3]);
         }
-        float[] large = indices(manager, 4);
         manager.close();
-        HeatMapChart index = HeatMapChart.of(
-                "Row of the table, 4 by 4 patches", "key", "query", 16, 16, (query, key) -> large[16 * query + key]);
-        out.picture(
-                "two-dimensions-window",
-                "A window of 4 by 4 patches: the same blocks and diagonals, since only differences count",
-                index.range(0, 48));
     }
 
     private static final int SIDE = 16;
-
-    private static final List<String> AXES = List.of("time", "row", "column");
 
     /** The correlation of all pairs of numbers that are n places apart; the mean of x is 0. */
     private static double correlation(NDArray x, int n) {
@@ -147,19 +111,23 @@ public final class TwoDimensions {
         return products.mean().div(x.square().mean()).getDouble();
     }
 
+    /** The similarities of one patch to all. */
+    private static HeatMapChart similarities(NDArray rows, int patch) {
+        return map("Patch " + patch, rows.matMul(rows.get(patch)).div(32)).range(0.6, 1);
+    }
+
     private static HeatMapChart map(String title, NDArray cells) {
         double[] values = cells.toType(DataType.FLOAT64, false).toDoubleArray();
         return HeatMapChart.of(title, "column", "row", SIDE, SIDE, (r, c) -> values[SIDE * r + c]);
     }
 
-    /** The row of the table of biases for each query and key of a square window: the biases are set to their rows. */
-    private static float[] indices(NDManager manager, int side) {
+    /** The row of the table of biases for each query and key of a window: the biases are set to their rows. */
+    private static float[] indices(NDManager manager) {
         WindowBiasBlock window =
-                WindowBiasBlock.builder().setHeadCount(1).setWindow(side, side).build();
-        NDArray patches = manager.zeros(new Shape(1, (long) side * side, 8));
+                WindowBiasBlock.builder().setHeadCount(1).setWindow(2, 2).build();
+        NDArray patches = manager.zeros(new Shape(1, 4, 8));
         window.initialize(manager, DataType.FLOAT32, patches.getShape());
-        NDArray biases = window.getBiases().getArray();
-        biases.set(manager.arange((float) biases.size()).toFloatArray());
+        window.getBiases().getArray().set(new float[] {0, 1, 2, 3, 4, 5, 6, 7, 8});
         return forward(window, patches).toFloatArray();
     }
 

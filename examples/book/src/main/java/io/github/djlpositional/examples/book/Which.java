@@ -9,88 +9,71 @@ import io.github.djlpositional.examples.Encoding;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.RotaryScaling;
-import java.io.IOException;
-import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.function.ToDoubleFunction;
 
 /** Which encoding to use: what is published and used, the code for each need, and what was measured. */
 public final class Which {
 
-    private Which() {}
-
-    public static void main(String[] args) throws Exception {
-        write(Notebook.in(Path.of("pictures")));
-    }
-
     @SuppressWarnings("UnusedVariable") // a page shows how blocks are built
-    static void write(Notebook out) throws Exception {
+    public static void main(String... args) throws Exception {
+        Notebook out = Notebook.open();
         // %% lines
         RelativeEncoding usual = RelativeEncoding.named("rotary", 8, 64, Map.of());
-        RelativeEncoding longer = RelativeEncoding.named("rotary", 8, 64, Map.of("scaling", YARN));
-        RelativeEncoding encoder = RelativeEncoding.named("distance network", 8, 64, Map.of("hiddenSize", 32));
-        RelativeEncoding decoder = RelativeEncoding.named("KERPLE", 8, 64, Map.of());
+        RelativeEncoding longer = RelativeEncoding.named("rotary", 8, 64, Map.of("base", 160_000));
+        RelativeEncoding scaled = RelativeEncoding.named("rotary", 8, 64, Map.of("scaling", YARN));
+        RelativeEncoding network = RelativeEncoding.named("distance network", 8, 64, Map.of("hiddenSize", 32));
         GridPositionalEncodingBlock.Builder picture =
                 GridPositionalEncodingBlock.builder().setEncoding(GRID);
         PositionalEncodingBlock.Builder input =
                 PositionalEncodingBlock.builder().setEmbeddingSize(512);
         // %% measured
-        Map<String, double[]> accuracies =
-                MeasuredTable.of(MeasuredTable.SENTENCES, "mean").rows();
-        Map<String, double[]> losses =
-                MeasuredTable.of(MeasuredTable.TEXT, "mean").rows();
+        Map<String, double[]> accuracies = Measured.of(Measured.SENTENCES, "mean");
+        Map<String, double[]> losses = Measured.of(Measured.TEXT, "mean");
         // ...
-        out.print("%-17s %7s %6s %8s %6s", "", "encoder", "longer", "decoder", "longer");
-        for (String kind : kinds(losses, kind -> losses.get(kind)[7])) {
+        List<String> kinds = losses.keySet().stream()
+                .filter(kind -> !kind.matches("rotary_linear|kerple_.*"))
+                .sorted(Comparator.comparingDouble(kind -> losses.get(kind)[7]))
+                .toList();
+        out.print("%-17s %11s %11s", "", "accuracy", "loss");
+        out.print("%-17s %5s %5s %5s %5s", "", "5–16", "25–40", "64", "256");
+        for (String kind : kinds) {
             double[] loss = losses.get(kind);
-            double[] accuracy = accuracies.getOrDefault(kind, each(3, size -> Double.NaN)); // of the Gaussian
-            String numbers = String.format(Locale.ROOT, "%7.2f %6.2f", accuracy[0], accuracy[2])
-                    .replace("NaN", "  -");
-            out.print("%-17s %s %8.2f %6.2f", title(kind), numbers, loss[1], loss[7]);
+            double[] right = accuracies.getOrDefault(kind, MISSING);
+            String numbers =
+                    String.format(Locale.ROOT, "%5.2f %5.2f %5.2f %5.2f", right[0], right[2], loss[1], loss[7]);
+            out.print("%-17s %s", title(kind), numbers.replace("  NaN", "    -"));
         }
         out.pictures(
-                "which-measured",
-                "At the trained length most are about equal; only some keep their place on longer texts",
                 2,
-                List.of(
-                        chart("Encoders", MeasuredTable.SENTENCES, 0, 2),
-                        chart("Language models", MeasuredTable.TEXT, 1, 7)));
+                chart("Encoders: accuracy", Measured.SENTENCES, kinds, 0, 2),
+                chart("Language models: loss", Measured.TEXT, kinds, 1, 7));
     }
 
-    private static List<String> kinds(Map<String, double[]> rows, ToDoubleFunction<String> order) {
-        return rows.keySet().stream()
-                .filter(kind -> !kind.matches("rotary_linear|sinusoidal_.*|kerple_.*"))
-                .sorted(Comparator.comparingDouble(order))
-                .toList();
-    }
+    private static final RotaryScaling YARN = RotaryScaling.yarn(4, 2048);
+    private static final GridEncoding GRID = GridEncoding.visionTransformer(512);
+    private static final double[] MISSING = each(3, size -> Double.NaN);
 
     private static String title(String kind) {
         return Encoding.valueOf(kind.toUpperCase(Locale.ROOT)).title();
     }
 
-    /** Draws each kind at the trained length and at a longer one, with the range of three trainings. */
-    private static LineChart chart(String title, String file, int trained, int longer) throws IOException {
-        int sign = file.equals(MeasuredTable.TEXT) ? 1 : -1; // a small loss is good
-        Map<String, double[]> means = MeasuredTable.of(file, "mean").rows();
-        Map<String, double[]> smallest = MeasuredTable.of(file, "least").rows();
-        Map<String, double[]> largest = MeasuredTable.of(file, "greatest").rows();
-        List<String> kinds = kinds(means, kind -> sign * means.get(kind)[longer]);
-        List<String> names = kinds.stream().map(Which::title).toList();
-        LineChart chart = LineChart.ofRows(title, sign > 0 ? "loss" : "accuracy", "", names);
+    /** Draws each encoding at the trained length and at a longer one, with the range of three trainings. */
+    private static LineChart chart(String title, String file, List<String> kinds, int trained, int longer) {
+        LineChart chart =
+                LineChart.ofRows(title, "", "", kinds.stream().map(Which::title).toList());
         for (int size : new int[] {trained, longer}) {
-            chart.ranges(
-                    size == trained ? "trained length" : "longer",
-                    each(kinds.size(), i -> means.get(kinds.get(i))[size]),
-                    each(kinds.size(), i -> i),
-                    each(kinds.size(), i -> smallest.get(kinds.get(i))[size]),
-                    each(kinds.size(), i -> largest.get(kinds.get(i))[size]));
+            double[][] numbers = new double[3][];
+            for (int i = 0; i < 3; i++) {
+                String statistic = List.of("mean", "least", "greatest").get(i);
+                Map<String, double[]> rows = Measured.of(file, statistic);
+                numbers[i] = each(kinds.size(), row -> rows.getOrDefault(kinds.get(row), MISSING)[size]);
+            }
+            double[] y = each(kinds.size(), row -> row);
+            chart.ranges(size == trained ? "trained length" : "longer", numbers[0], y, numbers[1], numbers[2]);
         }
         return chart;
     }
-
-    private static final RotaryScaling YARN = RotaryScaling.yarn(4, 2048);
-    private static final GridEncoding GRID = GridEncoding.visionTransformer(512);
 }

@@ -1,5 +1,6 @@
 package io.github.djlpositional.examples.book;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -11,17 +12,17 @@ import com.networknt.schema.SchemaRegistry;
 import com.networknt.schema.SpecificationVersion;
 import io.github.djlpositional.examples.Figure;
 import io.github.djlpositional.examples.LineChart;
-import io.github.djlpositional.examples.Program;
-import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
+import io.github.djlpositional.examples.UserError;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.Callable;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
@@ -34,6 +35,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
@@ -42,132 +44,55 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 class BookTest {
 
-    private static final String MARKDOWN = """
-            # Every <kind> & more
+    private static final String MARKDOWN = Book.read("/every-kind.md");
 
-            All *and* each.
-
-            > **Question.** Is $a < b$?
-
-            ## A "section", too
-
-            See [that](Other.html#here) and [the source](https://example.org/a).
-
-            {{code numbers}}
-
-            $$\\frac{a}{b}$$
-
-            {{play bits}}
-
-            {{play playground rotary}}
-
-            {{code picture}}
-
-            | a | b |
-            | - | - |
-            | 1 | 2 |
-            """;
-
-    private static final String PROGRAM = """
-            import java.util.List;
-
-            /** A chapter. */
-            public final class EveryKind {
-
-                private EveryKind() {}
-
-                public static void main(String[] args) throws Exception {
-                    write(Notebook.in(Path.of("pictures")));
-                }
-
-                static void write(Notebook out) throws Exception {
-                    // %% numbers
-                    int a = 2 < 3 ? 12 : 0; // "comment" & more
-                    out.print("a < %d", ONE);
-                    // %% picture
-                    out.print("shown");
-                    // ...
-                    out.picture("line", "A \\"line\\"", chart);
-                }
-
-                private static final int ONE = 1;
-            }
-            """;
-
-    private static int line(String text) {
-        return (int) PROGRAM.lines().takeWhile(line -> !line.contains(text)).count() + 1;
-    }
-
-    private static Chapter everyKind() {
+    private static Chapter everyKind(String markdown) {
         LineChart chart = LineChart.of("A line", "x", "y");
         chart.line("line", 20, x -> x);
-        return Chapter.of(
-                "EveryKind",
-                MARKDOWN,
-                PROGRAM,
-                List.of(
-                        new Notebook.Output(line("a < %d"), "a < 1", null, null),
-                        new Notebook.Output(line("out.print(\"shown"), "after", null, null),
-                        new Notebook.Output(line("out.picture"), "A \"line\"", "line", new Figure(1, List.of(chart)))));
+        List<Notebook.Output> outputs = List.of(
+                new Notebook.Output("EveryKind-numbers", "a < 1", null),
+                new Notebook.Output("EveryKind-picture", "after", null),
+                new Notebook.Output("EveryKind-picture", "", new Figure(1, List.of(chart))));
+        return Chapter.of("EveryKind", markdown, Book.read("/every-kind.txt"), outputs);
+    }
+
+    private static String page() {
+        Chapter other = new Chapter("Other", "Another & one", "…", List.of(), "");
+        return Page.of(everyKind(MARKDOWN), Optional.of(other), Optional.empty());
     }
 
     @Test
     void partsOfAPageAreInOrder() {
-        Chapter other = new Chapter("Other", "Another & one", "…", List.of(), "", "");
-        assertThat(Page.of(everyKind(), Optional.of(other), Optional.empty()))
-                .containsSubsequence(
-                        "content=\"All and each.\"",
-                        "<title>Every &lt;kind> &amp; more · ",
-                        "<a rel=\"prev\" href=\"Other.html\">← Another &amp; one</a>",
-                        "<h1>Every &lt;kind> &amp; more</h1>",
-                        "<p>All <em>and</em> each.</p>",
-                        "<a href=\"#a-section-too\">A",
-                        "<blockquote>",
-                        "<strong>Question.</strong> Is <math",
-                        "<h2 id=\"a-section-too\">",
-                        "<a href=\"Other.html#here\">that</a>",
-                        "<span class=\"comment\">// &quot;comment&quot; &amp; more</span>",
-                        "<pre class=\"output\" style=\"--columns: 5\">a &lt; 1\n</pre>",
-                        "<div class=\"play\" data-play=\"bits\"></div>",
-                        "<div class=\"play\" data-play=\"playground\" data-encoding=\"rotary\"></div>",
-                        "after\n</pre>",
-                        "<figcaption>A &quot;line&quot;</figcaption>",
-                        "<details><summary>More of the code</summary>",
-                        "out.picture(",
-                        "<td>1</td>",
-                        "Imports, constants and methods",
-                        "ONE = <span class=\"number\">1</span>;",
-                        "play/play.js",
-                        "play/playground.js")
-                .doesNotContain("main(");
+        String[] parts = Book.read("/every-kind-page.txt").lines().toArray(String[]::new);
+        assertThat(page()).containsSubsequence(parts).doesNotContain("main(", "@Suppress");
     }
 
     @Test
     void pageLoadsNothingFromANetwork() {
-        String page = Page.of(everyKind(), Optional.empty(), Optional.empty());
-        String loaded = page.replaceAll("xmlns=\"[^\"]*\"|<a href=\"https://example.org/", "");
-        assertThat(loaded + PlayScript.resource("/site/style.css"))
+        assertThat(page().replaceAll("xmlns=\"[^\"]*\"|<a href=\"https://example.org/", "")
+                        + Book.read("/site/style.css"))
                 .doesNotContain("http:", "https:", "url(", "@import");
-        for (String script : Book.SCRIPTS) {
-            assertThat(PlayScript.resource("/site/play/" + script + ".js")).doesNotContain("http", "fetch(", "import ");
-        }
+        assertThat(PlayScript.all())
+                .allSatisfy(script -> assertThat(Book.read("/site/play/" + script + ".js"))
+                        .doesNotContain("http", "fetch(", "import "));
     }
 
     @Test
     void notebookHasTheSameParts() throws Exception {
-        String notebook = Jupyter.of(everyKind());
+        String notebook = Jupyter.of(everyKind(MARKDOWN));
         List<JsonObject> cells = cells(notebook);
         String sources =
                 cells.stream().map(cell -> cell.get("source").getAsString()).collect(Collectors.joining("\n"));
-        assertThat(cells).hasSize(10);
+        assertThat(cells).hasSize(11);
         assertThat(sources)
                 .startsWith(
                         "# Every <kind> & more\n\n*All *and* each.*\n%maven io.github.djlpositional:djl-positional-book:")
                 .containsSubsequence("import java.util.List;", "static final int ONE = 1;", "Notebook out = ", "## A")
                 .containsSubsequence("[that](Other.ipynb#here)", "(https://example.org/a)", "int a = 2 < 3", "$$\\frac")
-                .containsSubsequence("EveryKind.html", "out.print(\"shown\");", "out.picture(", "| a | b |")
+                .containsSubsequence(
+                        "EveryKind.html", "out.print(\"shown\");", "out.picture(", "*A \"line\"*", "| a | b |")
                 .doesNotContain("main(");
-        assertThat(cells.get(8).toString()).contains("\"source_hidden\":true", "[A \\\"line\\\"]");
+        assertThat(cells.get(8).toString()).contains("\"source_hidden\":true", "\"text\":\"after\\n\"");
         assertThat(nbformat().validate(notebook, InputFormat.JSON)).isEmpty();
         // the schema is in force
         assertThat(nbformat().validate(notebook.replace("\"id\"", "\"identity\""), InputFormat.JSON))
@@ -176,7 +101,7 @@ class BookTest {
 
     private static Schema nbformat() {
         return SchemaRegistry.withDefaultDialect(SpecificationVersion.DRAFT_4)
-                .getSchema(PlayScript.resource("/nbformat/nbformat.v4.5.schema.json"));
+                .getSchema(Book.read("/nbformat/nbformat.v4.5.schema.json"));
     }
 
     private static List<JsonObject> cells(String notebook) {
@@ -186,39 +111,52 @@ class BookTest {
                 .toList();
     }
 
-    @Test
-    void rejectsMarkdownThatDoesNotNameAllPiecesInOrder() {
-        String markdown = MARKDOWN.replace("{{code picture}}", "");
-        assertThatThrownBy(() -> Chapter.of("EveryKind", markdown, PROGRAM, List.of()))
+    /** A part of the Markdown, what replaces it, and what the message has. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "# Every | Every | begins without #",
+                "{{code picture}} | '' | [numbers]: expected all of [numbers, picture]",
+                "{{picture A \"line\"}} | '' | 0 captions after {{code picture}}: expected one for each of 1",
+                "{{picture A \"line\"}} | '{{picture A}}\n{{picture line}}' | 2 captions after {{code picture}}",
+                "\\frac{a}{b} | \\unknown{x} | formula \\unknown{x}"
+            })
+    void rejectsWrongMarkdown(String part, String wrong, String message) {
+        String markdown = MARKDOWN.replace(part, wrong);
+        assertThatThrownBy(() -> Page.of(everyKind(markdown), Optional.empty(), Optional.empty()))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContainingAll("EveryKind", "[numbers]", "[numbers, picture]");
+                .hasMessageContaining(message);
+    }
+
+    @Test
+    void formulasAreMathMlThatBrowsersDisplay() {
+        assertThat(MathMl.of("\\sin \\frac{t}{10000^{2m/d}}"))
+                .containsSubsequence("<math", "display=\"block\"", "sin", "<mfrac>", "<msup>", "10000");
+        String matrix = MathMl.of("\\begin{pmatrix} a & b \\\\ c & d \\end{pmatrix}");
+        assertThat(matrix).containsSubsequence("(<", "<mtd>", ")<").doesNotContain("mfenced");
+        assertThat(MathMl.of("f(x', y) - 1").replaceAll("<[^>]*>|\\s", "")).isEqualTo("f(x\u2032,y)\u22121");
+        assertThat(MathMl.of("\\operatorname{Re} \\, \\bar{k} + \\ln s"))
+                .contains("<mtext>Re</mtext>", "\u00AF", "<mi>ln</mi><mspace")
+                .doesNotContain("mathvariant", "\u0304");
+        assertThat(MathMl.of("\\sin^2 \\omega + \\ln(s)")).containsOnlyOnce("<mspace");
+        assertThat(MathMl.of("a = b \\qquad c = d").split("<math", -1)).hasSize(3);
     }
 
     @Test
     void rejectsAnUnknownChapter(@TempDir Path folder) {
-        StringWriter err = new StringWriter();
-        assertThat(Program.commandLine(new Book())
-                        .setErr(new PrintWriter(err))
-                        .execute("--out", folder.toString(), "Unknown"))
-                .isEqualTo(1);
-        assertThat(err.toString()).startsWith("error: unknown chapter 'Unknown': choose from ");
-    }
-
-    /** The pages of all chapters without their outputs, and the start page, by file name. */
-    private static Map<String, String> pages() throws IOException {
-        List<Chapter> chapters = new ArrayList<>();
-        for (String name : Book.CHAPTERS.keySet()) {
-            chapters.add(Chapter.of(name, List.of()));
-        }
-        Map<String, String> pages = new TreeMap<>();
-        chapters.forEach(each -> pages.put(each.name() + ".html", Page.of(each, Optional.empty(), Optional.empty())));
-        pages.put("index.html", Page.contents(PlayScript.resource("/chapters/index.md"), chapters));
-        return pages;
+        assertThatThrownBy(() -> Book.run("Unknown", System.out, folder))
+                .isInstanceOf(UserError.class)
+                .hasMessageStartingWith("unknown chapter 'Unknown': choose from ");
     }
 
     @Test
-    void linksBetweenPagesHaveATargetAndScriptsExist() throws Exception {
-        Map<String, String> pages = pages();
+    void linksBetweenPagesHaveATarget() {
+        List<Chapter> chapters =
+                Book.CHAPTERS.stream().map(name -> Chapter.of(name, List.of())).toList();
+        Map<String, String> pages = new TreeMap<>();
+        chapters.forEach(each -> pages.put(each.name() + ".html", Page.of(each, Optional.empty(), Optional.empty())));
+        pages.put("index.html", Page.contents(Book.index(), chapters));
         List<String> broken = new ArrayList<>();
         Pattern link = Pattern.compile("<a [^>]*href=\"(?!https?:)([^\"#]*)(?:#([^\"]*))?\"");
         pages.forEach((file, page) -> link.matcher(page).results().forEach(match -> {
@@ -228,13 +166,22 @@ class BookTest {
             }
         }));
         assertThat(broken).isEmpty();
-        Pattern script = Pattern.compile("data-play=\"([^\"]*)\"");
-        assertThat(script.matcher(String.join("", pages.values())).results().map(play -> play.group(1)))
-                .isSubsetOf(Book.SCRIPTS);
+        assertThat(pages).allSatisfy((file, page) -> assertThat(page).doesNotContainPattern("\\{\\{[a-z]+ "));
     }
 
-    static Set<String> chapters() {
-        return Book.CHAPTERS.keySet();
+    /** That a training writes the tables that are shipped, with other numbers. */
+    @Tag("slow")
+    @Test
+    void trainingWritesTheShippedTables(@TempDir Path folder) throws Exception {
+        Training.run(folder, 130);
+        for (String name : List.of("attention.csv", "positions.csv")) {
+            assertThat(Files.readString(folder.resolve(name)).replaceAll("-?\\d\\.\\d+", "x"))
+                    .isEqualTo(Book.read("/trained/" + name).replaceAll("-?\\d\\.\\d+", "x"));
+        }
+    }
+
+    static List<String> chapters() {
+        return Book.CHAPTERS;
     }
 
     @Tag("slow")
@@ -249,13 +196,16 @@ class BookTest {
                 .filter(cell -> cell.get("cell_type").getAsString().equals("code"))
                 // a kernel loads the artifact; here it is on the class path
                 .map(cell -> cell.get("source").getAsString().replaceFirst("%maven .*", ""))
-                .map(source -> source.replace("Path.of(\"pictures\")", "Path.of(\"" + folder + "\")"))
                 .toList();
         try (JShell shell = JShell.builder()
                 .executionEngine(new LocalExecutionControlProvider(), Map.of())
                 .compilerOptions("-classpath", System.getProperty("java.class.path"))
                 .build()) {
-            code.forEach(cell -> run(shell, cell));
+            Callable<?> program = () -> {
+                code.forEach(cell -> run(shell, cell));
+                return null;
+            };
+            Notebook.record(program, new PrintStream(OutputStream.nullOutputStream(), false, UTF_8), folder);
         }
     }
 

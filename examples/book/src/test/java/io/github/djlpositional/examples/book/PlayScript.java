@@ -1,10 +1,7 @@
 package io.github.djlpositional.examples.book;
 
-import io.github.djlpositional.examples.Resource;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.DoubleStream;
@@ -12,42 +9,35 @@ import java.util.stream.Stream;
 import org.mozilla.javascript.Context;
 import org.mozilla.javascript.ScriptableObject;
 
-/** A script of sliders, run in Rhino without a page. */
+/** The scripts of sliders, run in Rhino without a page. A function is called by its name, such as {@code bits.wave}. */
 final class PlayScript {
 
-    private final String name;
-    private final ScriptableObject scope;
+    private static final Map<String, ScriptableObject> SCOPES = new ConcurrentHashMap<>();
 
-    private static final Map<String, PlayScript> BY_NAME = new ConcurrentHashMap<>();
+    private PlayScript() {}
 
-    /** Returns the script of sliders with a name. */
-    static PlayScript of(String name) {
-        return BY_NAME.computeIfAbsent(name, PlayScript::new);
+    /** Returns the names of the scripts of all chapters. */
+    static List<String> all() {
+        return Book.CHAPTERS.stream()
+                .flatMap(name -> Chapter.of(name, List.of()).scripts().stream())
+                .distinct()
+                .toList();
     }
 
-    private PlayScript(String name) {
-        this.name = name;
+    private static ScriptableObject scope(Context context, String name) {
+        ScriptableObject scope = context.initStandardObjects();
+        for (String script : new String[] {"play", name}) {
+            context.evaluateString(scope, Book.read("/site/play/" + script + ".js"), script + ".js", 1, null);
+        }
+        return scope;
+    }
+
+    /** Calls a function with numbers, strings and arrays of them. */
+    static <T> T call(Class<T> type, String function, Object... arguments) {
+        String[] name = function.split("\\.", -1);
         try (Context context = Context.enter()) {
             context.setLanguageVersion(Context.VERSION_ECMASCRIPT);
-            scope = context.initStandardObjects();
-            for (String script : new String[] {"play", name}) {
-                context.evaluateString(scope, resource("/site/play/" + script + ".js"), script + ".js", 1, null);
-            }
-        }
-    }
-
-    static String resource(String path) {
-        try {
-            return new String(new Resource(path, "djl-positional-book").read(), StandardCharsets.UTF_8);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    /** Calls a function of the script with numbers, strings and arrays of them. */
-    <T> T call(Class<T> type, String function, Object... arguments) {
-        try (Context context = Context.enter()) {
-            context.setLanguageVersion(Context.VERSION_ECMASCRIPT);
+            ScriptableObject scope = SCOPES.computeIfAbsent(name[0], script -> scope(context, script));
             Object[] converted = Stream.of(arguments)
                     .map(each -> each instanceof double[] numbers
                             ? DoubleStream.of(numbers).boxed().toArray()
@@ -56,16 +46,16 @@ final class PlayScript {
                             ? context.newArray(scope, Arrays.copyOf(array, array.length, Object[].class))
                             : each)
                     .toArray();
-            ScriptableObject object = (ScriptableObject) scope.get(name);
-            return type.cast(Context.jsToJava(ScriptableObject.callMethod(context, object, function, converted), type));
+            ScriptableObject object = (ScriptableObject) scope.get(name[0]);
+            return type.cast(Context.jsToJava(ScriptableObject.callMethod(context, object, name[1], converted), type));
         }
     }
 
-    double number(String function, Object... arguments) {
+    static double number(String function, Object... arguments) {
         return call(Double.class, function, arguments);
     }
 
-    double[] numbers(String function, Object... arguments) {
+    static double[] numbers(String function, Object... arguments) {
         return call(double[].class, function, arguments);
     }
 }
