@@ -119,7 +119,7 @@ class PortingCodeTest {
     void thePageShowsTheModelInPython() throws Exception {
         String page = Files.readString(Path.of("docs/coming-from-pytorch.md"));
         assertThat(Files.readString(Path.of("src/test/python/language_model.py")))
-                .contains(page.split("```python\n")[1].split("```")[0]);
+                .contains(page.split("```python\n", -1)[1].split("```", -1)[0]);
     }
 
     @EngineTest
