@@ -19,7 +19,7 @@ for m, frequency in enumerate(frequencies(8)):
     row("pair {}: ω = {}, one turn in {} positions", m, "%.3f" % frequency, "%.1f" % (2 * np.pi / frequency))
 row("pair {} pair {} pair {} pair {}", 0, 1, 2, 3)
 for t, numbers in zip((25, 26, 250), rows((25, 26, 250), 8)):
-    row("t = {}:" + 8 * " {}", t, *("%.2f" % number for number in numbers))
+    row("{}:" + 8 * " {}", t, *("%.2f" % number for number in numbers))
 angles, turns = [], []
 for m, (sine, cosine) in enumerate(np.round(rows([250], 8).reshape(4, 2), 2)):
     angles.append(np.arctan2(sine, cosine))

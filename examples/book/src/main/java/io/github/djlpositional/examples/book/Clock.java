@@ -29,19 +29,16 @@ public final class Clock {
         }
         out.pictures(4, hands);
         // %% read
-        double[] at25 = each(8, i -> encoding.value(25, i));
-        double[] at26 = each(8, i -> encoding.value(26, i));
-        double[] at250 = each(8, i -> encoding.value(250, i));
-        // ...
-        out.print("          pair 0      pair 1      pair 2      pair 3");
-        out.print("t =  25: %s", row(at25));
-        out.print("t =  26: %s", row(at26));
-        out.print("t = 250: %s", row(at250));
-        List<LineChart> read = new ArrayList<>();
-        for (int m = 0; m < 4; m++) {
-            read.add(clock(encoding, m, 25, 26, 250));
+        out.print("        pair 0      pair 1      pair 2      pair 3");
+        for (int t : new int[] {25, 26, 250}) {
+            out.print("%3d:%s", t, row(each(8, i -> encoding.value(t, i))));
         }
-        out.pictures(4, read);
+        // ...
+        hands.clear();
+        for (int m = 0; m < 4; m++) {
+            hands.add(clock(encoding, m, 25, 26, 250));
+        }
+        out.pictures(4, hands);
         // %% hand
         double slow = Math.pow(10_000, -2 / 4.0); // d = 4, m = 1
         double[] byHand = {Math.sin(3), Math.cos(3), Math.sin(3 * slow), Math.cos(3 * slow)};
