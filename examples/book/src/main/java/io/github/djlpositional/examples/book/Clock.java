@@ -24,7 +24,7 @@ public final class Clock {
         List<LineChart> hands = new ArrayList<>();
         for (int m = 0; m < 4; m++) {
             double frequency = encoding.frequency(2 * m);
-            out.print("pair %d: ω = %.3f, one turn in %.1f positions", m, frequency, 2 * Math.PI / frequency);
+            out.print("pair %d: ω = %.3f, one full turn in %.1f positions", m, frequency, 2 * Math.PI / frequency);
             hands.add(clock(encoding, m, each(7, i -> Math.rint(i / frequency))));
         }
         out.pictures(4, hands);
@@ -34,11 +34,11 @@ public final class Clock {
             out.print("%3d:%s", t, row(each(8, i -> encoding.value(t, i))));
         }
         // ...
-        hands.clear();
+        List<LineChart> read = new ArrayList<>();
         for (int m = 0; m < 4; m++) {
-            hands.add(clock(encoding, m, 25, 26, 250));
+            read.add(clock(encoding, m, 25, 26, 250));
         }
-        out.pictures(4, hands);
+        out.pictures(4, read);
         // %% hand
         double slow = Math.pow(10_000, -2 / 4.0); // d = 4, m = 1
         double[] byHand = {Math.sin(3), Math.cos(3), Math.sin(3 * slow), Math.cos(3 * slow)};
@@ -59,7 +59,7 @@ public final class Clock {
         // %% waves
         for (int m : new int[] {0, 4, 8, 9, 10, 16, 24, 31}) {
             double wavelength = 2 * Math.PI / map.frequency(2 * m);
-            out.print("pair %2d: one turn in %7.1f positions", m, wavelength);
+            out.print("pair %2d: one full turn in %7.1f positions", m, wavelength);
         }
         // ...
         SinusoidalEncoding small = SinusoidalEncoding.vaswani(32);
@@ -91,7 +91,7 @@ public final class Clock {
                 labels[i - 1] = "";
             }
         }
-        LineChart chart = LineChart.plane("Pair " + m, "cosine", "sine", 0, 0, 1.3);
+        LineChart chart = LineChart.plane("Pair " + m, "cosine", "sine", 0, 0, 1.6);
         chart.hideLegend();
         chart.circle("circle", 0, 0, 1);
         chart.hands("hand", 0, 0, x, y, labels);
