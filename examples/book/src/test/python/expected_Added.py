@@ -31,15 +31,14 @@ def directions(rows, share=0.001):
 angles = np.arange(1000)[:, None] / 10000 ** (np.arange(256) / 256)
 p = np.stack([np.sin(angles), np.cos(angles)], 2).reshape(1000, 512)
 norms = np.linalg.norm(p, axis=1)
-row("positions: norms from {} to {}", "%.4f" % norms.min(), "%.4f" % norms.max())
+row("norms of positions {} and {}: {}, {}", 0, 999, "%.4f" % norms[0], "%.4f" % norms[999])
 row("that is √{} = {}.", "%.0f" % norms[0] ** 2, "%g" % round(norms[0], 9))
 long = gaussians(1, 512000).reshape(1000, 512)
 basis, word, shares = directions(p[:100]), np.arange(1000), []
 for name, words in (("long", long), ("short", long / 16)):
     units = (words + p[5]) / np.linalg.norm(words + p[5], axis=1, keepdims=True)
     cosine, norm = (units.sum(0) @ units.sum(0) - 1000) / 999000, np.linalg.norm(words, axis=1).mean()
-    text = " words: mean norm {}, mean cosine of two words at position {}: {}"
-    row(name + text, "%.3f" % norm, 5, "%.3f" % cosine)
+    row("mean norm of words {}, mean cosine {}", "%.3f" % norm, "%.3f" % cosine)
     sums = words + p[word % 100]
     found = np.argmax(sums @ p[:100].T, 1)
     share = lambda rows: "%.3f" % (np.argmax(rows @ words.T, 1) == word).mean()
@@ -52,7 +51,7 @@ row("the {} directions", len(basis))
 for share in shares: row(*share)
 for name, rows in (("words", long[[0, 1, 2, 3, 0, 4, 5, 0, 6, 7, 8, 0, 4]]), ("positions", p[:13])):
     share = ((rows @ basis.T) ** 2).sum() / (rows**2).sum()
-    row("share of the squares of the " + name + " that remains: {}", "%.3f" % share)
+    row("{} of the squares of the " + name + " remain", "%.3f" % share)
 row("· {} ≈ {} positions", format(10000 ** (255 / 256), ",.0f"), format(round(2 * np.pi * 10000 ** (255 / 256), -2), ",.0f"))
 row("itself is about {}. The position's", "%.0f" % ((long / 16) ** 2).sum(1).mean())
 row("largest of so many is about {}.", "%.1f" % np.random.default_rng(1).normal(size=(2000, 1000)).max(1).mean())

@@ -16,10 +16,10 @@ def rows(positions, d):
 
 
 for m, frequency in enumerate(frequencies(8)):
-    row("pair {}: ω = {}, one turn in {} positions", m, "%.3f" % frequency, "%.1f" % (2 * np.pi / frequency))
+    row("pair {}: ω = {}, one full turn in {} positions", m, "%.3f" % frequency, "%.1f" % (2 * np.pi / frequency))
 row("pair {} pair {} pair {} pair {}", 0, 1, 2, 3)
 for t, numbers in zip((25, 26, 250), rows((25, 26, 250), 8)):
-    row("t = {}:" + 8 * " {}", t, *("%.2f" % number for number in numbers))
+    row("{}:" + 8 * " {}", t, *("%.2f" % number for number in numbers))
 angles, turns = [], []
 for m, (sine, cosine) in enumerate(np.round(rows([250], 8).reshape(4, 2), 2)):
     angles.append(np.arctan2(sine, cosine))
@@ -43,7 +43,7 @@ row("library: {}, {}, {}, {}", *by_hand)
 row("frequency {} and the angle {}", 1, 3)
 row("1/{}, and the angle {}", "%g" % 10000**0.5, "%.2f" % (3 * 10000**-0.5))
 for m in (0, 4, 8, 9, 10, 16, 24, 31):
-    row("pair {}: one turn in {} positions", m, "%.1f" % (2 * np.pi / frequencies(64)[m]))
+    row("pair {}: one full turn in {} positions", m, "%.1f" % (2 * np.pi / frequencies(64)[m]))
 table = rows(np.arange(2000), 64)
 distances = np.sqrt(((table - table[0]) ** 2).sum(1))
 row("distance of positions {} and {}: {}", 0, 1, "%.4f" % distances[1])

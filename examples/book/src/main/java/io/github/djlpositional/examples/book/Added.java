@@ -41,23 +41,22 @@ public final class Added {
         NDArray longWords = manager.create(numbers, new Shape(1000, 512));
         NDArray shortWords = longWords.div(16); // times the root of 2/d
         // ...
-        NDArray norms = norms(p);
-        out.print(
-                "positions:   norms from %.4f to %.4f",
-                norms.min().getDouble(), norms.max().getDouble());
+        double[] norms = norms(p).toDoubleArray();
+        out.print("norms of positions 0 and 999: %.4f, %.4f", norms[0], norms[999]);
         for (NDArray words : List.of(longWords, shortWords)) {
-            out.print(
-                    "%-12s mean norm %.3f, mean cosine of two words at position 5: %.3f",
-                    name(words, longWords), norms(words).mean().getDouble(), meanCosine(words.add(p.get(5))));
+            NDArray sums = words.add(p.get(5));
+            double cosine = squares(sums.div(norms(sums)).sum(new int[] {0})) / (1000 * 999) - 1 / 999.0;
+            double norm = norms(words).mean().getDouble();
+            out.print("mean norm of words %.3f, mean cosine %.3f", norm, cosine);
         }
         // %% few
         for (int length : new int[] {10, 100, 1000}) {
-            NDArray directions = directions(p.get(":{}", length), 0.001);
-            out.print("%4d positions fill %3d of 512 dimensions", length, directions.size(0));
+            long size = directions(p.get(":{}", length)).size(0);
+            out.print("%4d positions fill %3d of 512 dimensions", length, size);
         }
         // %% read
         NDArray places = p.get(":100");
-        NDArray directions = directions(places, 0.001);
+        NDArray directions = directions(places);
         NDArray word = manager.arange(0, 1000, 1, DataType.INT64);
         NDArray position = word.mod(100);
         // ...
@@ -65,61 +64,48 @@ public final class Added {
             NDArray sums = words.add(places.get(position));
             NDArray subtracted = sums.sub(places.get(found(sums, places)));
             NDArray projected = sums.sub(project(sums, directions));
-            out.print("%s", name(words, longWords));
+            out.print(words == longWords ? "long words:" : "short words:");
             out.print("  position, from the sum:      %.3f", share(found(sums, places), position));
             out.print("  word, from the sum:          %.3f", share(found(sums, words), word));
             out.print("  word, position subtracted:   %.3f", share(found(subtracted, words), word));
             out.print("  word, positions projected:   %.3f", share(found(projected, words), word));
         }
         // %% products
-        NDArray said = longWords.get(manager.create(SENTENCE));
+        // the dog that chased the cat saw the man who fed the cat
+        NDArray said = longWords.get(manager.create(new int[] {0, 1, 2, 3, 0, 4, 5, 0, 6, 7, 8, 0, 4}));
         NDArray at = p.get(":13");
         NDArray saidPassed = project(said, directions);
         NDArray atPassed = project(at, directions);
         // ...
-        out.print("share of the squares of the words that remains:     %.3f", squares(saidPassed) / squares(said));
-        out.print("share of the squares of the positions that remains: %.3f", squares(atPassed) / squares(at));
+        out.print("%.3f of the squares of the words remain", squares(saidPassed) / squares(said));
+        out.print("%.3f of the squares of the positions remain", squares(atPassed) / squares(at));
         List<HeatMapChart> maps = new ArrayList<>();
-        for (List<NDArray> parts : List.of(List.of(said, at), List.of(saidPassed, atPassed))) {
-            for (int i = 0; i < 4; i++) {
-                maps.add(map(PRODUCTS.get(maps.size()), parts.get(i / 2), parts.get(i % 2)));
-            }
+        NDArray[] parts = {said, at, saidPassed, atPassed};
+        for (int i = 0; i < 8; i++) {
+            String title = "xxpp".charAt(i % 4) + " · " + "yryr".charAt(i % 4) + (i < 4 ? "" : " after");
+            NDArray keys = parts[i / 4 * 2 + i % 2].transpose();
+            NDArray products =
+                    parts[i / 4 * 2 + i % 4 / 2].matMul(keys).div(512).clip(-1, 1);
+            maps.add(HeatMapChart.of(title, "key", "query", 13, 13, products::getDouble));
+            maps.get(i).hideLegend();
         }
         out.pictures(4, maps);
         manager.close();
     }
 
-    /** The numbers of the words of "the dog that chased the cat saw the man who fed the cat". */
-    private static final int[] SENTENCE = {0, 1, 2, 3, 0, 4, 5, 0, 6, 7, 8, 0, 4};
-
-    private static final List<String> PRODUCTS =
-            List.of("x · y", "x · r", "p · y", "p · r", "x · y after", "x · r after", "p · y after", "p · r after");
-
-    private static String name(NDArray words, NDArray longWords) {
-        return words == longWords ? "long words:" : "short words:";
-    }
-
     private static NDArray norms(NDArray rows) {
-        return rows.pow(2).sum(new int[] {1}).sqrt();
+        return rows.pow(2).sum(new int[] {1}, true).sqrt();
     }
 
     private static double squares(NDArray rows) {
         return rows.pow(2).sum().getDouble();
     }
 
-    /** Returns the mean over all pairs of different rows. */
-    private static double meanCosine(NDArray rows) {
-        NDArray units = rows.div(norms(rows).reshape(-1, 1));
-        return (squares(units.sum(new int[] {0}).reshape(1, -1)) - 1000) / (1000 * 999.0);
-    }
-
-    /**
-     * Returns directions at right angles that leave a share of the squares of rows: each is the longest that is left.
-     */
-    private static NDArray directions(NDArray rows, double share) {
-        NDArray all = rows.get(0).reshape(1, -1).div(norms(rows.get("0:1")));
+    /** Returns directions at right angles that leave a thousandth of the squares: each is the longest row left. */
+    private static NDArray directions(NDArray rows) {
+        NDArray all = rows.get("0:1").div(norms(rows.get("0:1")));
         NDArray rest = rows.sub(project(rows, all));
-        while (squares(rest) > share * squares(rows)) {
+        while (squares(rest) > 0.001 * squares(rows)) {
             // rounded, so that of two equally long rows the first one is chosen
             NDArray longest = rest.get(norms(rest).mul(1000).round().argMax()).reshape(1, -1);
             NDArray direction = longest.div(norms(longest));
@@ -140,13 +126,5 @@ public final class Added {
 
     private static double share(NDArray found, NDArray right) {
         return found.eq(right).toType(DataType.FLOAT64, false).mean().getDouble();
-    }
-
-    private static HeatMapChart map(String title, NDArray queries, NDArray keys) {
-        NDArray products = queries.matMul(keys.transpose()).div(512);
-        HeatMapChart map = HeatMapChart.of(
-                title, "key", "query", 13, 13, (q, k) -> Math.max(-1, Math.min(1, products.getDouble(q, k))));
-        map.hideLegend();
-        return map;
     }
 }

@@ -24,19 +24,16 @@ public final class Clock {
         List<LineChart> hands = new ArrayList<>();
         for (int m = 0; m < 4; m++) {
             double frequency = encoding.frequency(2 * m);
-            out.print("pair %d: ω = %.3f, one turn in %.1f positions", m, frequency, 2 * Math.PI / frequency);
+            out.print("pair %d: ω = %.3f, one full turn in %.1f positions", m, frequency, 2 * Math.PI / frequency);
             hands.add(clock(encoding, m, each(7, i -> Math.rint(i / frequency))));
         }
         out.pictures(4, hands);
         // %% read
-        double[] at25 = each(8, i -> encoding.value(25, i));
-        double[] at26 = each(8, i -> encoding.value(26, i));
-        double[] at250 = each(8, i -> encoding.value(250, i));
+        out.print("        pair 0      pair 1      pair 2      pair 3");
+        for (int t : new int[] {25, 26, 250}) {
+            out.print("%3d:%s", t, row(each(8, i -> encoding.value(t, i))));
+        }
         // ...
-        out.print("          pair 0      pair 1      pair 2      pair 3");
-        out.print("t =  25: %s", row(at25));
-        out.print("t =  26: %s", row(at26));
-        out.print("t = 250: %s", row(at250));
         List<LineChart> read = new ArrayList<>();
         for (int m = 0; m < 4; m++) {
             read.add(clock(encoding, m, 25, 26, 250));
@@ -62,7 +59,7 @@ public final class Clock {
         // %% waves
         for (int m : new int[] {0, 4, 8, 9, 10, 16, 24, 31}) {
             double wavelength = 2 * Math.PI / map.frequency(2 * m);
-            out.print("pair %2d: one turn in %7.1f positions", m, wavelength);
+            out.print("pair %2d: one full turn in %7.1f positions", m, wavelength);
         }
         // ...
         SinusoidalEncoding small = SinusoidalEncoding.vaswani(32);
@@ -94,7 +91,7 @@ public final class Clock {
                 labels[i - 1] = "";
             }
         }
-        LineChart chart = LineChart.plane("Pair " + m, "cosine", "sine", 0, 0, 1.3);
+        LineChart chart = LineChart.plane("Pair " + m, "cosine", "sine", 0, 0, 1.6);
         chart.hideLegend();
         chart.circle("circle", 0, 0, 1);
         chart.hands("hand", 0, 0, x, y, labels);

@@ -9,8 +9,6 @@ import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Arrays;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 
 /** Integers, fractions and bits as positions, what each of them lacks, and how bits become sines and cosines. */
 public final class Count {
@@ -47,10 +45,8 @@ public final class Count {
         }
         // %% sines
         // ...
-        out.print("sines: distance of 0 and 16:              %.3f", distance(waves(0, 0), waves(16, 0)));
-        out.print("       fastest wave at positions 0 to 3:  %s", fastest(0));
-        out.print("with cosines: distance of 0 and 16:       %.3f", distance(waves(0, 1), waves(16, 1)));
-        out.print("       fastest cosine at positions 0 to 3:%s", fastest(1));
+        out.print("sines: distance of 0 and 16:        %.3f", distance(waves(0, 0), waves(16, 0)));
+        out.print("with cosines: distance of 0 and 16: %.3f", distance(waves(0, 1), waves(16, 1)));
         // %% sinusoids
         SinusoidalEncoding sinusoids = SinusoidalEncoding.vaswani(64);
         for (int t : new int[] {0, 10, 100, 1000}) {
@@ -77,13 +73,6 @@ public final class Count {
     /** Sines with the periods 2, 4, 8, 16 and 32, with a cosine beside each or without. */
     private static double[] waves(int t, int cosines) {
         return each(5 * (1 + cosines), i -> Math.sin(2 * Math.PI * t / (2 << i % 5) + (i < 5 ? 0 : Math.PI / 2)));
-    }
-
-    /** The fastest sine or cosine of {@link #waves}. */
-    private static String fastest(int cosine) {
-        return IntStream.range(0, 4)
-                .mapToObj(t -> "%3d".formatted(Math.round(waves(t, cosine)[5 * cosine])))
-                .collect(Collectors.joining());
     }
 
     private static double[] sum(double[] a, double[] b) {

@@ -9,6 +9,7 @@ import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Arrays;
+import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 
 /** A step by Δ positions is a rotation of each pair: one matrix for all positions. */
@@ -72,20 +73,18 @@ public final class Shift {
 
     /** The softmax weight of a key if all scores are multiplied by a gain. */
     private static double weight(double[] scores, double gain, int key) {
-        return 1
-                / Arrays.stream(scores)
-                        .map(score -> Math.exp(gain * (score - scores[key])))
-                        .sum();
+        return Math.exp(gain * scores[key])
+                / DoubleStream.of(scores).map(a -> Math.exp(gain * a)).sum();
     }
 
     private static HeatMapChart map(SinusoidalEncoding encoding, double[][] matrix, String title) {
         return HeatMapChart.of(
                         title,
-                        "position of the key",
-                        "position of the query",
+                        "key",
+                        "query",
                         16,
                         16,
-                        (t, key) -> dot(times(matrix, row(encoding, t)), row(encoding, key)) / 4)
+                        (t, s) -> scores(encoding, times(matrix, row(encoding, t)), 16)[s])
                 .range(0, 2);
     }
 }

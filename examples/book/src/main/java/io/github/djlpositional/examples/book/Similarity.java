@@ -7,7 +7,6 @@ import static io.github.djlpositional.examples.book.Vectors.row;
 import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import java.util.Arrays;
 
 /** The dot product of two sinusoidal encodings: a function of their distance, which falls, but not everywhere. */
 public final class Similarity {
@@ -65,11 +64,6 @@ public final class Similarity {
         sizes.line("d = 512", 201, distance -> large.similarity(distance) / 256);
         sizes.yRange(0.0, 1.0);
         out.picture(sizes);
-        for (SinusoidalEncoding sized : new SinusoidalEncoding[] {encoding, large}) {
-            double[] steps = each(100, distance -> sized.similarity(distance + 1) - sized.similarity(distance));
-            long rising = Arrays.stream(steps).filter(step -> step > 0).count();
-            out.print("d = %3d: %d of the first 100 steps go up", sized.getEmbeddingSize(), rising);
-        }
     }
 
     /** The Euler-Mascheroni constant. */
