@@ -97,6 +97,7 @@ class TroubleshootingTest {
         }
     }
 
+    @SuppressWarnings("ReachabilityFenceUsage") // an exception leaves no array to protect
     @EngineTest
     void createsAnArrayFromABufferInUse(NDManager manager) {
         float[] numbers = {1, 2, 3};

@@ -160,6 +160,7 @@ class UsingCodeTest {
         requireClose(y, doubles(whole.get(":, 7:")), 64 * 64 * 0x1p-24f);
     }
 
+    @SuppressWarnings("ReachabilityFenceUsage") // an exception leaves no array to protect
     @EngineTest
     void numbersThatArrive(NDManager manager) {
         float[] numbers = {1, 2, 3};
