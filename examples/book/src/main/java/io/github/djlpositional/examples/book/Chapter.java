@@ -77,7 +77,8 @@ record Chapter(String name, String title, String line, List<Part> parts, String 
                 .forEach(piece -> pieces.put(piece.lines().findFirst().orElseThrow(), piece));
         String imports =
                 program.lines().filter(each -> each.startsWith("import ")).collect(Collectors.joining("\n"));
-        String members = hasProgram ? java.group(2).stripIndent().strip() : "";
+        String members =
+                hasProgram ? java.group(2).stripTrailing().stripIndent().strip() : "";
         return new Chapter(
                 name,
                 text.group(1),
@@ -147,8 +148,9 @@ record Chapter(String name, String title, String line, List<Part> parts, String 
                 .map(each -> each.text() + "\n")
                 .collect(Collectors.joining());
         String[] code = piece.substring(name.length()).split(" +// \\.\\.\\.\n", 2);
-        String folded = code.length == 1 ? "" : code[1].stripIndent().strip();
-        return new Code(code[0].stripIndent().strip(), folded, printed, figures, captions);
+        String folded =
+                code.length == 1 ? "" : code[1].stripTrailing().stripIndent().strip();
+        return new Code(code[0].stripTrailing().stripIndent().strip(), folded, printed, figures, captions);
     }
 
     /** Returns the names of the scripts of all sliders. */
