@@ -64,7 +64,10 @@ class BookTest {
     @Test
     void partsOfAPageAreInOrder() {
         String[] parts = Book.read("/every-kind-page.txt").lines().toArray(String[]::new);
-        assertThat(page()).containsSubsequence(parts).doesNotContain("main(", "@Suppress");
+        assertThat(page())
+                .containsSubsequence(parts)
+                .contains("more</span>\nout.print(") // not indented
+                .doesNotContain("main(", "@Suppress");
     }
 
     @Test
