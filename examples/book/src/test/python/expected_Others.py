@@ -6,8 +6,6 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
-for t in (0, 1, 3, 7):
-    print("t = %d: %.4f" % (t, 1 / (t + 1)))
 stops = np.array([0, 0, 0, 1, 0, 0, 0, 1, 0.0])
 gates = sigmoid(12 * stops - 6)
 terms = np.array([2, 0, -1, -1.0])
