@@ -53,9 +53,9 @@ row(f"half of the tokens give it less than {left[len(left) // 2]:.3f}")
 row(f"a few give it up to {left[-1]:.3f}")
 row(f"The mean of {left.mean():.3f} describes neither")
 own = max(heads, key=lambda h: at(bare, h, 0).mean())
-row(name(own) + ", from rose at 5 to")
+row(name(own).capitalize() + " does this best")
 for kind, maps in (("with", turned), ("without", bare)):
-    row(kind + " {:.4f} {:.4f} {:.4f}".format(*maps[0][own][5, [2, 5, 8]]))
+    row("| " + kind + " | {:.4f} | {:.4f} | {:.4f} |".format(*maps[0][own][5, [2, 5, 8]]))
 row(f"a word gives itself {same(turned, True):.4f} and each repetition {same(turned, False):.4f}")
 small = {}
 for words, layer, head, *numbers in csv.reader(open(TRAINED / "attention.csv")):

@@ -39,16 +39,6 @@ public final class Heads {
         out.print("%d tokens, smallest weight %.4f", tokens.length, quantile(0, tokens));
         out.print("without: half below %.3f, largest %.3f", quantile(0.5, bare), quantile(0.999, bare));
         out.pictures(2, map(with.get(0), best.get(0), "With positions"), map(without.get(0), best.get(0), "Without"));
-        // %% itself
-        Head self = heads(6, 12, head -> mean(weights(without, head, (size, t) -> t)))
-                .get(0);
-        out.print("%s, from rose at 5 to", self);
-        // ...
-        out.print("%-8s %10s %10s %10s", "", "rose at 2", "rose at 5", "rose at 8");
-        for (List<AttentionMaps> maps : List.of(with, without)) {
-            double[] rose = each(3, i -> maps.get(0).weight(self.layer, self.head, 5, 3 * i + 2));
-            out.print("%-8s %10.4f %10.4f %10.4f", maps == with ? "with" : "without", rose[0], rose[1], rose[2]);
-        }
         // %% small
         List<AttentionMaps> small = Measured.attention();
         Function<Head, double[]> byDistance = head -> each(9, i -> mean(weights(small, head, (size, t) -> t - i + 4)));
