@@ -14,7 +14,6 @@ import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.examples.HeatMapChart;
-import io.github.djlpositional.relative.ForgettingBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.util.List;
 
@@ -66,19 +65,6 @@ public final class Others {
         // ...
         for (int j = 0; j < WORDS.size(); j++) {
             out.print("%-4s position %.3f, added %6.3f", WORDS.get(j), places.getFloat(j), term.getFloat(j));
-        }
-        // %% fox
-        ForgettingBiasBlock forgetting = ForgettingBiasBlock.builder()
-                .setHeadCount(1)
-                .setEmbeddingSize(1)
-                .build();
-        NDArray input = isStop.reshape(1, 9, 1); // the only dimension: is it a full stop?
-        forgetting.initialize(manager, DataType.FLOAT32, input.getShape());
-        forgetting.getParameters().get("weight").getArray().set(new float[] {-10}); // the bias is 5
-        NDArray biases = forward(forgetting, input).reshape(9, 9);
-        // ...
-        for (int j = 0; j < WORDS.size(); j++) {
-            out.print("%-4s added %7.3f", WORDS.get(j), biases.getFloat(8, j) + 0.0); // not -0
         }
         manager.close();
     }
