@@ -58,18 +58,11 @@ public final class Learned {
             double[] shares = {100 * share(ofLearned, band), 100 * share(ofFormula, band)};
             out.print("%5.1f to %5.1f: %4.1f %%, sinusoids %4.1f %%", band[0], band[1], shares[0], shares[1]);
         }
-        LineChart spectrum = LineChart.of("Waves up to a length", "length of the wave (logarithmic)", "share");
-        double[] lengths = each(255, i -> 511.0 / (255 - i));
-        spectrum.line("learned", lengths, each(255, i -> share(ofLearned, 0, lengths[i] + 1e-9)));
-        spectrum.line("sinusoids", lengths, each(255, i -> share(ofFormula, 0, lengths[i] + 1e-9)));
-        out.picture(spectrum.xLogarithmic());
         // %% small
         double[][] own = Measured.positions();
         for (int t : new int[] {0, 1, 2, 3, 5, 7, 11, 14}) {
             out.print("t = %2d: norm %.3f, cosine to the next %6.3f", t, norm(own[t]), cosine(own[t], own[t + 1]));
         }
-        // ...
-        out.picture(similarity("Learned by the small one", own, 16));
     }
 
     private static HeatMapChart similarity(String title, double[][] table, int count) {
