@@ -70,11 +70,9 @@ public final class Added {
         // the dog that chased the cat saw the man who fed the cat
         NDArray said = longWords.get(manager.create(new int[] {0, 1, 2, 3, 0, 4, 5, 0, 6, 7, 8, 0, 4}));
         NDArray at = p.get(":13");
-        double words = squares(project(said, directions)) / squares(said);
-        double positions = squares(project(at, directions)) / squares(at);
+        out.print("%.3f of the squares of the words remain", squares(project(said, directions)) / squares(said));
+        out.print("%.3f of the squares of the positions remain", squares(project(at, directions)) / squares(at));
         // ...
-        out.print("%.3f of the squares of the words remain", words);
-        out.print("%.3f of the squares of the positions remain", positions);
         NDArray[] parts = {said, at};
         List<HeatMapChart> maps = new ArrayList<>();
         for (int i = 0; i < 4; i++) {
