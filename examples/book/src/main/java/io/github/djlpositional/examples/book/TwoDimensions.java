@@ -46,12 +46,11 @@ public final class TwoDimensions {
                 .setEncoding(GridEncoding.visionTransformer(64))
                 .optAddToInput(false)
                 .build();
-        NDArray encodings = forward(grid, manager.zeros(new Shape(1, 16, 16, 64)));
-        NDArray rows = encodings.reshape(256, 64);
+        NDArray rows = forward(grid, manager.zeros(new Shape(1, 16, 16, 64))).reshape(256, 64);
         // ...
         for (int patch : new int[] {75, 90, 80, 79, 255}) {
-            out.print(
-                    "74 and %3d: %.3f", patch, rows.get(74).dot(rows.get(patch)).getFloat() / 32);
+            double similarity = rows.get(74).dot(rows.get(patch)).getFloat() / 32;
+            out.print("74 and %3d: %.3f", patch, similarity);
         }
         out.pictures(3, similarities(rows, 0), similarities(rows, 74), similarities(rows, 136));
         // %% rotary
@@ -62,8 +61,7 @@ public final class TwoDimensions {
         NDArray k = forward(rotary, numbers.cos().repeat(2, 256), places).reshape(256, 64);
         NDArray scores = q.matMul(k.transpose()); // of query and key
         // ...
-        int[][] moves = {{2, 3, 4, 8}, {9, 6, 11, 11}, {2, 3, 7, 5}}; // from row and column, to row and column
-        for (int[] to : moves) {
+        for (int[] to : new int[][] {{2, 3, 4, 8}, {9, 6, 11, 11}, {2, 3, 7, 5}}) { // from row and column, to these
             double score = scores.getDouble(16 * to[0] + to[1], 16 * to[2] + to[3]);
             out.print("from (%d, %d) to (%d, %d): %.10f", to[0], to[1], to[2], to[3], score);
         }
@@ -88,12 +86,11 @@ public final class TwoDimensions {
         NDArray patches = manager.zeros(new Shape(1, 4, 8));
         window.initialize(manager, DataType.FLOAT32, patches.getShape());
         window.getBiases().getArray().set(new float[] {0, 1, 2, 3, 4, 5, 6, 7, 8});
-        float[] offset = forward(window, patches).toFloatArray();
+        float[] row = forward(window, patches).toFloatArray();
         // ...
         out.print("%-7s %5s %5s %5s %5s", "", "key 0", "key 1", "key 2", "key 3");
         for (int i = 0; i < 16; i += 4) {
-            out.print(
-                    "query %d %5.0f %5.0f %5.0f %5.0f", i / 4, offset[i], offset[i + 1], offset[i + 2], offset[i + 3]);
+            out.print("query %d %5.0f %5.0f %5.0f %5.0f", i / 4, row[i], row[i + 1], row[i + 2], row[i + 3]);
         }
         manager.close();
     }
