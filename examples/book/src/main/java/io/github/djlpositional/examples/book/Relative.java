@@ -43,7 +43,7 @@ public final class Relative {
         out.pictures(4, charts(words, curves));
         // %% functions
         RelativeBuckets encoder = RelativeBuckets.of(true, 32, 128);
-        RelativeBuckets decoder = RelativeBuckets.of(false, 32, 128); // of the key's position minus the query's
+        RelativeBuckets decoder = RelativeBuckets.of(false, 32, 128); // takes the key's position minus the query's
         // ...
         out.print("%5s %8s %8s %8s", "Δ", "before", "after", "decoder");
         for (int n : new int[] {0, 1, 7, 8, 12, 16, 32, 58, 112, 113, 1000}) {
@@ -65,8 +65,7 @@ public final class Relative {
             for (double[] bias : Measured.heads("biases-text", key).values()) {
                 double[] powers = each(64, distance -> Math.exp(bias[distance]));
                 double sum = Arrays.stream(powers).sum();
-                int layer = chart.series().size() / 4;
-                chart.thin(layer, each(25, i -> i), each(25, i -> powers[i] / sum));
+                chart.thin(chart.series().size() / 4, each(25, i -> i), each(25, i -> powers[i] / sum));
             }
             learned.add(chart);
         }
