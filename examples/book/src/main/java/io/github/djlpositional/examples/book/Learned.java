@@ -31,18 +31,16 @@ public final class Learned {
         out.pictures(
                 2, similarity("Learned by all-MiniLM-L6-v2", learned, 100), similarity("Sinusoids", sinusoids, 100));
         // %% distance
-        double[] third = cosines(learned, 3);
-        double[] sixth = cosines(learned, 6);
-        // ...
         double[][] all = new double[120][];
         Arrays.setAll(all, distance -> cosines(learned, distance));
+        // ...
         out.print("%4s %6s %6s %6s %10s", "Δ", "mean", "10 %", "90 %", "sinusoids");
         for (int n : new int[] {1, 3, 6, 9, 12, 17, 25, 52, 100}) {
             double[] each = {mean(all[n]), quantile(0.1, all[n]), quantile(0.9, all[n]), mean(cosines(sinusoids, n))};
             out.print("%4d %6.3f %6.3f %6.3f %10.3f", n, each[0], each[1], each[2], each[3]);
         }
-        double closer = sixth.length * mean(each(sixth.length, i -> third[i] < sixth[i] ? 1 : 0));
-        out.print("%.0f of %d are closer to the sixth after it", closer, sixth.length);
+        double closer = 505 * mean(each(505, i -> all[3][i] < all[6][i] ? 1 : 0));
+        out.print("%.0f of %d are closer to the sixth after it", closer, all[6].length);
         LineChart byDistance = LineChart.of("Similarity by distance", "distance Δ", "cosine");
         byDistance.line("learned, mean", 120, distance -> mean(all[distance]));
         byDistance.line("sinusoids", 120, distance -> mean(cosines(sinusoids, distance)));
