@@ -36,7 +36,7 @@ for h in heads[:5]:
 full, left = at(turned, heads[0], 1), np.sort(at(bare, heads[0], 1))
 equal = np.concatenate([np.full(m.shape[-1] - 1, 1 / m.shape[-1]) for m in turned]).mean()
 row(f"{len(full)} tokens, smallest weight {full.min():.4f}")
-row(f"without: {left[0]:.3f} to {left[-1]:.3f}, half below {left[len(left) // 2]:.3f}")
+row(f"without: half below {left[len(left) // 2]:.3f}, largest {left[-1]:.3f}")
 row(f"give {len(full)} tokens that have one before them")
 row(f"{full.mean():.3f} to three decimals. Without positions {left.mean():.3f} of it is left")
 row(f"would give {equal:.3f}, so that is {left.mean() / equal:.1f} times as much")
@@ -53,9 +53,9 @@ row(f"half of the tokens give it less than {left[len(left) // 2]:.3f}")
 row(f"a few give it up to {left[-1]:.3f}")
 row(f"The mean of {left.mean():.3f} describes neither")
 own = max(heads, key=lambda h: at(bare, h, 0).mean())
-row(name(own) + ", from rose at 5 to")
+row(name(own).capitalize() + " does this best")
 for kind, maps in (("with", turned), ("without", bare)):
-    row(kind + " {:.4f} {:.4f} {:.4f}".format(*maps[0][own][5, [2, 5, 8]]))
+    row("| " + kind + " | {:.4f} | {:.4f} | {:.4f} |".format(*maps[0][own][5, [2, 5, 8]]))
 row(f"a word gives itself {same(turned, True):.4f} and each repetition {same(turned, False):.4f}")
 small = {}
 for words, layer, head, *numbers in csv.reader(open(TRAINED / "attention.csv")):
@@ -79,9 +79,9 @@ mean, rest = ({(int(k[1]), int(k[2])): v for k, v in data.items() if k[0] == kin
 order = sorted(mean, key=lambda h: -mean[h][1])
 near = {h: mean[h][:4].sum() for h in order}
 ends = {h: [data["rotary", *map(str, h), share][1] for share in ("10 %", "90 %")] for h in order}
-for h in order:
-    row(f"{h[0]}, {h[1]} {mean[h][0]:.3f} {mean[h][1]:.3f} {ends[h][0]:.3f} {ends[h][1]:.3f} {near[h]:.3f} "
-        f"{rest[h][1]:.3f}", "trained")
+for h in order[:4]:
+    row(f"layer {h[0]}, head {h[1]} {mean[h][1]:.3f} {ends[h][0]:.3f} {ends[h][1]:.3f} {near[h]:.3f} {rest[h][1]:.3f}",
+        "trained")
 second = [h for h in order if h[0] == 2]
 assert second == order[:4]
 row(f"{100 * min(near[h] for h in second):.0f} to {100 * max(near[h] for h in second):.0f} % of their weight", "trained")

@@ -47,7 +47,6 @@ bands = [(255, 511), (127, 171), (46, 64), (16, 21), (5.4, 6.7)]
 for low, high in bands:
     row(f"{low:.1f} to {high:.1f}: {share(shares, low, high):.1f} %, sinusoids {share(others, low, high):.1f} %")
 together = sum(share(shares, *band) for band in bands)
-row(f"together: {together:.1f} %")
 row("511, " + ", ".join(f"{511 / j:.1f}" for j in (2, 3, 4)))
 lengths = 511 / np.arange(1, 256)
 inside = [(lengths >= low) & (lengths <= high) for low, high in bands]

@@ -6,8 +6,6 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
-for t in (0, 1, 3, 7):
-    print("t = %d: %.4f" % (t, 1 / (t + 1)))
 stops = np.array([0, 0, 0, 1, 0, 0, 0, 1, 0.0])
 gates = sigmoid(12 * stops - 6)
 terms = np.array([2, 0, -1, -1.0])
@@ -16,8 +14,6 @@ for j in range(9):
     low = int(np.floor(p))
     print("CoPE %d: %.3f %.3f" % (j, p, (1 - p + low) * terms[low] + (p - low) * terms[low + 1]))
 gates = sigmoid(5 - 10 * stops)
-for j in range(9):
-    print("FoX %d: %.3f" % (j, np.log(gates[j + 1:]).sum()))
 print("gates: %.4f %.4f" % (gates[0], gates[3]))
 print("a word: %.4f, a stop: %.4f, six words: %.3f" % (np.log(gates[0]), np.log(gates[3]), 6 * np.log(gates[0])))
 print("weights divided by %.0f; gate of a word in CoPE %.4f" % (1 / gates[3], sigmoid(-6)))

@@ -1,12 +1,5 @@
-"""The numbers of the chapter TwoDimensions, from the formulas and the pixels. Needs numpy and PIL."""
-import os
+"""The numbers of the chapter TwoDimensions, from the formulas."""
 import numpy as np
-from PIL import Image
-
-HERE = os.path.dirname(os.path.abspath(__file__))
-pixels = np.asarray(Image.open(HERE + "/../../main/resources/site/cat.png").convert("RGB"), dtype=float)
-light = pixels.mean(axis=2).reshape(16, 14, 16, 14).mean(axis=(1, 3)).ravel()
-light = light - light.mean()
 
 
 def omega(pairs, base=10000.0):
@@ -16,10 +9,6 @@ def omega(pairs, base=10000.0):
 def cosines(distance, pairs):
     return np.cos(distance * omega(pairs)).sum()
 
-
-for n in (1, 6, 8, 16, 32):
-    correlation = (light[:-n] * light[n:]).mean() / (light**2).mean()
-    print("%d numbers on: %.3f %.3f" % (n, correlation, cosines(n, 32) / 32))
 
 for patch in (75, 90, 80, 79, 255):
     row, column = patch // 16 - 74 // 16, patch % 16 - 74 % 16

@@ -15,7 +15,6 @@ import java.util.Map;
 import java.util.function.Function;
 import java.util.function.IntBinaryOperator;
 import java.util.function.ToDoubleFunction;
-import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 
 /** Where trained heads look, with their positions and without: in a published encoder, a small one, and a decoder. */
@@ -38,19 +37,8 @@ public final class Heads {
         double[] bare = weights(without, best.get(0), BEFORE);
         // ...
         out.print("%d tokens, smallest weight %.4f", tokens.length, quantile(0, tokens));
-        double[] range = {quantile(0, bare), quantile(0.999, bare), quantile(0.5, bare)};
-        out.print("without: %.3f to %.3f, half below %.3f", range[0], range[1], range[2]);
+        out.print("without: half below %.3f, largest %.3f", quantile(0.5, bare), quantile(0.999, bare));
         out.pictures(2, map(with.get(0), best.get(0), "With positions"), map(without.get(0), best.get(0), "Without"));
-        // %% itself
-        Head self = heads(6, 12, head -> mean(weights(without, head, (size, t) -> t)))
-                .get(0);
-        out.print("%s, from rose at 5 to", self);
-        // ...
-        out.print("%-8s %10s %10s %10s", "", "rose at 2", "rose at 5", "rose at 8");
-        for (List<AttentionMaps> maps : List.of(with, without)) {
-            double[] rose = each(3, i -> self.weight(maps.get(0), 5, 3 * i + 2));
-            out.print("%-8s %10.4f %10.4f %10.4f", maps == with ? "with" : "without", rose[0], rose[1], rose[2]);
-        }
         // %% small
         List<AttentionMaps> small = Measured.attention();
         Function<Head, double[]> byDistance = head -> each(9, i -> mean(weights(small, head, (size, t) -> t - i + 4)));
@@ -58,10 +46,9 @@ public final class Heads {
         // ...
         out.print("%-15s %5s %5s %5s %5s %5s", "", "first", "last", "Δ=1", "Δ=4", "Δ=-4");
         for (Head head : peaks.subList(0, 3)) {
-            double first = mean(weights(small, head, (size, t) -> 0));
-            double last = mean(weights(small, head, (size, t) -> size - 1));
+            double[] ends = each(2, i -> mean(weights(small, head, (size, t) -> i * (size - 1))));
             double[] means = byDistance.apply(head);
-            out.print("%s %.3f %.3f %.3f %.3f %.3f", head, first, last, means[5], means[8], means[0]);
+            out.print("%s %.3f %.3f %.3f %.3f %.3f", head, ends[0], ends[1], means[5], means[8], means[0]);
         }
         out.pictures(2, map(small.get(0), peaks.get(0), "first word"), map(small.get(0), peaks.get(2), "last word"));
         // %% decoder
@@ -69,35 +56,20 @@ public final class Heads {
         Map<String, double[]> none = Measured.heads("trained/decoder", "none");
         List<Head> byWeight = heads(2, 4, head -> rotary.get(head + ", mean")[1]);
         // ...
-        LineChart rotated = LineChart.of("With rotary embeddings", "distance Δ", "mean weight");
-        LineChart still = LineChart.of("The same weights, not rotated", "distance Δ", "mean weight");
-        out.print("head %6s %6s %5s %5s %6s %7s", "itself", "before", "10 %", "90 %", "last 4", "without");
-        for (Head head : byWeight) {
+        LineChart chart = LineChart.of("The heads of layer 2", "distance Δ", "mean weight");
+        out.print("%-15s %6s %5s %5s %6s %7s", "", "before", "10 %", "90 %", "last 4", "without");
+        for (Head head : byWeight.subList(0, 4)) {
             double[] means = rotary.get(head + ", mean");
-            double[] bareMeans = none.get(head + ", mean");
             double low = rotary.get(head + ", 10 %")[1];
             double high = rotary.get(head + ", 90 %")[1];
-            out.print(
-                    "%d, %d %6.3f %6.3f %5.3f %5.3f %6.3f %7.3f",
-                    head.layer() + 1,
-                    head.head() + 1,
-                    means[0],
-                    means[1],
-                    low,
-                    high,
-                    Arrays.stream(means, 0, 4).sum(),
-                    bareMeans[1]);
-            if (head.layer() == 1) {
-                rotated.line(head.toString(), 17, distance -> means[distance]);
-                still.line(head.toString(), 17, distance -> bareMeans[distance]);
-            }
+            double[] ends = {Arrays.stream(means, 0, 4).sum(), none.get(head + ", mean")[1]};
+            out.print("%s %6.3f %5.3f %5.3f %6.3f %7.3f", head, means[1], low, high, ends[0], ends[1]);
+            chart.line(head.toString(), 17, distance -> means[distance]);
         }
-        out.pictures(2, rotated.yRange(0, 0.6), still.yRange(0, 0.6));
+        out.picture(chart.yRange(0, 0.6));
     }
 
     private static final IntBinaryOperator BEFORE = (size, t) -> t - 1;
-
-    /** Words are repeated, so that the same word stands at several places. */
     private static final List<String> SENTENCES = List.of(
             "a rose is a rose is a rose",
             "the dog that chased the cat that ate the mouse sat on the mat",
@@ -106,20 +78,14 @@ public final class Heads {
             "time after time and day after day the rain fell",
             "the more we learn the more we know and the more we forget");
 
-    /** A head; both numbers begin at 0. */
     private record Head(int layer, int head) {
 
         @Override
         public String toString() {
             return "layer " + (layer + 1) + ", head " + (head + 1);
         }
-
-        double weight(AttentionMaps maps, int t, int key) {
-            return maps.weight(layer, head, t, key);
-        }
     }
 
-    /** All heads, the one with the largest value first. */
     private static List<Head> heads(int layers, int heads, ToDoubleFunction<Head> value) {
         return IntStream.range(0, layers * heads)
                 .mapToObj(i -> new Head(i / heads, i % heads))
@@ -127,19 +93,15 @@ public final class Heads {
                 .toList();
     }
 
-    /** The weights of a key that depends on the number of tokens and the query's position. */
     private static double[] weights(List<AttentionMaps> sentences, Head head, IntBinaryOperator key) {
-        DoubleStream.Builder weights = DoubleStream.builder();
-        for (AttentionMaps maps : sentences) {
-            int size = maps.words().size();
-            for (int t = 0; t < size; t++) {
-                int s = key.applyAsInt(size, t);
-                if (s >= 0 && s < size) {
-                    weights.add(head.weight(maps, t, s));
-                }
-            }
-        }
-        return weights.build().toArray();
+        return sentences.stream()
+                .flatMapToDouble(maps -> {
+                    int size = maps.words().size();
+                    return IntStream.range(0, size)
+                            .filter(t -> key.applyAsInt(size, t) >= 0 && key.applyAsInt(size, t) < size)
+                            .mapToDouble(t -> maps.weight(head.layer, head.head, t, key.applyAsInt(size, t)));
+                })
+                .toArray();
     }
 
     private static HeatMapChart ofAll(String title, List<AttentionMaps> sentences) {
@@ -151,9 +113,9 @@ public final class Heads {
     }
 
     private static HeatMapChart map(AttentionMaps maps, Head head, String title) {
-        int count = maps.words().size();
-        HeatMapChart.Cells cells = (t, key) -> head.weight(maps, t, key);
-        return HeatMapChart.ofWordRows(title, "word attended to", maps.words(), count, cells)
+        HeatMapChart.Cells cells = (t, key) -> maps.weight(head.layer, head.head, t, key);
+        return HeatMapChart.ofWordRows(
+                        title, "word attended to", maps.words(), maps.words().size(), cells)
                 .range(0, 1);
     }
 }

@@ -2,6 +2,7 @@ package io.github.djlpositional.examples.book;
 
 import static io.github.djlpositional.examples.LineChart.each;
 import static io.github.djlpositional.examples.book.Vectors.cosine;
+import static io.github.djlpositional.examples.book.Vectors.dot;
 import static io.github.djlpositional.examples.book.Vectors.mean;
 import static io.github.djlpositional.examples.book.Vectors.norm;
 import static io.github.djlpositional.examples.book.Vectors.quantile;
@@ -30,19 +31,16 @@ public final class Learned {
         out.pictures(
                 2, similarity("Learned by all-MiniLM-L6-v2", learned, 100), similarity("Sinusoids", sinusoids, 100));
         // %% distance
-        double[] third = cosines(learned, 3);
-        double[] sixth = cosines(learned, 6);
-        // ...
         double[][] all = new double[120][];
         Arrays.setAll(all, distance -> cosines(learned, distance));
+        // ...
         out.print("%4s %6s %6s %6s %10s", "Δ", "mean", "10 %", "90 %", "sinusoids");
         for (int n : new int[] {1, 3, 6, 9, 12, 17, 25, 52, 100}) {
             double[] each = {mean(all[n]), quantile(0.1, all[n]), quantile(0.9, all[n]), mean(cosines(sinusoids, n))};
             out.print("%4d %6.3f %6.3f %6.3f %10.3f", n, each[0], each[1], each[2], each[3]);
         }
-        double closer = Arrays.stream(each(sixth.length, i -> third[i] < sixth[i] ? 1 : 0))
-                .sum();
-        out.print("%.0f of %d are closer to the sixth after it", closer, sixth.length);
+        double closer = 505 * mean(each(505, i -> all[3][i] < all[6][i] ? 1 : 0));
+        out.print("%.0f of %d are closer to the sixth after it", closer, all[6].length);
         LineChart byDistance = LineChart.of("Similarity by distance", "distance Δ", "cosine");
         byDistance.line("learned, mean", 120, distance -> mean(all[distance]));
         byDistance.line("sinusoids", 120, distance -> mean(cosines(sinusoids, distance)));
@@ -54,60 +52,39 @@ public final class Learned {
         double[] ofLearned = waves(learned);
         double[] ofFormula = waves(sinusoids);
         // ...
-        double together = 0;
-        for (double[] band : BANDS) {
-            double share = 100 * share(ofLearned, band);
-            together += share;
-            out.print(
-                    "%5.1f to %5.1f: %4.1f %%, sinusoids %4.1f %%",
-                    band[0], band[1], share, 100 * share(ofFormula, band));
+        for (double[] band : new double[][] {{255, 511}, {127, 171}, {46, 64}, {16, 21}, {5.4, 6.7}}) {
+            double[] shares = {100 * share(ofLearned, band), 100 * share(ofFormula, band)};
+            out.print("%5.1f to %5.1f: %4.1f %%, sinusoids %4.1f %%", band[0], band[1], shares[0], shares[1]);
         }
-        out.print("together:       %4.1f %%", together);
-        LineChart spectrum = LineChart.of("Waves up to a length", "length of the wave (logarithmic)", "share");
-        double[] lengths = each(255, i -> 511.0 / (255 - i));
-        spectrum.line("learned", lengths, each(255, i -> share(ofLearned, 0, lengths[i] + 1e-9)));
-        spectrum.line("sinusoids", lengths, each(255, i -> share(ofFormula, 0, lengths[i] + 1e-9)));
-        spectrum.xLogarithmic();
-        out.picture(spectrum);
         // %% small
         double[][] own = Measured.positions();
         for (int t : new int[] {0, 1, 2, 3, 5, 7, 11, 14}) {
             out.print("t = %2d: norm %.3f, cosine to the next %6.3f", t, norm(own[t]), cosine(own[t], own[t + 1]));
         }
-        // ...
-        out.picture(similarity("Learned by the small one", own, 16));
     }
-
-    /** The lengths of waves, from and to, around the peaks, the longest first. */
-    private static final double[][] BANDS = {{255, 511}, {127, 171}, {46, 64}, {16, 21}, {5.4, 6.7}};
 
     private static HeatMapChart similarity(String title, double[][] table, int count) {
         return HeatMapChart.of(
                 title, "position", "position", count, count, (row, column) -> cosine(table[row], table[column]));
     }
 
-    /** The cosines of all positions from 1 on with the one at a distance after it. */
     private static double[] cosines(double[][] table, int distance) {
         return each(table.length - distance - 1, i -> cosine(table[i + 1], table[i + 1 + distance]));
     }
 
-    /** The share of each wave in the positions from 1 on: wave i fits i + 1 times. */
     private static double[] waves(double[][] table) {
         int n = table.length - 1;
         double[][] columns = new double[table[0].length][];
         Arrays.setAll(columns, i -> each(n, t -> table[t + 1][i]));
         double[] squares = each(n / 2, k -> {
-            double cosine = norm(times(columns, each(n, t -> Math.cos(2 * Math.PI * (k + 1) * t / n))));
-            double sine = norm(times(columns, each(n, t -> Math.sin(2 * Math.PI * (k + 1) * t / n))));
-            return cosine * cosine + sine * sine;
+            double[] cosines = times(columns, each(n, t -> Math.cos(2 * Math.PI * (k + 1) * t / n)));
+            double[] sines = times(columns, each(n, t -> Math.sin(2 * Math.PI * (k + 1) * t / n)));
+            return dot(cosines, cosines) + dot(sines, sines);
         });
-        double all = Arrays.stream(squares).sum();
-        return each(n / 2, k -> squares[k] / all);
+        return each(n / 2, k -> squares[k] / mean(squares) / squares.length);
     }
 
     private static double share(double[] waves, double... band) {
-        return Arrays.stream(each(
-                        waves.length, i -> 511.0 / (i + 1) >= band[0] && 511.0 / (i + 1) <= band[1] ? waves[i] : 0))
-                .sum();
+        return dot(waves, each(255, i -> 511.0 / (i + 1) >= band[0] && 511.0 / (i + 1) <= band[1] ? 1 : 0));
     }
 }

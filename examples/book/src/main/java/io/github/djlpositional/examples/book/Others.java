@@ -2,7 +2,6 @@ package io.github.djlpositional.examples.book;
 
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
@@ -15,7 +14,6 @@ import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.examples.HeatMapChart;
-import io.github.djlpositional.relative.ForgettingBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.util.List;
 
@@ -24,24 +22,12 @@ public final class Others {
 
     public static void main(String... args) throws Exception {
         Notebook out = Notebook.open();
-        // %% count
-        NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
-        NDArray isVisible = manager.ones(new Shape(8, 8))
-                .cumSum(1)
-                .lte(manager.arange(1f, 9).reshape(8, 1));
-        NDArray weights = isVisible.toType(DataType.FLOAT32, false).log().softmax(1); // all scores are 0
-        NDArray isFirst = manager.create(new float[] {1, 0, 0, 0, 0, 0, 0, 0}); // a value of the first token
-        NDArray result = weights.matMul(isFirst);
-        // ...
-        for (int t : new int[] {0, 1, 3, 7}) {
-            float seen = result.getFloat(t);
-            out.print("t = %d: result %.4f, 1/result - 1 = %.0f", t, seen, 1 / seen - 1);
-        }
         // %% layers
+        NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
         Block one = attention(manager);
         Block two = attention(manager);
         NDArray x = manager.randomNormal(new Shape(1, 5, 16));
-        NDArray swapped = NDArrays.concat(new NDList(x.get(":, 1:2"), x.get(":, :1"), x.get(":, 2:")), 1);
+        NDArray swapped = x.get(":, {}", manager.create(new int[] {1, 0, 2, 3, 4}));
         // ...
         NDArray before = x.add(forward(one, x));
         NDArray after = swapped.add(forward(one, swapped));
@@ -62,13 +48,11 @@ public final class Others {
         NDArray unmasked = forward(rotary, params, both);
         for (String document : List.of(":, :3", ":, 3:")) {
             NDArray alone = forward(rotary, both.get(document));
-            boolean isAlone = isClose(packed.get(document), alone);
-            out.print("as by itself: %b; without the mask: %b", isAlone, isClose(unmasked.get(document), alone));
+            boolean[] isAlone = {isClose(packed.get(document), alone), isClose(unmasked.get(document), alone)};
+            out.print("as by itself: %b; without the mask: %b", isAlone[0], isAlone[1]);
         }
-        boolean[] isDocument = mask.toBooleanArray();
-        HeatMapChart.Cells cells = (i, j) -> j <= i && isDocument[7 * i + j] ? 1 : 0;
-        out.picture(HeatMapChart.of("Keys that a query sees", "key", "query", 7, 7, cells)
-                .range(0, 1));
+        HeatMapChart.Cells cells = (i, j) -> j <= i && mask.getBoolean(0, i, j) ? 1 : 0;
+        out.picture(HeatMapChart.of("Keys that a query sees", "key", "query", 7, 7, cells));
         // %% cope
         NDArray isStop = manager.create(STOPS);
         NDArray gates = Activation.sigmoid(isStop.mul(12).sub(6)); // q · k is 6 for ., else -6
@@ -82,27 +66,12 @@ public final class Others {
         for (int j = 0; j < WORDS.size(); j++) {
             out.print("%-4s position %.3f, added %6.3f", WORDS.get(j), places.getFloat(j), term.getFloat(j));
         }
-        // %% fox
-        ForgettingBiasBlock forgetting = ForgettingBiasBlock.builder()
-                .setHeadCount(1)
-                .setEmbeddingSize(1)
-                .build();
-        NDArray input = isStop.reshape(1, 9, 1); // the only dimension: is it a full stop?
-        forgetting.initialize(manager, DataType.FLOAT32, input.getShape());
-        forgetting.getParameters().get("weight").getArray().set(new float[] {-10}); // the bias is 5
-        NDArray biases = forward(forgetting, input).reshape(9, 9);
-        // ...
-        for (int j = 0; j < WORDS.size(); j++) {
-            out.print("%-4s added %7.3f", WORDS.get(j), biases.getFloat(8, j) + 0.0); // not -0
-        }
         manager.close();
     }
 
+    private static final float[] STOPS = {0, 0, 0, 1, 0, 0, 0, 1, 0};
     private static final List<String> WORDS = List.of("the", "cat", "sat", ".", "the", "dog", "ran", ".", "it");
 
-    private static final float[] STOPS = {0, 0, 0, 1, 0, 0, 0, 1, 0};
-
-    /** A causal attention with random weights. */
     private static Block attention(NDManager manager, RelativeEncoding... encodings) {
         Block block = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(16)

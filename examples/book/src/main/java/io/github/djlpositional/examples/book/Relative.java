@@ -16,7 +16,6 @@ import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.RelativeBuckets;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -44,18 +43,16 @@ public final class Relative {
         out.pictures(4, charts(words, curves));
         // %% functions
         RelativeBuckets encoder = RelativeBuckets.of(true, 32, 128);
-        RelativeBuckets decoder = RelativeBuckets.of(false, 32, 128);
+        RelativeBuckets decoder = RelativeBuckets.of(false, 32, 128); // takes the key's position minus the query's
         // ...
         out.print("%5s %8s %8s %8s", "Δ", "before", "after", "decoder");
-        for (int distance : new int[] {0, 1, 7, 8, 12, 16, 32, 58, 112, 113, 1000}) {
-            int before = encoder.bucket(-distance); // of the key's position minus the query's
-            out.print("%5d %8d %8d %8d", distance, before, encoder.bucket(distance), decoder.bucket(-distance));
+        for (int n : new int[] {0, 1, 7, 8, 12, 16, 32, 58, 112, 113, 1000}) {
+            out.print("%5d %8d %8d %8d", n, encoder.bucket(-n), encoder.bucket(n), decoder.bucket(-n));
         }
         out.pictures(4, charts(words, List.of("T5", "distance network", "FIRE")));
         // %% terms
         NDArray repeated = words.get(":, :, 0:1").repeat(2, 24); // one word 24 times
         NDArray ofOneWord = added(encoding("Shaw", manager), repeated);
-        NDArray ofWords = added(encoding("Shaw", manager), words);
         // ...
         out.pictures(4, charts(words, List.of("Shaw", "Transformer-XL", "DeBERTa", "rotary")));
         // %% trained
@@ -63,18 +60,14 @@ public final class Relative {
         // ...
         List<LineChart> learned = new ArrayList<>();
         for (String name : List.of("T5", "KERPLE", "distance network", "FIRE")) {
+            String key = name.replace(' ', '_').toLowerCase(Locale.ROOT);
             LineChart chart = LineChart.of(name, "distance", "weight").yRange(0.0, Double.NaN);
-            List<Double> nearest = new ArrayList<>();
-            for (double[] bias : Measured.heads(
-                            "biases-text", name.replace(' ', '_').toLowerCase(Locale.ROOT))
-                    .values()) {
+            for (double[] bias : Measured.heads("biases-text", key).values()) {
                 double[] powers = each(64, distance -> Math.exp(bias[distance]));
                 double sum = Arrays.stream(powers).sum();
-                chart.thin(nearest.size() / 4, each(25, i -> i), each(25, i -> powers[i] / sum)); // 4 heads a layer
-                nearest.add((powers[0] + powers[1]) / sum);
+                chart.thin(chart.series().size() / 4, each(25, i -> i), each(25, i -> powers[i] / sum));
             }
             learned.add(chart);
-            out.print("%-16s %.2f to %.2f", name, Collections.min(nearest), Collections.max(nearest));
         }
         out.pictures(4, learned);
         manager.close();
@@ -85,7 +78,6 @@ public final class Relative {
             "FIRE", Map.of("threshold", 8.0),
             "Shaw", Map.of("maxDistance", 8));
 
-    /** An encoding of 8 heads of 64 dimensions as it begins; KERPLE with a = b = 1. */
     private static RelativeEncoding encoding(String name, NDManager manager) {
         manager.getEngine().setRandomSeed(5);
         RelativeEncoding encoding = RelativeEncoding.named(name, 8, 64, OPTIONS.getOrDefault(name, Map.of()));
@@ -96,7 +88,6 @@ public final class Relative {
         return encoding;
     }
 
-    /** What an encoding adds to the products of queries and keys: (heads, words, words). */
     private static NDArray added(RelativeEncoding encoding, NDArray words) {
         NDList pair = words.split(2);
         NDList output = encoding.forward(new ParameterStore(words.getManager(), false), pair, false);
@@ -107,7 +98,6 @@ public final class Relative {
         return pair.get(0).matMul(pair.get(1).swapAxes(2, 3));
     }
 
-    /** The curve of each encoding for a repeated word, and beside it the matrix for different words. */
     private static List<Chart> charts(NDArray words, List<String> names) {
         List<Chart> charts = new ArrayList<>();
         for (String name : names) {
@@ -116,10 +106,10 @@ public final class Relative {
             NDArray one = added(encoding, words.get(":, :, 0:1").repeat(2, 24)).get(0);
             NDArray all = added(encoding, words).get(0);
             LineChart curve = LineChart.of(name, "distance", "added");
-            int count = after + 24;
-            double[] values =
-                    each(count, i -> i < after ? one.getFloat(0, after - i) : one.getFloat(23, 23 + after - i));
-            curve.line("", each(count, i -> i - after), values);
+            curve.line(
+                    "",
+                    each(after + 24, i -> i - after),
+                    each(after + 24, i -> i < after ? one.getFloat(0, after - i) : one.getFloat(23, 23 + after - i)));
             charts.add(curve);
             NDArray shown = after == 0 ? all.get(23) : all;
             float smallest = shown.min().getFloat();

@@ -1,7 +1,5 @@
 package io.github.djlpositional.examples.book;
 
-import static io.github.djlpositional.examples.LineChart.each;
-
 import ai.djl.engine.Engine;
 import ai.djl.modality.cv.Image;
 import ai.djl.modality.cv.ImageFactory;
@@ -23,7 +21,6 @@ import io.github.djlpositional.relative.RotaryPresets;
 import io.github.djlpositional.relative.WindowBiasBlock;
 import java.io.ByteArrayInputStream;
 import java.util.List;
-import java.util.stream.Collectors;
 
 /** Positions in a grid: fixed encodings, rotary embeddings on two and three axes, and the bias of a window. */
 public final class TwoDimensions {
@@ -40,12 +37,8 @@ public final class TwoDimensions {
         NDArray x = light.sub(light.mean());
         SinusoidalEncoding byNumber = SinusoidalEncoding.vaswani(64);
         // ...
-        double[] photograph = each(65, n -> correlation(x, n));
-        for (int n : new int[] {1, 6, 8, 16, 32}) {
-            out.print("n = %2d: photograph %6.3f, sinusoids %.3f", n, photograph[n], byNumber.similarity(n) / 32);
-        }
         LineChart chart = LineChart.of("Patches so many numbers apart", "difference of the numbers", "similarity");
-        chart.line("brightness in the photograph", 65, n -> photograph[n]);
+        chart.line("brightness in the photograph", 65, n -> correlation(x, n));
         chart.line("sinusoids of the number", 65, n -> byNumber.similarity(n) / 32);
         out.picture(chart);
         // %% grid
@@ -53,8 +46,7 @@ public final class TwoDimensions {
                 .setEncoding(GridEncoding.visionTransformer(64))
                 .optAddToInput(false)
                 .build();
-        NDArray encodings = forward(grid, manager.zeros(new Shape(1, SIDE, SIDE, 64)));
-        NDArray rows = encodings.reshape(SIDE * SIDE, 64);
+        NDArray rows = forward(grid, manager.zeros(new Shape(1, 16, 16, 64))).reshape(256, 64);
         // ...
         for (int patch : new int[] {75, 90, 80, 79, 255}) {
             double similarity = rows.get(74).dot(rows.get(patch)).getFloat() / 32;
@@ -63,15 +55,14 @@ public final class TwoDimensions {
         out.pictures(3, similarities(rows, 0), similarities(rows, 74), similarities(rows, 136));
         // %% rotary
         RotaryEmbeddingBlock rotary = RotaryPresets.qwenVision(64).build();
-        NDArray places = manager.create(RotaryPresets.positions(SIDE, SIDE)).expandDims(1); // (2, 1, 256)
+        NDArray places = manager.create(RotaryPresets.positions(16, 16)).expandDims(1); // (2, 1, 256)
         NDArray numbers = manager.arange(64).toType(DataType.FLOAT64, false).reshape(1, 1, 1, 64);
         NDArray q = forward(rotary, numbers.sin().repeat(2, 256), places).reshape(256, 64);
         NDArray k = forward(rotary, numbers.cos().repeat(2, 256), places).reshape(256, 64);
         NDArray scores = q.matMul(k.transpose()); // of query and key
         // ...
-        int[][] moves = {{2, 3, 4, 8}, {9, 6, 11, 11}, {2, 3, 7, 5}}; // from row and column, to row and column
-        for (int[] to : moves) {
-            double score = scores.getDouble(SIDE * to[0] + to[1], SIDE * to[2] + to[3]);
+        for (int[] to : new int[][] {{2, 3, 4, 8}, {9, 6, 11, 11}, {2, 3, 7, 5}}) { // from row and column, to these
+            double score = scores.getDouble(16 * to[0] + to[1], 16 * to[2] + to[3]);
             out.print("from (%d, %d) to (%d, %d): %.10f", to[0], to[1], to[2], to[3], score);
         }
         HeatMapChart right = map("Query at row 4, column 10", scores.get(74)).range(-8, 8);
@@ -83,52 +74,39 @@ public final class TwoDimensions {
                 RotaryPresets.qwen3Vl(128, 5_000_000, 24, 20, 20).build();
         // ...
         for (RotaryEmbeddingBlock block : List.of(qwen2, qwen3)) {
-            out.print(
-                    "%s",
-                    block.getAxes().axisOfPair().stream()
-                            .map("trc"::charAt)
-                            .map(String::valueOf)
-                            .collect(Collectors.joining()));
+            String axes = block.getAxes().axisOfPair().toString().replaceAll("[^012]", "");
+            out.print("%s", axes.replace('0', 't').replace('1', 'r').replace('2', 'c'));
         }
         for (int m : new int[] {0, 15, 16, 39, 40, 63}) {
             out.print("pair %2d: period %9.1f", m, 2 * Math.PI * Math.pow(1_000_000, m / 64.0));
         }
         // %% window
-        float[] small = indices(manager);
+        WindowBiasBlock window =
+                WindowBiasBlock.builder().setHeadCount(1).setWindow(2, 2).build();
+        NDArray patches = manager.zeros(new Shape(1, 4, 8));
+        window.initialize(manager, DataType.FLOAT32, patches.getShape());
+        window.getBiases().getArray().set(new float[] {0, 1, 2, 3, 4, 5, 6, 7, 8});
+        float[] row = forward(window, patches).toFloatArray();
         // ...
         out.print("%-7s %5s %5s %5s %5s", "", "key 0", "key 1", "key 2", "key 3");
         for (int i = 0; i < 16; i += 4) {
-            out.print("query %d %5.0f %5.0f %5.0f %5.0f", i / 4, small[i], small[i + 1], small[i + 2], small[i + 3]);
+            out.print("query %d %5.0f %5.0f %5.0f %5.0f", i / 4, row[i], row[i + 1], row[i + 2], row[i + 3]);
         }
         manager.close();
     }
 
-    private static final int SIDE = 16;
-
-    /** The correlation of all pairs of numbers that are n places apart; the mean of x is 0. */
     private static double correlation(NDArray x, int n) {
         NDArray products = x.get(":" + (x.size() - n)).mul(x.get(n + ":"));
         return products.mean().div(x.square().mean()).getDouble();
     }
 
-    /** The similarities of one patch to all. */
     private static HeatMapChart similarities(NDArray rows, int patch) {
         return map("Patch " + patch, rows.matMul(rows.get(patch)).div(32)).range(0.6, 1);
     }
 
     private static HeatMapChart map(String title, NDArray cells) {
         double[] values = cells.toType(DataType.FLOAT64, false).toDoubleArray();
-        return HeatMapChart.of(title, "column", "row", SIDE, SIDE, (r, c) -> values[SIDE * r + c]);
-    }
-
-    /** The row of the table of biases for each query and key of a window: the biases are set to their rows. */
-    private static float[] indices(NDManager manager) {
-        WindowBiasBlock window =
-                WindowBiasBlock.builder().setHeadCount(1).setWindow(2, 2).build();
-        NDArray patches = manager.zeros(new Shape(1, 4, 8));
-        window.initialize(manager, DataType.FLOAT32, patches.getShape());
-        window.getBiases().getArray().set(new float[] {0, 1, 2, 3, 4, 5, 6, 7, 8});
-        return forward(window, patches).toFloatArray();
+        return HeatMapChart.of(title, "column", "row", 16, 16, (r, c) -> values[16 * r + c]);
     }
 
     private static NDArray forward(Block block, NDArray... inputs) {
