@@ -50,17 +50,13 @@ public record AttentionMaps(List<String> words, List<List<double[]>> layers) {
         List<List<double[]>> maps = new ArrayList<>();
         NDList x = vectors;
         for (TransformerLayerBlock layer : layers.getLayers()) {
-            maps.add(heads(layer.getAttention().probabilities(store, x)));
+            NDArray heads = layer.getAttention().probabilities(store, x).squeeze(0);
+            maps.add(heads.split(heads.getShape().get(0)).stream()
+                    .map(head -> head.toType(DataType.FLOAT64, false).toDoubleArray())
+                    .toList());
             x = layer.forward(store, x, false);
         }
         return new AttentionMaps(words, maps);
-    }
-
-    /** Splits (1, heads, T, T) into one array for each head. */
-    private static List<double[]> heads(NDArray map) {
-        return map.squeeze(0).split(map.getShape().get(1)).stream()
-                .map(head -> head.toType(DataType.FLOAT64, false).toDoubleArray())
-                .toList();
     }
 
     /** Returns the attention of the word at a position to another, from 0 to 1; the sum over {@code to} is 1. */

@@ -10,6 +10,7 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Collectors;
@@ -135,8 +136,9 @@ final class CompareEncodings extends EngineCommand {
             for (Encoding variant : experiment.variants(encoding)) {
                 Map<String, Double> measured = experiment.measure(model, variant);
                 comparison.add(variant, parameters, measured);
-                String numbers =
-                        measured.values().stream().map(Comparison::number).collect(Collectors.joining(" "));
+                String numbers = measured.values().stream()
+                        .map(number -> String.format(Locale.ROOT, "%.4f", number))
+                        .collect(Collectors.joining(" "));
                 out.printf("%-20s seed %d: %s, %d s%n", variant, training.seed(), numbers, time.toSeconds());
             }
         }

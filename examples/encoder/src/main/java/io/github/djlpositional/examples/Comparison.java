@@ -24,7 +24,7 @@ final class Comparison {
     private final Map<Encoding, Row> rows = new LinkedHashMap<>();
 
     /** The accuracies or losses with one kind over the seeds, by the sizes of the examples. */
-    record Row(long parameters, Map<String, DoubleSummaryStatistics> measured) {}
+    private record Row(long parameters, Map<String, DoubleSummaryStatistics> measured) {}
 
     Comparison(Experiment.Description description) {
         this.description = description;
@@ -38,15 +38,11 @@ final class Comparison {
                 .accept(number));
     }
 
-    Map<Encoding, Row> rows() {
-        return rows;
-    }
-
     private Set<String> sizes() {
         return rows.values().iterator().next().measured.keySet();
     }
 
-    static double halfRange(DoubleSummaryStatistics numbers) {
+    private static double halfRange(DoubleSummaryStatistics numbers) {
         return (numbers.getMax() - numbers.getMin()) / 2;
     }
 
@@ -76,10 +72,6 @@ final class Comparison {
             csv.append(',').append(row.parameters).append('\n');
         });
         AtomicFile.write(file, out -> out.write(csv.toString().getBytes(StandardCharsets.UTF_8)));
-    }
-
-    static String number(double value) {
-        return String.format(Locale.ROOT, "%.4f", value);
     }
 
     void draw(Path file) throws IOException {

@@ -38,7 +38,7 @@ public enum Encoding {
     /** The same with token vectors that start with N(0, 1 / D) and are multiplied by √D, as in the paper. */
     SINUSOIDAL_SCALED("sinusoidal, scaled", Encoding::sinusoids, at -> null, Task.SENTENCES),
     /** A learned vector for each position, added to the input. */
-    LEARNED("learned", Encoding::table, at -> null, Task.SENTENCES, Task.TEXT),
+    LEARNED("learned", at -> table(at).optMaxSequenceLength(at.longest).build(), at -> null, Task.SENTENCES, Task.TEXT),
     ROTARY("rotary", "rotary", at -> Map.of("maxSequenceLength", at.longest)),
     /** The model of {@link #ROTARY} with interpolated positions. */
     ROTARY_LINEAR("rotary, linear", at -> null, at -> rotary(at, RotaryScaling.linear(at.factor()))),
@@ -61,13 +61,15 @@ public enum Encoding {
     /** DeBERTa's; the library's defaults are for 512 tokens. */
     DISENTANGLED("DeBERTa", "disentangled", at -> Map.of("buckets", at.trained, "maxDistance", 4 * at.trained)),
     /** A learned vector for each pixel, added to it; in larger pictures, interpolated. */
-    LEARNED_GRID("learned grid", Encoding::grid, at -> null, Task.PICTURES),
+    LEARNED_GRID(
+            "learned grid", at -> table(at).optGrid(0, at.trained, at.trained).build(), at -> null, Task.PICTURES),
     /** Sinusoids of the row and of the column, added to the pixel; scaled. */
     FIXED_SCALED("fixed grid, scaled", at -> grid(at, 1.0 / at.factor()), at -> null, Task.PICTURES),
     FIXED_CONTINUED("fixed grid, continued", at -> grid(at, 1), at -> null, Task.PICTURES),
     /** Queries and keys rotated by row and by column, as in EVA-02; scaled. */
-    ROTARY_SCALED("rotary, scaled", at -> null, Encoding::eva, Task.PICTURES),
-    ROTARY_CONTINUED("rotary, continued", at -> null, Encoding::eva, Task.PICTURES),
+    ROTARY_SCALED(
+            "rotary, scaled", at -> null, at -> RotaryPresets.eva(at.headSize()).build(), Task.PICTURES),
+    ROTARY_CONTINUED("rotary, continued", at -> null, ROTARY_SCALED.relative, Task.PICTURES),
     /** A learned bias for each difference of rows and columns, as in Swin; in larger pictures, interpolated. */
     WINDOW_BIAS("window bias", at -> null, Encoding::window, Task.PICTURES);
 
@@ -120,13 +122,6 @@ public enum Encoding {
                 .build();
     }
 
-    private static Block table(Sizes at) {
-        return LearnedPositionalEncodingBlock.builder()
-                .setEmbeddingSize(at.size)
-                .optMaxSequenceLength(at.longest)
-                .build();
-    }
-
     private static RelativeEncoding rotary(Sizes at, RotaryScaling scaling) {
         return RotaryEmbeddingBlock.builder()
                 .setHeadSize(at.headSize())
@@ -134,11 +129,8 @@ public enum Encoding {
                 .build();
     }
 
-    private static Block grid(Sizes at) {
-        return LearnedPositionalEncodingBlock.builder()
-                .setEmbeddingSize(at.size)
-                .optGrid(0, at.trained, at.trained)
-                .build();
+    private static LearnedPositionalEncodingBlock.Builder table(Sizes at) {
+        return LearnedPositionalEncodingBlock.builder().setEmbeddingSize(at.size);
     }
 
     private static Block grid(Sizes at, double scale) {
@@ -152,10 +144,6 @@ public enum Encoding {
                         .build())
                 .optGrid(0, at.longest, at.longest)
                 .build();
-    }
-
-    private static RelativeEncoding eva(Sizes at) {
-        return RotaryPresets.eva(at.headSize()).build();
     }
 
     private static RelativeEncoding window(Sizes at) {

@@ -11,7 +11,7 @@ import java.util.stream.IntStream;
 public final class HeatMapChart extends Chart {
 
     /** The colors of one sign. */
-    static final int SHADES = 50;
+    private static final int SHADES = 50;
 
     private List<String> rows;
     private final int columns;
@@ -73,19 +73,6 @@ public final class HeatMapChart extends Chart {
         return IntStream.range(first, first + count).mapToObj(Integer::toString).toList();
     }
 
-    /** Returns the labels of the rows: their numbers, or with a word behind. */
-    public List<String> rows() {
-        return rows;
-    }
-
-    public double value(int row, int column) {
-        return values[row][column];
-    }
-
-    public double largest() {
-        return largest;
-    }
-
     /** Returns the strength of a color: 0 is transparent, negative numbers are blue. */
     private int shade(double number) {
         double part = smallest < 0 ? number / largest : (number - smallest) / (largest - smallest);
@@ -107,8 +94,7 @@ public final class HeatMapChart extends Chart {
 
     @Override
     double smallestHeight() {
-        boolean areWords = rows.get(0).contains(" ");
-        return areWords ? rows.size() * 1.2 * Svg.LETTER : 0;
+        return rows.get(0).contains(" ") ? rows.size() * 1.2 * Svg.LETTER : 0;
     }
 
     @Override

@@ -3,7 +3,6 @@ package io.github.djlpositional.examples;
 import io.github.djlpositional.examples.Axis.Tick;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.List;
 import java.util.function.Function;
 import java.util.function.IntToDoubleFunction;
@@ -48,7 +47,7 @@ public final class LineChart extends Chart {
      * @param width the width of the line, 0 for points only
      */
     @SuppressWarnings("ArrayRecordComponent") // no one compares series
-    public record Series(String name, double[] x, double[] y, int color, int symbol, double width) {
+    private record Series(String name, double[] x, double[] y, int color, int symbol, double width) {
 
         private String line(String path) {
             return Svg.format(
@@ -121,13 +120,9 @@ public final class LineChart extends Chart {
         series.add(new Series(name, xs, ys, color, symbol, width));
     }
 
-    private int next() {
-        return series.size() % COLORS;
-    }
-
     /** Adds a line; all but the first of a chart have symbols. */
     public void line(String name, double[] xs, double[] ys) {
-        line(next(), name, xs, ys);
+        line(series.size() % COLORS, name, xs, ys);
     }
 
     /** Adds a line with the color and the symbol of a number from 0 to 7: for lines that occur in several charts. */
@@ -142,12 +137,12 @@ public final class LineChart extends Chart {
 
     /** Adds points without lines between them. */
     public void points(String name, double[] xs, double[] ys) {
-        add(name, xs, ys, next(), CIRCLE, 0);
+        add(name, xs, ys, series.size() % COLORS, CIRCLE, 0);
     }
 
     /** Adds points, each in a horizontal line from a smallest number to a largest one. */
     public void ranges(String name, double[] xs, double[] ys, double[] smallest, double[] largest) {
-        int number = next() / 2; // each has two series
+        int number = series.size() % COLORS / 2; // each has two series
         add(name, xs, ys, number, number + CIRCLE, 0);
         double[] ends =
                 each(3 * xs.length, i -> i % 3 == 0 ? smallest[i / 3] : i % 3 == 1 ? largest[i / 3] : Double.NaN);
@@ -157,7 +152,7 @@ public final class LineChart extends Chart {
     /** Adds hands, which are lines from a center to points, with a label for each beside its point; it may be empty. */
     public void hands(String name, double centerX, double centerY, double[] xs, double[] ys, String... texts) {
         double[] fromX = each(2 * xs.length, i -> i % 2 == 0 ? centerX : xs[i / 2]);
-        add(name, fromX, each(2 * ys.length, i -> i % 2 == 0 ? centerY : ys[i / 2]), next(), 0, 2);
+        add(name, fromX, each(2 * ys.length, i -> i % 2 == 0 ? centerY : ys[i / 2]), series.size() % COLORS, 0, 2);
         for (int i = 0; i < texts.length; i++) {
             // outside of the circle, also in a small chart and if the label is long
             double across = 1.35 + 0.09 * Math.max(0, texts[i].length() - 2);
@@ -168,7 +163,7 @@ public final class LineChart extends Chart {
     /** Adds the circle around a center. */
     public void circle(String name, double centerX, double centerY, double radius) {
         double[] xs = each(181, i -> centerX + radius * Math.cos(Math.toRadians(2 * i)));
-        add(name, xs, each(181, i -> centerY + radius * Math.sin(Math.toRadians(2 * i))), next(), 0, 2);
+        add(name, xs, each(181, i -> centerY + radius * Math.sin(Math.toRadians(2 * i))), series.size() % COLORS, 0, 2);
     }
 
     /** Adds a thin gray line, which later lines are compared with. */
@@ -184,19 +179,6 @@ public final class LineChart extends Chart {
     /** Adds a dashed vertical line. */
     public void mark(String name, double at, double from, double to) {
         add(name, new double[] {at, at}, new double[] {from, to}, BLACK, 0, 1);
-    }
-
-    /** Returns all series. */
-    public List<Series> series() {
-        return Collections.unmodifiableList(series);
-    }
-
-    /** Returns the series of a name. */
-    public Series series(String name) {
-        return series.stream()
-                .filter(each -> each.name.equals(name))
-                .findFirst()
-                .orElseThrow();
     }
 
     private DoubleStream numbers(Function<Series, double[]> data) {
@@ -237,8 +219,8 @@ public final class LineChart extends Chart {
 
     @Override
     void drawInside(Svg svg, Frame frame) {
-        svg.add("<rect %s fill=\"none\" stroke=\"var(--line)\"/>", frame.attributes());
         StringBuilder symbols = new StringBuilder();
+        svg.add("<rect %s fill=\"none\" stroke=\"var(--line)\"/>", frame.attributes());
         // an inner drawing cuts off what is outside of the axes
         svg.add("<svg %s>", frame.attributes());
         for (Series each : series) {
@@ -282,24 +264,20 @@ public final class LineChart extends Chart {
     /** Lines that end at the right are labelled there, unless there are too many. */
     @Override
     List<EndLabel> endLabels(double maxWidth) {
-        List<Series> lines = series.stream()
-                .filter(each -> each.width > 0 && !each.name.isEmpty() && endsAtTheRight(each))
-                .toList();
-        boolean fits = !isSquare
-                && rows.isEmpty()
-                && lines.size() <= MOST_END_LABELS
-                && lines.stream().allMatch(each -> Svg.length(each.name) < maxWidth);
-        return fits && lines.size() > 1
-                ? lines.stream()
-                        .map(each -> new EndLabel(each.name, y().place(each.y[each.y.length - 1]), each.stroke()))
-                        .toList()
-                : List.of();
-    }
-
-    private boolean endsAtTheRight(Series line) {
-        int last = line.x.length - 1;
-        double place = y().place(line.y[last]);
-        return last > 0 && x().place(line.x[last]) > 0.97 && place > -0.01 && place < 1.01;
+        if (isSquare || !rows.isEmpty()) {
+            return List.of();
+        }
+        List<EndLabel> ends = new ArrayList<>();
+        for (Series line : series) {
+            int last = line.x.length - 1;
+            boolean isNamed = line.width > 0 && !line.name.isEmpty();
+            double place = isNamed && last > 0 && x().place(line.x[last]) > 0.97 ? y().place(line.y[last]) : -1;
+            if (place > -0.01 && place < 1.01) {
+                ends.add(new EndLabel(line.name, place, line.stroke()));
+            }
+        }
+        boolean fits = ends.stream().allMatch(each -> Svg.length(each.name()) < maxWidth);
+        return fits && ends.size() > 1 && ends.size() <= MOST_END_LABELS ? ends : List.of();
     }
 
     @Override

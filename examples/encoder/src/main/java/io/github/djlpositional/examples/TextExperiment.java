@@ -28,6 +28,7 @@ import java.util.Map;
 import java.util.function.ToDoubleFunction;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 
 /**
@@ -145,20 +146,23 @@ final class TextExperiment implements Experiment {
         Block block = trained.getBlock();
         NDManager manager = trained.getNDManager();
         if (as.tasks().isEmpty()) {
-            block = languageModel(as, tokens);
-            block.initialize(manager, DataType.FLOAT32, new Shape(1, LENGTH));
-            Experiment.copyParameters(trained.getBlock(), block);
+            block = withWeightsOf(block, as, manager);
         } else if (!biases.containsKey(as)) {
             biases.put(as, biases(as, block, manager));
         }
         if (as == Encoding.ROTARY && attention.isEmpty()) {
-            Block withoutPositions = languageModel(Encoding.NONE, tokens);
-            withoutPositions.initialize(manager, DataType.FLOAT32, new Shape(1, LENGTH));
-            Experiment.copyParameters(block, withoutPositions);
             attention.put(as, attention(as, block, manager));
+            Block withoutPositions = withWeightsOf(block, Encoding.NONE, manager);
             attention.put(Encoding.NONE, attention(Encoding.NONE, withoutPositions, manager));
         }
         return losses(block, manager, measuring);
+    }
+
+    private Block withWeightsOf(Block trained, Encoding encoding, NDManager manager) {
+        Block block = languageModel(encoding, tokens);
+        block.initialize(manager, DataType.FLOAT32, new Shape(1, LENGTH));
+        Experiment.copyParameters(trained, block);
+        return block;
     }
 
     /** Returns the mean losses of the tokens, by the number of tokens before them. */
@@ -244,15 +248,14 @@ final class TextExperiment implements Experiment {
                 NDArray weights = block.getAttention()
                         .probabilities(store, block.getAttentionNorm().forward(store, x, false));
                 for (int head = 0; head < SIZES.heads(); head++) {
-                    double[][] byDistance =
-                            byDistance(weights.get(":, {}", head).toFloatArray());
+                    double[][] sorted = byDistance(weights.get(":, {}", head).toFloatArray());
                     String name = encoding + "," + (layer + 1) + "," + (head + 1);
                     lines.append(line(
-                            name + ",mean",
-                            byDistance,
-                            each -> Arrays.stream(each).average().orElseThrow()));
-                    lines.append(line(name + ",10 %", byDistance, each -> each[each.length / 10]));
-                    lines.append(line(name + ",90 %", byDistance, each -> each[each.length * 9 / 10]));
+                                    name + ",mean",
+                                    sorted,
+                                    each -> DoubleStream.of(each).sum() / each.length))
+                            .append(line(name + ",10 %", sorted, each -> each[each.length / 10]))
+                            .append(line(name + ",90 %", sorted, each -> each[each.length * 9 / 10]));
                 }
                 x = block.forward(store, x, false);
             }

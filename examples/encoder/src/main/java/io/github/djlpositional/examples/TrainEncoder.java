@@ -80,9 +80,6 @@ public final class TrainEncoder extends EngineCommand {
 
     private List<Encoding> encodings;
 
-    /** One encoder's row in the table. */
-    private record Result(Encoding encoding, double accuracy, Duration time) {}
-
     /** Runs the program; {@code --help} lists the options. */
     public static void main(String[] args) {
         Program.optOutOfTracking();
@@ -132,7 +129,7 @@ public final class TrainEncoder extends EngineCommand {
                 engine.getVersion(),
                 device);
 
-        List<Result> results = new ArrayList<>();
+        List<String> rows = new ArrayList<>();
         Map<Encoding, List<Step>> log = new LinkedHashMap<>();
         WordOrderDataset test = options.dataset(vocabulary, measuring, seed, false);
         for (Encoding encoding : encodings) {
@@ -152,12 +149,13 @@ public final class TrainEncoder extends EngineCommand {
                 Block encoder = new TransformerEncoder(sizes);
                 log.put(encoding, trained.train(encoder, new Shape(1, maxWords), examples, model, batch -> {}));
                 double accuracy = Evaluation.accuracy(model, test);
-                results.add(new Result(encoding, accuracy, Duration.ofNanos(System.nanoTime() - start)));
+                String time = Progress.minutesAndSeconds(Duration.ofNanos(System.nanoTime() - start));
+                rows.add(String.format(Locale.ROOT, "%-12s %18.4f %8s", encoding, accuracy, time));
                 if (isProof) {
                     out.println(proof(Evaluation.largestDifference(model, test), test.size()));
                 }
-                if (results.size() == encodings.size()) {
-                    printTable(out, results, 2L * test.size());
+                if (rows.size() == encodings.size()) {
+                    printTable(out, rows, 2.0 * test.size());
                     Path picture =
                             file.resolveSibling(file.getFileName().toString().replaceAll("\\.zip$", "") + ".svg");
                     figure(log).save(picture);
@@ -202,17 +200,10 @@ public final class TrainEncoder extends EngineCommand {
         return new Figure(1, List.of(chart));
     }
 
-    private void printTable(PrintWriter out, List<Result> results, long examples) {
+    private void printTable(PrintWriter out, List<String> rows, double examples) {
         out.printf("%n%-12s %18s %8s%n", "positions", "held-out accuracy", "time");
-        for (Result result : results) {
-            out.printf(
-                    Locale.ROOT,
-                    "%-12s %18.4f %8s%n",
-                    result.encoding(),
-                    result.accuracy(),
-                    Progress.minutesAndSeconds(result.time()));
-        }
-        out.printf(Locale.ROOT, "%-12s %18.4f ± %.4f%n", "chance", 0.5, 0.5 / Math.sqrt((double) examples));
+        rows.forEach(out::println);
+        out.printf(Locale.ROOT, "%-12s %18.4f ± %.4f%n", "chance", 0.5, 0.5 / Math.sqrt(examples));
         if (glosses < 80_000) {
             out.printf("%nWith --glosses 80000, sinusoidal positions reach 0.91 in about four times the time.%n");
         }

@@ -81,9 +81,7 @@ class CompareEncodingsTest {
         }
     }
 
-    /**
-     * For each of 2 layers of 4 heads: learned biases at all distances, and weights with rotary positions and without.
-     */
+    /** For each of 2 layers of 4 heads: learned biases by distance, and weights with and without rotary positions. */
     private void requireBiasesAndAttention() throws Exception {
         assertThat(lines("biases.csv").stream().map(line -> line.get(0)).distinct())
                 .contains("t5", "kerple", "fire", "distance_network")
@@ -149,7 +147,6 @@ class CompareEncodingsTest {
         }
     }
 
-    /** Without weights all tokens have the same probability, and the loss is ln V. */
     private static float[] scores(Block model, NDArray input) {
         ParameterStore store = new ParameterStore(input.getManager(), false);
         return model.forward(store, new NDList(input), false).singletonOrThrow().toFloatArray();

@@ -47,8 +47,8 @@ class FigureTest {
                 .toList();
     }
 
-    private static double value(Element label) {
-        return Double.parseDouble(label.getTextContent().replace("−", "-").replace(",", ""));
+    private static double value(String label) {
+        return Double.parseDouble(label.replace("−", "-").replace(",", ""));
     }
 
     @Test
@@ -60,12 +60,12 @@ class FigureTest {
         assertThat(labels(svg, "end"))
                 .hasSize(8)
                 .allSatisfy(row -> assertThat(8 * (number(row, "y") - number(cells, "y")) / number(cells, "height"))
-                        .isCloseTo(value(row) + 0.5, within(0.1)));
+                        .isCloseTo(value(row.getTextContent()) + 0.5, within(0.1)));
         assertThat(labels(svg, "middle"))
                 .hasSizeGreaterThan(2)
                 .allSatisfy(
                         column -> assertThat(20 * (number(column, "x") - number(cells, "x")) / number(cells, "width"))
-                                .isCloseTo(value(column) + 0.5, within(0.1)));
+                                .isCloseTo(value(column.getTextContent()) + 0.5, within(0.1)));
     }
 
     @Test
@@ -95,11 +95,7 @@ class FigureTest {
         List<Axis.Tick> ticks = axis.ticks(5);
         assertThat(ticks.stream().map(tick -> tick.label().replace(",", ""))).containsExactly(expected.split(" ", -1));
         assertThat(ticks)
-                .allSatisfy(tick -> assertThat(tick.place())
-                        .isCloseTo(
-                                axis.place(Double.parseDouble(
-                                        tick.label().replace("−", "-").replace(",", ""))),
-                                within(1e-9)));
+                .allSatisfy(tick -> assertThat(tick.place()).isCloseTo(axis.place(value(tick.label())), within(1e-9)));
     }
 
     @Test
@@ -131,7 +127,7 @@ class FigureTest {
         Element svg = draw(chart, 480);
         List<Double> places = elements(svg, "text").stream()
                 .filter(text -> text.getTextContent().startsWith("line "))
-                .map(text -> Double.parseDouble(text.getAttribute("y")))
+                .map(text -> number(text, "y"))
                 .toList();
         assertThat(places).hasSize(5).isSorted();
         for (int i = 1; i < places.size(); i++) {

@@ -88,9 +88,11 @@ class LoadedEncoderTest {
 
     @ParameterizedTest
     @ValueSource(strings = {SETTINGS, VOCABULARY, PARAMETERS})
-    void missingEntryIsNamed(String entry) throws IOException {
+    void missingEntryAndVocabularyOfAnotherSizeAreNamed(String entry) throws IOException {
         changed(saved, file, entry, content -> null);
         assertRejected(entry);
+        changed(saved, file, VOCABULARY, content -> Arrays.copyOf(content, content.length / 2));
+        assertRejected("vocabulary.txt has ");
     }
 
     @ParameterizedTest
@@ -111,12 +113,6 @@ class LoadedEncoderTest {
                         .replace(setting, replacement)
                         .getBytes(StandardCharsets.UTF_8));
         assertRejected(message);
-    }
-
-    @Test
-    void vocabularyOfAnotherSizeIsRejected() throws IOException {
-        changed(saved, file, VOCABULARY, content -> Arrays.copyOf(content, content.length / 2));
-        assertRejected("vocabulary.txt has ");
     }
 
     @Test
@@ -149,36 +145,14 @@ class LoadedEncoderTest {
         System.clearProperty("DJL_CACHE_DIR");
     }
 
-    private ZooModel<String, Judgement> trained(String engine) throws IOException {
-        SmallEncoder.saveTo(file, engine);
-        return EncoderFile.load(file, Engine.getEngine(engine), Device.cpu());
-    }
-
     @EngineTest
-    void sentencesOfAllLengthsHaveTheSameAnswersInABatchAndWithoutOthers(String engine) throws Exception {
-        List<String> sentences = sentences(64);
-        try (ZooModel<String, Judgement> model = trained(engine);
-                Predictor<String, Judgement> predictor = model.newPredictor()) {
-            List<Judgement> together = predictor.batchPredict(sentences);
-            for (int i = 0; i < sentences.size(); i++) {
-                assertThat(together.get(i).inOrder())
-                        .as(sentences.get(i))
-                        .isCloseTo(predictor.predict(sentences.get(i)).inOrder(), within(ROUNDING));
-            }
-        }
-    }
-
-    private static List<String> sentences(int count) throws IOException {
-        return Glosses.read(16).stream()
-                .limit(count)
+    void batchesAndEightThreadsGiveTheAnswersOfSingleSentences(String engine) throws Exception {
+        List<String> sentences = Glosses.read(16).stream()
+                .limit(64)
                 .map(words -> String.join(" ", words))
                 .toList();
-    }
-
-    @EngineTest
-    void eightThreadsGiveTheAnswersOfOne(String engine) throws Exception {
-        List<String> sentences = sentences(64);
-        try (ZooModel<String, Judgement> model = trained(engine)) {
+        SmallEncoder.saveTo(file, engine);
+        try (ZooModel<String, Judgement> model = EncoderFile.load(file, Engine.getEngine(engine), Device.cpu())) {
             // tag::pool[]
             ThreadLocal<Predictor<String, Judgement>> predictors = ThreadLocal.withInitial(model::newPredictor);
             ExecutorService pool = Executors.newFixedThreadPool(8);
@@ -188,9 +162,12 @@ class LoadedEncoderTest {
             }
             // end::pool[]
             try (Predictor<String, Judgement> predictor = model.newPredictor()) {
+                List<Judgement> together = predictor.batchPredict(sentences);
                 for (int i = 0; i < answers.size(); i++) {
-                    assertThat(answers.get(i).get().inOrder())
-                            .isCloseTo(predictor.predict(sentences.get(i)).inOrder(), within(ROUNDING));
+                    double inOrder = predictor.predict(sentences.get(i)).inOrder();
+                    assertThat(List.of(together.get(i), answers.get(i).get()))
+                            .as(sentences.get(i))
+                            .allSatisfy(each -> assertThat(each.inOrder()).isCloseTo(inOrder, within(ROUNDING)));
                 }
             }
             pool.shutdown();

@@ -13,6 +13,7 @@ import java.io.InputStream;
 import java.nio.charset.Charset;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
@@ -67,20 +68,17 @@ class TrainEncoderTest {
 
     @EngineTest
     void sameSeedGivesTheSameAnswers(String engine) {
-        String first = judgements(trainSmall(engine, " --encoding sinusoidal --seed 7"));
-        String second = judgements(trainSmall(engine, " --encoding sinusoidal --seed 7"));
-        String other = judgements(trainSmall(engine, " --encoding sinusoidal --seed 8"));
-        assertThat(second).isEqualTo(first);
-        assertThat(other).isNotEqualTo(first);
-    }
-
-    private static String judgements(ProgramRun run) {
-        String out = run.success();
-        return out.substring(out.indexOf("loaded again"));
+        List<String> judgements = new ArrayList<>();
+        for (int seed : new int[] {7, 7, 8}) {
+            String out =
+                    trainSmall(engine, " --encoding sinusoidal --seed " + seed).success();
+            judgements.add(out.substring(out.indexOf("loaded again")));
+        }
+        assertThat(judgements.get(1)).isEqualTo(judgements.get(0)).isNotEqualTo(judgements.get(2));
     }
 
     @Test
-    void judgesSentencesFromStandardInput() throws IOException {
+    void judgesOnlySentencesWithWords() throws IOException {
         SmallEncoder.saveTo(file(), "PyTorch");
         InputStream before = System.in;
         try {
@@ -92,6 +90,8 @@ class TrainEncoderTest {
         } finally {
             System.setIn(before);
         }
+        assertThat(ProgramRun.of("judge --model " + file() + " ...").error(1))
+                .isEqualTo("error: sentence '...' has no words: enter at least one");
     }
 
     @ParameterizedTest
@@ -136,13 +136,6 @@ class TrainEncoderTest {
                 .isEqualTo(List.of(size, rate, mixesLengths));
     }
 
-    @Test
-    void sentenceWithoutWordsEndsWithOneLine() throws IOException {
-        SmallEncoder.saveTo(file(), "PyTorch");
-        assertThat(ProgramRun.of("judge --model " + file() + " ...").error(1))
-                .isEqualTo("error: sentence '...' has no words: enter at least one");
-    }
-
     @ParameterizedTest
     @ValueSource(strings = {"--epochs=0", "--size=30", "--learning-rate=0", "--encoding=magic", "--what"})
     void badOptionsEndWithOneLine(String option) {
@@ -152,16 +145,9 @@ class TrainEncoderTest {
     @EngineTest
     void enginesPrintNothing(String engine) throws Exception {
         SmallEncoder.saveTo(file(), engine);
-        Process process = JavaProgram.of(
-                        ProgramRun.SHORT_LIVED,
-                        TrainEncoder.class,
-                        "judge",
-                        "--engine",
-                        engine,
-                        "--model",
-                        file().toString(),
-                        "a person who writes books")
-                .start();
+        String[] args = {"judge", "--engine=" + engine, "--model=" + file(), "a person who writes books"};
+        Process process =
+                JavaProgram.of(ProgramRun.SHORT_LIVED, TrainEncoder.class, args).start();
         String err = new String(process.getErrorStream().readAllBytes(), Charset.defaultCharset());
         assertThat(process.waitFor()).isZero();
         assertThat(err).isEmpty();

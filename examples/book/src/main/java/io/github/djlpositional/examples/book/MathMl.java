@@ -82,23 +82,20 @@ final class MathMl {
 
     /** Replaces a fence by its brackets: browsers no longer display {@code mfenced}. */
     private static void replaceFence(Element fence) {
-        Document document = fence.getOwnerDocument();
-        Node row = document.createElementNS(NAMESPACE, "mrow");
-        row.appendChild(operator(document, fence.getAttribute("open")));
+        Node row = fence.getOwnerDocument().createElementNS(NAMESPACE, "mrow");
+        append(row, fence.getAttribute("open"));
         for (Node child = fence.getFirstChild(); child != null; child = fence.getFirstChild()) {
             row.appendChild(child);
             if (fence.hasChildNodes()) {
-                row.appendChild(operator(document, ","));
+                append(row, ",");
             }
         }
-        row.appendChild(operator(document, fence.getAttribute("close")));
+        append(row, fence.getAttribute("close"));
         fence.getParentNode().replaceChild(row, fence);
     }
 
-    private static Element operator(Document document, String text) {
-        Element operator = document.createElementNS(NAMESPACE, "mo");
-        operator.setTextContent(text);
-        return operator;
+    private static void append(Node row, String operator) {
+        row.appendChild(row.getOwnerDocument().createElementNS(NAMESPACE, "mo")).setTextContent(operator);
     }
 
     /**

@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.concurrent.Callable;
 
 /** What the program of a chapter prints and draws. It is shown at once, and recorded with the piece of the program. */
@@ -37,13 +38,9 @@ public final class Notebook {
         this.folder = folder;
     }
 
-    /**
-     * Returns the notebook of a chapter: a program that runs alone prints to the standard output, and saves its
-     * pictures in the folder {@code pictures}.
-     */
+    /** Returns the notebook of the running chapter; outside of the book, it saves in the folder {@code pictures}. */
     public static Notebook open() {
-        Notebook opened = current;
-        return opened == null ? new Notebook(System.out, Path.of("pictures")) : opened;
+        return Objects.requireNonNullElseGet(current, () -> new Notebook(System.out, Path.of("pictures")));
     }
 
     /** Runs the program of a chapter, and returns what it printed and drew. */

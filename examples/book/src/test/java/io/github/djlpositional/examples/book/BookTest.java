@@ -23,9 +23,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
+import jdk.jshell.Diag;
 import jdk.jshell.JShell;
 import jdk.jshell.Snippet;
 import jdk.jshell.SnippetEvent;
@@ -36,15 +38,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.FieldSource;
 
-/**
- * The page and the notebook of a small chapter with each kind of part, and what the chapters of the book have in
- * common.
- */
+/** The page and the notebook of a small chapter with each kind of part, and what all chapters have in common. */
 class BookTest {
 
     private static final String MARKDOWN = Book.read("/every-kind.md");
+    private static final Schema NBFORMAT = SchemaRegistry.withDefaultDialect(SpecificationVersion.DRAFT_4)
+            .getSchema(Book.read("/nbformat/nbformat.v4.5.schema.json"));
 
     private static Chapter everyKind(String markdown) {
         LineChart chart = LineChart.of("A line", "x", "y");
@@ -96,15 +97,10 @@ class BookTest {
                         "EveryKind.html", "out.print(\"shown\");", "out.picture(", "*A \"line\"*", "| a | b |")
                 .doesNotContain("main(");
         assertThat(cells.get(8).toString()).contains("\"source_hidden\":true", "\"text\":\"after\\n\"");
-        assertThat(nbformat().validate(notebook, InputFormat.JSON)).isEmpty();
+        assertThat(NBFORMAT.validate(notebook, InputFormat.JSON)).isEmpty();
         // the schema is in force
-        assertThat(nbformat().validate(notebook.replace("\"id\"", "\"identity\""), InputFormat.JSON))
+        assertThat(NBFORMAT.validate(notebook.replace("\"id\"", "\"identity\""), InputFormat.JSON))
                 .isNotEmpty();
-    }
-
-    private static Schema nbformat() {
-        return SchemaRegistry.withDefaultDialect(SpecificationVersion.DRAFT_4)
-                .getSchema(Book.read("/nbformat/nbformat.v4.5.schema.json"));
     }
 
     private static List<JsonObject> cells(String notebook) {
@@ -183,18 +179,14 @@ class BookTest {
         }
     }
 
-    static List<String> chapters() {
-        return Book.CHAPTERS;
-    }
-
     @Tag("slow")
     @ParameterizedTest
-    @MethodSource("chapters")
+    @FieldSource("io.github.djlpositional.examples.book.Book#CHAPTERS")
     void notebookRuns(String name, @TempDir Path folder) throws Exception {
         // beside its class, the source would be compiled instead
         assertThat(Book.class.getResource(name + ".java")).isNull();
         String notebook = Jupyter.of(Chapter.of(name, List.of()));
-        assertThat(nbformat().validate(notebook, InputFormat.JSON)).isEmpty();
+        assertThat(NBFORMAT.validate(notebook, InputFormat.JSON)).isEmpty();
         List<String> code = cells(notebook).stream()
                 .filter(cell -> cell.get("cell_type").getAsString().equals("code"))
                 // a kernel loads the artifact; here it is on the class path
@@ -204,10 +196,7 @@ class BookTest {
                 .executionEngine(new LocalExecutionControlProvider(), Map.of())
                 .compilerOptions("-classpath", System.getProperty("java.class.path"))
                 .build()) {
-            Callable<?> program = () -> {
-                code.forEach(cell -> run(shell, cell));
-                return null;
-            };
+            Callable<?> program = Executors.callable(() -> code.forEach(cell -> run(shell, cell)));
             Notebook.record(program, new PrintStream(OutputStream.nullOutputStream(), false, UTF_8), folder);
         }
     }
@@ -217,9 +206,7 @@ class BookTest {
             SourceCodeAnalysis.CompletionInfo next = shell.sourceCodeAnalysis().analyzeCompletion(rest);
             assertThat(next.completeness().isComplete()).as(rest).isTrue();
             for (SnippetEvent event : shell.eval(next.source())) {
-                List<String> problems = shell.diagnostics(event.snippet())
-                        .map(problem -> problem.getMessage(null))
-                        .toList();
+                List<Diag> problems = shell.diagnostics(event.snippet()).toList();
                 assertThat(event.status())
                         .as("%s: %s", next.source(), problems)
                         // a method may call one that is declared after it

@@ -19,7 +19,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.FieldSource;
 
 /**
  * The numbers of each chapter, printed or in its text, against {@code expected/NAME.txt}. A row is {@code text with {}
@@ -50,15 +50,14 @@ class ExpectedTest {
                     pattern, List.of(line.substring(numbers + 3, source).strip().split("\\s+", -1)));
         }
 
-        /** Finds the text in whole lines, or else within a line. */
+        /** Finds the text in whole lines, or else within the Markdown. */
         List<MatchResult> find(String printed, String markdown) {
-            List<MatchResult> lines = Pattern.compile("(?m)^" + pattern + "$")
-                    .matcher(printed)
+            Pattern line = Pattern.compile("(?m)^" + pattern + "$");
+            return (line.matcher(printed).find()
+                            ? line.matcher(printed)
+                            : Pattern.compile(pattern).matcher(markdown))
                     .results()
                     .toList();
-            return lines.isEmpty()
-                    ? Pattern.compile(pattern).matcher(markdown).results().toList()
-                    : lines;
         }
 
         boolean agrees(MatchResult found) {
@@ -80,12 +79,8 @@ class ExpectedTest {
         return text.strip().replaceAll("\n> ", " ").replaceAll("\\s+", " ");
     }
 
-    static List<String> chapters() {
-        return Book.CHAPTERS;
-    }
-
     @ParameterizedTest
-    @MethodSource("chapters")
+    @FieldSource("io.github.djlpositional.examples.book.Book#CHAPTERS")
     void numbersAreExpected(String name, @TempDir Path folder) throws Exception {
         PrintStream unused = new PrintStream(OutputStream.nullOutputStream(), false, UTF_8);
         Chapter chapter = Book.run(name, unused, folder);

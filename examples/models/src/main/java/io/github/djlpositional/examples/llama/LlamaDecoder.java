@@ -51,6 +51,7 @@ import java.util.stream.Stream;
 public final class LlamaDecoder extends AbstractBlock {
 
     private static final String LAYERS = "num_hidden_layers";
+    private static final String TIED = "tie_word_embeddings";
 
     private final int vocabularySize;
     private final List<Long> endTokens;
@@ -59,8 +60,6 @@ public final class LlamaDecoder extends AbstractBlock {
     private final RotaryEmbeddingBlock rotary;
 
     private final TransformerStackBlock layers;
-
-    private final boolean isHeadTied;
 
     /** The weight of the output layer, (V, D): the table of token vectors, or a parameter of its own. */
     private final Parameter head;
@@ -90,8 +89,7 @@ public final class LlamaDecoder extends AbstractBlock {
         layers = addChildBlock(
                 "layers",
                 TransformerStackBlock.builder().optInput(input).setLayers(built).build());
-        isHeadTied = config.isOn("tie_word_embeddings");
-        head = isHeadTied
+        head = config.isOn(TIED)
                 ? input.getTokenTable()
                 : addParameter(Parameter.builder()
                         .setName("head")
@@ -127,7 +125,7 @@ public final class LlamaDecoder extends AbstractBlock {
                     .oneByOne() // while a tensor is loaded, it is in memory twice
                     // the frequencies of the rotary encoding, and a copy of a table that is the head too
                     .allowUnused("*.rotary_emb.inv_freq", "lm_head.weight");
-            if (!decoder.isHeadTied) {
+            if (!config.isOn(TIED)) {
                 loader.table("lm_head.weight", decoder.head);
             }
             // before arrays are created, which may be too large
@@ -162,9 +160,7 @@ public final class LlamaDecoder extends AbstractBlock {
     /** {@return the maximum number of tokens of a sequence} */
     public int getLongestSequence() {
         Map<String, ?> arguments = rotary.getArguments();
-        Object limit =
-                arguments.containsKey("autoExtend") ? arguments.get("autoExtend") : arguments.get("maxSequenceLength");
-        return (int) limit;
+        return (int) arguments.get(arguments.containsKey("autoExtend") ? "autoExtend" : "maxSequenceLength");
     }
 
     /** {@return the tokens that end a text; empty if the configuration has none} */

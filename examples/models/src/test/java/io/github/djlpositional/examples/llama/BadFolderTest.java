@@ -74,7 +74,6 @@ class BadFolderTest {
         "'\"rms_norm_eps\": ', '\"rms_norm_eps\": 1e999, \"other\": ', epsilon, Infinity, config.json",
         "'\"num_hidden_layers\": 2', '\"num_hidden_layers\": 1', tensors unused, model.layers.1, config.json",
         "'\"model_type\": \"qwen2\"', '\"model_type\": \"llama\"', tensors unused, proj.bias, config.json",
-        "'\"intermediate_size\"', '\"other\"', intermediate_size, is missing, config.json",
         "'\"model_type\"', '\"other\"', model_type, is missing, config.json",
         "'\"model_type\": \"qwen2\"', '\"model_type\": \"gemma\"', model_type gemma, llama, config.json",
         "'\"hidden_act\": \"silu\"', '\"hidden_act\": \"gelu\"', hidden_act gelu, silu, config.json",

@@ -105,19 +105,12 @@ class LlamaDecoderTest {
         }
     }
 
-    /**
-     * The stored configurations have only the keys of the attention; the other sizes and the numbers are of the model
-     * cards.
-     */
+    /** The stored configurations have only the keys of the attention; the other numbers are of the model cards. */
     @ParameterizedTest
     @CsvSource({
-        "Llama-2-7b-hf, 32000, 11008, false, 6738415616",
-        "Meta-Llama-3-8B, 128256, 14336, false, 8030261248",
         "Llama-3.1-8B, 128256, 14336, false, 8030261248",
         "Llama-3.2-1B, 128256, 8192, true, 1235814400",
-        "Mistral-7B-v0.1, 32000, 14336, false, 7241732096",
         "Mistral-7B-v0.3, 32768, 14336, false, 7248023552",
-        "Qwen2-7B, 152064, 18944, false, 7615616512",
         "Qwen2.5-7B-Instruct-with-YaRN, 152064, 18944, false, 7615616512",
         "Qwen3-8B, 151936, 12288, false, 8190735360",
         "vicuna-7b-v1.5-16k, 32000, 11008, false, 6738415616"
