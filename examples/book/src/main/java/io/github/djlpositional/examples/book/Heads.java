@@ -25,16 +25,16 @@ public final class Heads {
         // %% before
         List<AttentionMaps> with = SentenceEncoder.attention(SENTENCES, true);
         List<AttentionMaps> without = SentenceEncoder.attention(SENTENCES, false);
-        List<Head> best = heads(6, 12, head -> mean(weights(with, head, BEFORE)));
+        List<Head> best = heads(6, 12, head -> mean(weights(with, head)));
         for (Head head : best.subList(0, 5)) {
-            double bare = mean(weights(without, head, BEFORE));
-            out.print("%s: %.3f with, %.3f without", head, mean(weights(with, head, BEFORE)), bare);
+            double bare = mean(weights(without, head));
+            out.print("%s: %.3f with, %.3f without", head, mean(weights(with, head)), bare);
         }
         // ...
         out.pictures(2, ofAll("With positions", with), ofAll("Without", without));
         // %% members
-        double[] tokens = weights(with, best.get(0), BEFORE);
-        double[] bare = weights(without, best.get(0), BEFORE);
+        double[] tokens = weights(with, best.get(0));
+        double[] bare = weights(without, best.get(0));
         // ...
         out.print("%d tokens, smallest weight %.4f", tokens.length, quantile(0, tokens));
         out.print("without: half below %.3f, largest %.3f", quantile(0.5, bare), quantile(0.999, bare));
@@ -69,7 +69,10 @@ public final class Heads {
         out.picture(chart.yRange(0, 0.6));
     }
 
-    private static final IntBinaryOperator BEFORE = (size, t) -> t - 1;
+    private static double[] weights(List<AttentionMaps> sentences, Head head) {
+        return weights(sentences, head, (size, t) -> t - 1); // of the token before
+    }
+
     private static final List<String> SENTENCES = List.of(
             "a rose is a rose is a rose",
             "the dog that chased the cat that ate the mouse sat on the mat",
@@ -99,13 +102,13 @@ public final class Heads {
                     int size = maps.words().size();
                     return IntStream.range(0, size)
                             .filter(t -> key.applyAsInt(size, t) >= 0 && key.applyAsInt(size, t) < size)
-                            .mapToDouble(t -> maps.weight(head.layer, head.head, t, key.applyAsInt(size, t)));
+                            .mapToDouble(t -> maps.weight(head.layer(), head.head(), t, key.applyAsInt(size, t)));
                 })
                 .toArray();
     }
 
     private static HeatMapChart ofAll(String title, List<AttentionMaps> sentences) {
-        HeatMapChart.Cells cells = (layer, head) -> mean(weights(sentences, new Head(layer, head), BEFORE));
+        HeatMapChart.Cells cells = (layer, head) -> mean(weights(sentences, new Head(layer, head)));
         return HeatMapChart.of(title, "head", "layer", 6, 12, cells)
                 .range(0, 1)
                 .fromOne()
@@ -113,7 +116,7 @@ public final class Heads {
     }
 
     private static HeatMapChart map(AttentionMaps maps, Head head, String title) {
-        HeatMapChart.Cells cells = (t, key) -> maps.weight(head.layer, head.head, t, key);
+        HeatMapChart.Cells cells = (t, key) -> maps.weight(head.layer(), head.head(), t, key);
         return HeatMapChart.ofWordRows(
                         title, "word attended to", maps.words(), maps.words().size(), cells)
                 .range(0, 1);

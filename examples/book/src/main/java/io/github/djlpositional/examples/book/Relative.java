@@ -62,10 +62,11 @@ public final class Relative {
         for (String name : List.of("T5", "KERPLE", "distance network", "FIRE")) {
             String key = name.replace(' ', '_').toLowerCase(Locale.ROOT);
             LineChart chart = LineChart.of(name, "distance", "weight").yRange(0.0, Double.NaN);
+            int head = 0;
             for (double[] bias : Measured.heads("biases-text", key).values()) {
                 double[] powers = each(64, distance -> Math.exp(bias[distance]));
                 double sum = Arrays.stream(powers).sum();
-                chart.thin(chart.series().size() / 4, each(25, i -> i), each(25, i -> powers[i] / sum));
+                chart.thin(head++ / 4, each(25, i -> i), each(25, i -> powers[i] / sum));
             }
             learned.add(chart);
         }
