@@ -65,8 +65,7 @@ public final class Relative {
             Measured.heads("biases-text", key).forEach((head, bias) -> {
                 double[] powers = each(64, distance -> Math.exp(bias[distance]));
                 double sum = Arrays.stream(powers).sum();
-                int color = head.startsWith("layer 1") ? 0 : 1;
-                chart.thin(color, each(25, i -> i), each(25, i -> powers[i] / sum));
+                chart.thin(head.startsWith("layer 1") ? 0 : 1, each(25, i -> i), each(25, i -> powers[i] / sum));
             });
             learned.add(chart);
         }
