@@ -44,9 +44,6 @@ public final class Learned {
         LineChart byDistance = LineChart.of("Similarity by distance", "distance Δ", "cosine");
         byDistance.line("learned, mean", 120, distance -> mean(all[distance]));
         byDistance.line("sinusoids", 120, distance -> mean(cosines(sinusoids, distance)));
-        double[] distances = each(120, distance -> distance);
-        byDistance.behind("learned, 10 % and 90 %", distances, each(120, i -> quantile(0.1, all[i])));
-        byDistance.behind("", distances, each(120, i -> quantile(0.9, all[i])));
         out.picture(byDistance);
         // %% waves
         double[] ofLearned = waves(learned);

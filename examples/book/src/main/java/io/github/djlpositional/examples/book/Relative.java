@@ -62,12 +62,11 @@ public final class Relative {
         for (String name : List.of("T5", "KERPLE", "distance network", "FIRE")) {
             String key = name.replace(' ', '_').toLowerCase(Locale.ROOT);
             LineChart chart = LineChart.of(name, "distance", "weight").yRange(0.0, Double.NaN);
-            int head = 0;
-            for (double[] bias : Measured.heads("biases-text", key).values()) {
+            Measured.heads("biases-text", key).forEach((head, bias) -> {
                 double[] powers = each(64, distance -> Math.exp(bias[distance]));
                 double sum = Arrays.stream(powers).sum();
-                chart.thin(head++ / 4, each(25, i -> i), each(25, i -> powers[i] / sum));
-            }
+                chart.thin(head.startsWith("layer 1") ? 0 : 1, each(25, i -> i), each(25, i -> powers[i] / sum));
+            });
             learned.add(chart);
         }
         out.pictures(4, learned);
