@@ -69,10 +69,6 @@ public final class Heads {
         out.picture(chart.yRange(0, 0.6));
     }
 
-    private static double[] weights(List<AttentionMaps> sentences, Head head) {
-        return weights(sentences, head, (size, t) -> t - 1); // of the token before
-    }
-
     private static final List<String> SENTENCES = List.of(
             "a rose is a rose is a rose",
             "the dog that chased the cat that ate the mouse sat on the mat",
@@ -105,6 +101,10 @@ public final class Heads {
                             .mapToDouble(t -> maps.weight(head.layer(), head.head(), t, key.applyAsInt(size, t)));
                 })
                 .toArray();
+    }
+
+    private static double[] weights(List<AttentionMaps> sentences, Head head) {
+        return weights(sentences, head, (size, t) -> t - 1); // of the token before
     }
 
     private static HeatMapChart ofAll(String title, List<AttentionMaps> sentences) {

@@ -62,8 +62,8 @@ public final class Which {
 
     /** Draws each encoding at the trained length and at a longer one, with the range of three trainings. */
     private static LineChart chart(String title, String file, List<String> kinds, int trained, int longer) {
-        LineChart chart =
-                LineChart.ofRows(title, "", "", kinds.stream().map(Which::title).toList());
+        LineChart chart = LineChart.ofRows(
+                title, "", "", kinds.stream().map(kind -> title(kind)).toList());
         for (int size : new int[] {trained, longer}) {
             double[][] numbers = new double[3][];
             for (int i = 0; i < 3; i++) {
