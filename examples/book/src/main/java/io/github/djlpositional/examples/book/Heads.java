@@ -25,16 +25,16 @@ public final class Heads {
         // %% before
         List<AttentionMaps> with = SentenceEncoder.attention(SENTENCES, true);
         List<AttentionMaps> without = SentenceEncoder.attention(SENTENCES, false);
-        List<Head> best = heads(6, 12, head -> mean(weights(with, head)));
+        List<Head> best = heads(6, 12, head -> mean(ofBefore(with, head)));
         for (Head head : best.subList(0, 5)) {
-            double bare = mean(weights(without, head));
-            out.print("%s: %.3f with, %.3f without", head, mean(weights(with, head)), bare);
+            double bare = mean(ofBefore(without, head));
+            out.print("%s: %.3f with, %.3f without", head, mean(ofBefore(with, head)), bare);
         }
         // ...
         out.pictures(2, ofAll("With positions", with), ofAll("Without", without));
         // %% members
-        double[] tokens = weights(with, best.get(0));
-        double[] bare = weights(without, best.get(0));
+        double[] tokens = ofBefore(with, best.get(0));
+        double[] bare = ofBefore(without, best.get(0));
         // ...
         out.print("%d tokens, smallest weight %.4f", tokens.length, quantile(0, tokens));
         out.print("without: half below %.3f, largest %.3f", quantile(0.5, bare), quantile(0.999, bare));
@@ -103,12 +103,12 @@ public final class Heads {
                 .toArray();
     }
 
-    private static double[] weights(List<AttentionMaps> sentences, Head head) {
-        return weights(sentences, head, (size, t) -> t - 1); // of the token before
+    private static double[] ofBefore(List<AttentionMaps> sentences, Head head) {
+        return weights(sentences, head, (size, t) -> t - 1);
     }
 
     private static HeatMapChart ofAll(String title, List<AttentionMaps> sentences) {
-        HeatMapChart.Cells cells = (layer, head) -> mean(weights(sentences, new Head(layer, head)));
+        HeatMapChart.Cells cells = (layer, head) -> mean(ofBefore(sentences, new Head(layer, head)));
         return HeatMapChart.of(title, "head", "layer", 6, 12, cells)
                 .range(0, 1)
                 .fromOne()
