@@ -15,10 +15,12 @@ import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.relative.EncodingType;
+import io.github.djlpositional.relative.LearnedRotaryEmbeddingBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.lang.reflect.Method;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -44,19 +46,58 @@ class BuildersTest {
                 .containsExactly(layer);
     }
 
-    /** The setters of all builders that take something that may be null. */
-    static Stream<Method> settersOfObjects() {
+    /** The setters of all builders. */
+    static Stream<Method> setters() {
         Stream<Class<?>> blocks = Stream.of(TestBlocks.values())
                 .<Class<?>>map(kind -> kind.block().getClass())
                 .distinct();
-        return Stream.concat(blocks, Stream.of(SinusoidalEncoding.class, GridEncoding.class))
+        return Stream.concat(
+                        blocks,
+                        Stream.of(
+                                SinusoidalEncoding.class,
+                                GridEncoding.class,
+                                MultiHeadAttentionBlock.class,
+                                TransformerLayerBlock.class,
+                                LearnedRotaryEmbeddingBlock.class))
                 .flatMap(type -> Stream.of(type.getDeclaredClasses()))
                 .filter(BlockBuilder.class::isAssignableFrom)
                 .flatMap(type -> Stream.of(type.getMethods()))
                 .filter(method -> method.getName().matches("(set|opt)[A-Z].*|add")
                         && !method.getName().equals("setAll")
-                        && !method.isBridge()
-                        && Stream.of(method.getParameterTypes()).anyMatch(type -> !type.isPrimitive()));
+                        && !method.isBridge());
+    }
+
+    static Stream<Method> settersOfObjects() {
+        return setters().filter(setter -> Stream.of(setter.getParameterTypes()).anyMatch(type -> !type.isPrimitive()));
+    }
+
+    static Stream<Method> settersOfValues() {
+        return setters().filter(setter -> Stream.of(setter.getParameterTypes()).allMatch(type -> sample(type) != null));
+    }
+
+    private static Object sample(Class<?> type) {
+        if (type.isEnum()) {
+            return type.getEnumConstants()[0];
+        }
+        return Map.of(boolean.class, true, int.class, 2, float.class, 0.5f, double.class, 0.5, int[].class, new int[] {2
+                })
+                .get(type);
+    }
+
+    private static Object builder(Method setter) throws Exception {
+        return setter.getDeclaringClass()
+                .getEnclosingClass()
+                .getMethod("builder")
+                .invoke(null);
+    }
+
+    @ParameterizedTest
+    @MethodSource("settersOfValues")
+    void settersReturnTheirBuilder(Method setter) throws Exception {
+        Object builder = builder(setter);
+        Object[] arguments =
+                Stream.of(setter.getParameterTypes()).map(BuildersTest::sample).toArray();
+        assertThat(SmallBlocks.call(setter, builder, arguments)).isSameAs(builder);
     }
 
     @ParameterizedTest
@@ -66,15 +107,11 @@ class BuildersTest {
                 ? "encoding"
                 : Character.toLowerCase(setter.getName().charAt(3))
                         + setter.getName().substring(4);
-        Object builder = setter.getDeclaringClass()
-                .getEnclosingClass()
-                .getMethod("builder")
-                .invoke(null);
         Object[] arguments = Stream.of(setter.getParameterTypes())
                 .map(type -> type.isPrimitive() ? 1 : null)
                 .toArray();
         assertThatNullPointerException()
-                .isThrownBy(() -> SmallBlocks.call(setter, builder, arguments))
+                .isThrownBy(() -> SmallBlocks.call(setter, builder(setter), arguments))
                 .withMessageStartingWith(option + " is null: expected ")
                 .withMessageContaining("; ");
     }
