@@ -54,32 +54,23 @@ final class Jupyter {
     }
 
     private void text(String markdown) {
-        cells.add(object("cell_type", "markdown", "id", id(), "metadata", object(), "source", markdown));
-    }
-
-    private String id() {
-        return "cell-" + (cells.size() + 1);
+        add("markdown", markdown, object());
     }
 
     /** Adds code, if there is some, with what it has printed; a cell draws its pictures when it runs. */
-    private void code(String code, String printed, Map<String, Object> metadata) {
+    private void code(String code, String printed, Object metadata) {
         if (!code.isEmpty()) {
-            Object output = object("output_type", "stream", "name", "stdout", "text", printed);
-            List<Object> outputs = printed.isEmpty() ? List.of() : List.of(output);
+            Map<String, Object> cell = add("code", code, metadata);
             // the kernel of the reader has not run it
-            cells.add(object(
-                    "cell_type",
-                    "code",
-                    "id",
-                    id(),
-                    "metadata",
-                    metadata,
-                    "source",
-                    code,
-                    "execution_count",
-                    null,
-                    "outputs",
-                    outputs));
+            cell.put("execution_count", null);
+            Object output = object("output_type", "stream", "name", "stdout", "text", printed);
+            cell.put("outputs", printed.isEmpty() ? List.of() : List.of(output));
         }
+    }
+
+    private Map<String, Object> add(String type, String source, Object metadata) {
+        String id = "cell-" + (cells.size() + 1);
+        cells.add(object("cell_type", type, "id", id, "metadata", metadata, "source", source));
+        return cells.get(cells.size() - 1);
     }
 }

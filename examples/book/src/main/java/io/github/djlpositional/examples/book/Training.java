@@ -13,11 +13,8 @@ import io.github.djlpositional.examples.UserError;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.stream.Collectors;
-import java.util.stream.DoubleStream;
 
 /** Trains the encoders that the book shows, and writes their numbers as CSV, the files of {@link Measured}. */
 final class Training {
@@ -39,19 +36,19 @@ final class Training {
     /** Trains two encoders with so many definitions, and writes their numbers to a folder. */
     static void run(Path folder, int glosses) throws IOException {
         // a row for each sentence, layer and head: the words, the two numbers, and the weights
-        List<String> attention = new ArrayList<>();
+        StringBuilder attention = new StringBuilder();
         for (AttentionMaps maps : AttentionMaps.of(train(folder, "none,sinusoidal", glosses), SENTENCES)) {
             for (int layer = 0; layer < maps.layers().size(); layer++) {
                 List<double[]> heads = maps.layers().get(layer);
                 for (int head = 0; head < heads.size(); head++) {
-                    String name = String.join(" ", maps.words()) + "," + layer + "," + head + ",";
-                    attention.add(name + row("%.5f", heads.get(head)));
+                    attention.append(String.join(" ", maps.words()) + "," + layer + "," + head);
+                    append(attention, ",%.5f", heads.get(head));
                 }
             }
         }
-        Files.write(folder.resolve("attention.csv"), attention);
+        Files.writeString(folder.resolve("attention.csv"), attention);
         // a row for each position of the learned table
-        List<String> positions = new ArrayList<>();
+        StringBuilder positions = new StringBuilder();
         Path learned = train(folder, "learned", glosses);
         try (ZooModel<String, Judgement> model = EncoderFile.load(learned, Engine.getEngine("PyTorch"), Device.cpu())) {
             NDArray table = model.getBlock().getParameters().stream()
@@ -60,10 +57,10 @@ final class Training {
                     .findAny()
                     .orElseThrow();
             for (NDArray row : table.split(table.getShape().get(0))) {
-                positions.add(row("%.6f", row.toType(DataType.FLOAT64, false).toDoubleArray()));
+                append(positions, ",%.6f", row.toType(DataType.FLOAT64, false).toDoubleArray());
             }
         }
-        Files.write(folder.resolve("positions.csv"), positions);
+        Files.writeString(folder.resolve("positions.csv"), positions.toString().replaceAll("(?m)^,", ""));
     }
 
     private static Path train(Path folder, String encodings, int glosses) {
@@ -75,9 +72,10 @@ final class Training {
         return file;
     }
 
-    private static String row(String format, double... numbers) {
-        return DoubleStream.of(numbers)
-                .mapToObj(number -> String.format(Locale.ROOT, format, number))
-                .collect(Collectors.joining(","));
+    private static void append(StringBuilder csv, String format, double... numbers) {
+        for (double number : numbers) {
+            csv.append(String.format(Locale.ROOT, format, number));
+        }
+        csv.append('\n');
     }
 }

@@ -14,6 +14,7 @@ import io.github.djlpositional.examples.Figure;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.examples.UserError;
 import java.io.ByteArrayOutputStream;
+import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.file.Files;
@@ -179,8 +180,11 @@ class BookTest {
         ByteArrayOutputStream problems = new ByteArrayOutputStream();
         PrintStream out = new PrintStream(problems, true, UTF_8);
         String[] options = {"--execution=local", "--no-startup", "--class-path", System.getProperty("java.class.path")};
-        JavaShellToolBuilder shell =
-                JavaShellToolBuilder.builder().out(out).err(out).persistence(new TreeMap<>());
+        JavaShellToolBuilder shell = JavaShellToolBuilder.builder()
+                .in(InputStream.nullInputStream(), null)
+                .out(out)
+                .err(out)
+                .persistence(new TreeMap<>());
         Callable<?> program = () -> shell.start(
                 Stream.concat(Stream.of(options), Stream.of("" + cells)).toArray(String[]::new));
         Notebook.record(program, new PrintStream(OutputStream.nullOutputStream(), false, UTF_8), folder);
