@@ -25,11 +25,6 @@ def waves(table):
     return squares / squares.sum()
 
 
-def share(shares, low, high):
-    lengths = 511 / np.arange(1, 256)
-    return 100 * shares[(lengths >= low) & (lengths <= high)].sum()
-
-
 learned, formula = minilm.weights()["embeddings.position_embeddings.weight"], sinusoids(512, 384)
 norms = np.linalg.norm(learned, axis=1)
 for t in (0, 1, 2, 100, 511):
@@ -42,20 +37,17 @@ closer = cosines(learned, 3)[:505] < cosines(learned, 6)
 row(f"{closer.sum()} of {len(closer)} are closer to the sixth after it")
 row(f"{closer.sum()} of {len(closer)} positions are closer to the sixth")
 row(f"at distance 25 some pairs are as close as {quantile(0.9, cosines(learned, 25)):.1f}")
-shares, others = waves(learned), waves(formula)
-bands = [(255, 511), (127, 171), (46, 64), (16, 21), (5.4, 6.7)]
-for low, high in bands:
-    row(f"{low:.1f} to {high:.1f}: {share(shares, low, high):.1f} %, sinusoids {share(others, low, high):.1f} %")
-together = sum(share(shares, *band) for band in bands)
+shares, others, lengths = 100 * waves(learned), 100 * waves(formula), 511 / np.arange(1, 256)
 row("511, " + ", ".join(f"{511 / j:.1f}" for j in (2, 3, 4)))
-lengths = 511 / np.arange(1, 256)
+bands = [(255, 511), (127, 171), (46, 64), (16, 21), (5.4, 6.7)]
 inside = [(lengths >= low) & (lengths <= high) for low, high in bands]
-count = np.sum(inside)
-row(f"Five ranges, {count} of the 255 waves, hold {together:.0f} % of the learned table; spread evenly they would hold "
-    f"{count / 2.55:.0f} %")
+for (low, high), i in zip(bands, inside):
+    row(f"{low:.1f} to {high:.1f}: {shares[i].sum():.1f} %, sinusoids {others[i].sum():.1f} %")
+row(f"Five ranges, {np.sum(inside)} of the 255 waves, hold {shares[sum(inside) > 0].sum():.0f} % of the learned table; "
+    f"spread evenly they would hold {np.sum(inside) / 2.55:.0f} %")
 middles = [np.exp(np.average(np.log(lengths[i]), weights=shares[i])) for i in inside]
 row("are at {:.0f}, {:.0f}, {:.0f} and {:.0f} positions".format(*middles[:0:-1]))
-row(f"The shortest holds the most, {share(shares, *bands[-1]):.0f} %")
+row(f"The shortest holds the most, {shares[inside[-1]].sum():.0f} %")
 own = np.loadtxt(MAIN / "trained/positions.csv", delimiter=",")
 norms = np.linalg.norm(own, axis=1)
 next_one = (own[1:] * own[:-1]).sum(1) / norms[1:] / norms[:-1]

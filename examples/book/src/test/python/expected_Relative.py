@@ -1,6 +1,4 @@
-"""Prints the lines of expected/Relative.txt, computed from the formulas of the papers and from the measured table."""
-import csv
-import os
+"""Prints the lines of expected/Relative.txt, computed from the formulas of the papers."""
 import re
 
 import numpy as np
@@ -51,8 +49,3 @@ answers = ("ALiBi, Sandwich", 0, "no no no"), ("KERPLE", 2 * 8, "no no no"), ("G
     ("Transformer-XL", D * D + 2 * D, "yes no yes"), ("DeBERTa", 2 * 256 * D + 2 * D * D + 2 * D, "yes no yes"), ("rotary", 0, "yes no yes")
 for name, numbers, rest in answers:
     row("| %s | %s | %s |" % (name, format(numbers, ","), " | ".join(rest.split())), "count")
-table = list(csv.reader(open(os.path.dirname(os.path.abspath(__file__)) + "/../../main/resources/biases-text.csv")))
-for name in "T5", "KERPLE", "distance network", "FIRE":
-    heads = [np.array(r[3:67], float) for r in table if r[0] == name.lower().replace(" ", "_")]
-    near = [weights(bias)[:2].sum() for bias in heads]
-    row("%s %.2f to %.2f" % (name, min(near), max(near)), "trained")

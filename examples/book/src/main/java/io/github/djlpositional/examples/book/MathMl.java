@@ -68,7 +68,7 @@ final class MathMl {
 
     private static Document forBrowsers(Document document) {
         NodeList elements = document.getElementsByTagNameNS(NAMESPACE, "*");
-        // the list is live: it has the brackets that a fence becomes
+        // the list is live: it has the brackets that are put into a fence
         for (int i = 0; i < elements.getLength(); i++) {
             Element element = (Element) elements.item(i);
             switch (element.getLocalName()) {
@@ -82,20 +82,20 @@ final class MathMl {
 
     /** Replaces a fence by its brackets: browsers no longer display {@code mfenced}. */
     private static void replaceFence(Element fence) {
-        Node row = fence.getOwnerDocument().createElementNS(NAMESPACE, "mrow");
-        append(row, fence.getAttribute("open"));
-        for (Node child = fence.getFirstChild(); child != null; child = fence.getFirstChild()) {
-            row.appendChild(child);
-            if (fence.hasChildNodes()) {
-                append(row, ",");
-            }
+        Node row = fence.getOwnerDocument().renameNode(fence, NAMESPACE, "mrow");
+        Node first = row.getFirstChild();
+        for (Node child = first; child != null; child = child.getNextSibling()) {
+            insert(row, child == first ? fence.getAttribute("open") : ",", child);
         }
-        append(row, fence.getAttribute("close"));
-        fence.getParentNode().replaceChild(row, fence);
+        insert(row, fence.getAttribute("close"), null);
+        fence.removeAttribute("open");
+        fence.removeAttribute("close");
     }
 
-    private static void append(Node row, String operator) {
-        row.appendChild(row.getOwnerDocument().createElementNS(NAMESPACE, "mo")).setTextContent(operator);
+    private static void insert(Node row, String operator, Node before) {
+        Node element = row.getOwnerDocument().createElementNS(NAMESPACE, "mo");
+        element.setTextContent(operator);
+        row.insertBefore(element, before);
     }
 
     /**
