@@ -2,6 +2,7 @@ package io.github.djlpositional.examples.book;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.google.gson.JsonObject;
@@ -109,16 +110,14 @@ class BookTest {
 
     @Test
     void formulasAreMathMlThatBrowsersDisplay() {
-        assertThat(MathMl.of("\\sin \\frac{t}{10000^{2m/d}}"))
-                .containsSubsequence("<math", "display=\"block\"", "sin", "<mfrac>", "<msup>", "10000");
-        String matrix = MathMl.of("\\begin{pmatrix} a & b \\\\ c & d \\end{pmatrix}");
-        assertThat(matrix).containsSubsequence("(<", "<mtd>", ")<").doesNotContain("mfenced");
-        assertThat(MathMl.of("f(x', y) - 1").replaceAll("<[^>]*>|\\s", "")).isEqualTo("f(x\u2032,y)\u22121");
-        assertThat(MathMl.of("\\operatorname{Re} \\, \\bar{k} + \\ln s"))
-                .contains("<mtext>Re</mtext>", "\u00AF", "<mi>ln</mi><mspace")
-                .doesNotContain("mathvariant", "\u0304");
-        assertThat(MathMl.of("\\sin^2 \\omega + \\ln(s)")).containsOnlyOnce("<mspace");
+        assertThat(MathMl.of("\\sin \\frac{t}{x'^{2m/d}}"))
+                .startsWith("<math")
+                .containsSubsequence("display=\"block\"", "sin", "<mfrac>", "<msup>", "\u2032")
+                .doesNotContain("span", "frac{");
         assertThat(MathMl.of("a = b \\qquad c = d").split("<math", -1)).hasSize(3);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> MathMl.inline("\\fraction"))
+                .withMessageStartingWith("formula \\fraction: expected ");
     }
 
     @Test
