@@ -55,10 +55,13 @@ class ReferenceValuesTest {
 
     private static final Map<String, List<String>> EXPRESSIONS = OBJECTS.byFirstColumn();
 
+    /** The objects of expressions, which many rows share. */
+    private static final Map<String, Object> CREATED = new HashMap<>();
+
     @SuppressWarnings("unchecked")
     private static <T> T object(String kind, Object... cells) {
         String expression = EXPRESSIONS.get(kind).get(0).formatted(cells);
-        return (T) Expression.valueOf(expression, OBJECTS.definitions(), null);
+        return (T) CREATED.computeIfAbsent(expression, text -> Expression.valueOf(text, OBJECTS.definitions(), null));
     }
 
     /** The object of a row whose second cell has its numbers. */
