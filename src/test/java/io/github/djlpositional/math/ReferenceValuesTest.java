@@ -29,10 +29,6 @@ class ReferenceValuesTest {
         return Integer.parseInt(text);
     }
 
-    private static double real(String text) {
-        return Double.parseDouble(text);
-    }
-
     private static double[] reals(String text) {
         return Arrays.stream(text.split(" ", -1))
                 .mapToDouble(Double::parseDouble)
@@ -87,7 +83,7 @@ class ReferenceValuesTest {
                     List.of(Arrays.copyOf(row, at)),
                     settings ->
                             EXPRESSIONS.containsKey(file) ? object(file, settings.toArray()) : object(row[0], row[1]));
-            double position = real(row[at]);
+            double position = Double.parseDouble(row[at]);
             int dimension = integer(row[at + 1]);
             // StrictMath's sine and cosine are within 1 ulp; the correction's product and sum add less than another
             assertUlps(encoding.value(position, dimension), row[at + 2], 2, row);
@@ -181,7 +177,7 @@ class ReferenceValuesTest {
             double[] p = reals(row[1]);
             RotaryScaling scaling = objectOf(row);
             assertFrequency(scaling.frequencies((int) p[0], p[1]), tolerance, row);
-            assertThat(scaling.attentionFactor()).isCloseTo(real(row[4]), within(1e-15));
+            assertThat(scaling.attentionFactor()).isCloseTo(Double.parseDouble(row[4]), within(1e-15));
         }
     }
 
@@ -190,8 +186,8 @@ class ReferenceValuesTest {
         for (String[] row : Goldens.rows("rotary_rows.csv")) {
             int size = integer(row[0]);
             int position = integer(row[3]);
-            Frequencies frequencies = RotaryScaling.none().frequencies(size, real(row[1]));
-            RotaryRows table = new RotaryRows(frequencies, PairLayout.INTERLEAVED, real(row[2]));
+            Frequencies frequencies = RotaryScaling.none().frequencies(size, Double.parseDouble(row[1]));
+            RotaryRows table = new RotaryRows(frequencies, PairLayout.INTERLEAVED, Double.parseDouble(row[2]));
             ByteBuffer consecutive = ByteBuffer.allocate(size * Float.BYTES);
             ByteBuffer explicit = ByteBuffer.allocate(2 * size * Float.BYTES);
             table.write(new double[] {position}, FloatFormat.FLOAT32, consecutive);
@@ -209,9 +205,10 @@ class ReferenceValuesTest {
     void xposRowsAreWithinThreeUlps() {
         for (String[] row : Goldens.rows("xpos_rows.csv")) {
             int size = integer(row[0]);
-            double position = real(row[2]);
+            double position = Double.parseDouble(row[2]);
             Frequencies frequencies = RotaryScaling.none().frequencies(size, 10_000);
-            RotaryRows table = new RotaryRows(frequencies, PairLayout.CONCATENATED, 1).withXpos(real(row[1]));
+            RotaryRows table =
+                    new RotaryRows(frequencies, PairLayout.CONCATENATED, 1).withXpos(Double.parseDouble(row[1]));
             ByteBuffer out = ByteBuffer.allocate(size * Double.BYTES);
             table.write(new double[] {position}, FloatFormat.FLOAT64, out);
             int column = integer(row[3]);
@@ -225,7 +222,7 @@ class ReferenceValuesTest {
     void queryScalesAreWithinTwoUlps() {
         for (String[] row : Goldens.rows("query_scales.csv")) {
             QueryScale scale = objectOf(row);
-            double position = real(row[2]);
+            double position = Double.parseDouble(row[2]);
             // two logarithms within one ulp each and a quotient, all in about [1, 2)
             assertUlps(scale.factor(position), row[3], 2, row);
             ByteBuffer out = ByteBuffer.allocate(2 * Float.BYTES);

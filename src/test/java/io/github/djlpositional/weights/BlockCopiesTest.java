@@ -45,10 +45,6 @@ class BlockCopiesTest {
                 .toArray(double[][]::new);
     }
 
-    private static double[] table(Block block) {
-        return numbers(block)[0];
-    }
-
     @EngineTest
     void parametersOfTheSameNameAndShape(NDManager manager) throws Exception {
         Block trained = model(manager, DataType.FLOAT32, 5, 3);
@@ -88,13 +84,13 @@ class BlockCopiesTest {
     void longerAndShorterTables(NDManager manager) throws Exception {
         Block trained = model(manager, DataType.FLOAT32, 4, 3);
         Block longer = model(manager, DataType.FLOAT32, 7, 3);
-        double[] initial = table(longer);
+        double[] initial = numbers(longer)[0];
         WeightLoader.ofBlock(trained).appendRows("*encodings").load(longer);
-        assertThat(Arrays.copyOf(table(longer), 16)).isEqualTo(table(trained));
-        assertThat(Arrays.copyOfRange(table(longer), 16, 28)).isEqualTo(Arrays.copyOfRange(initial, 16, 28));
+        assertThat(Arrays.copyOf(numbers(longer)[0], 16)).isEqualTo(numbers(trained)[0]);
+        assertThat(Arrays.copyOfRange(numbers(longer)[0], 16, 28)).isEqualTo(Arrays.copyOfRange(initial, 16, 28));
         Block shorter = model(manager, DataType.FLOAT32, 3, 3);
         WeightLoader.ofBlock(longer).firstRows("*encodings").load(shorter);
-        assertThat(table(shorter)).isEqualTo(Arrays.copyOf(table(trained), 12));
+        assertThat(numbers(shorter)[0]).isEqualTo(Arrays.copyOf(numbers(trained)[0], 12));
     }
 
     @EngineTest(engine = "PyTorch")
