@@ -49,8 +49,8 @@ final class Fragments {
     private static final String RESULTS = "benchmarks/results.md";
     private static final String LIBRARY = "**this library**";
 
-    /** The tables by name, from the rows that they replace. */
-    static final Map<String, Table> TABLES = Map.of("measured", Fragments::measured, "encodings", Fragments::encodings);
+    /** The cells of tables by the name of a table, from the row that a row replaces, and the column. */
+    static final Map<String, Cell> TABLES = Map.of("measured", Fragments::measured, "encodings", Fragments::encoding);
 
     /** The values in a line by kind, from the two parts of an argument and the text that they replace. */
     static final Map<String, Value> VALUES = Map.of(
@@ -61,12 +61,24 @@ final class Fragments {
 
     private Fragments() {}
 
-    interface Table {
-        List<Map<String, String>> rows(List<Map<String, String>> old) throws IOException;
+    interface Cell {
+        String text(Map<String, String> old, String column) throws IOException;
     }
 
     interface Value {
         String text(String first, String second, String old) throws IOException;
+    }
+
+    static List<Map<String, String>> table(String name, List<Map<String, String>> old) throws IOException {
+        List<Map<String, String>> rows = new ArrayList<>();
+        for (Map<String, String> row : old) {
+            Map<String, String> cells = new LinkedHashMap<>(row);
+            for (String column : row.keySet()) {
+                cells.put(column, TABLES.get(name).text(row, column));
+            }
+            rows.add(cells);
+        }
+        return rows;
     }
 
     static String code(String name) throws IOException {
@@ -129,22 +141,13 @@ final class Fragments {
         return name.toLowerCase(Locale.ROOT).replaceAll("[_-]", " ");
     }
 
-    /** The measured numbers that the columns name, for the encodings of the first column; empty cells stay empty. */
-    private static List<Map<String, String>> measured(List<Map<String, String>> old) throws IOException {
-        List<Map<String, String>> rows = new ArrayList<>();
-        for (Map<String, String> row : old) {
-            Map<String, String> cells = new LinkedHashMap<>(row);
-            for (String column : row.keySet()) {
-                if (!column.equals("positions") && !row.get(column).isEmpty()) {
-                    cells.put(column, measured(row.get("positions"), column, row.get(column)));
-                }
-            }
-            rows.add(cells);
+    /** The measured number that the column names, for the encoding of the first column; an empty cell stays empty. */
+    private static String measured(Map<String, String> row, String column) throws IOException {
+        String encoding = row.get("positions");
+        String old = row.get(column);
+        if (column.equals("positions") || old.isEmpty()) {
+            return old;
         }
-        return rows;
-    }
-
-    private static String measured(String encoding, String column, String old) throws IOException {
         String[] words = column.split(" ", 2);
         return switch (words[0]) {
             case "accuracy" -> mean(SENTENCES, encoding, words[1], old);
@@ -154,17 +157,14 @@ final class Fragments {
         };
     }
 
-    /** The blocks of the first column, with the positions that they take and the options that have a default. */
-    private static List<Map<String, String>> encodings(List<Map<String, String>> old) {
-        List<Map<String, String>> rows = new ArrayList<>();
-        for (Map<String, String> row : old) {
-            Map<String, String> cells = new LinkedHashMap<>(row);
-            String block = row.get("block").split("`", -1)[1];
-            cells.put("positions", positions(block));
-            cells.put("options", defaults(block));
-            rows.add(cells);
-        }
-        return rows;
+    /** The positions that the block of the first column takes, and its options that have a default. */
+    private static String encoding(Map<String, String> row, String column) {
+        String block = row.get("block").split("`", -1)[1];
+        return switch (column) {
+            case "positions" -> positions(block);
+            case "options" -> defaults(block);
+            default -> row.get(column);
+        };
     }
 
     private static String positions(String block) {
