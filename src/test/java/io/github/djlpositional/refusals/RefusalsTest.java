@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import ai.djl.Device;
 import ai.djl.ndarray.NDManager;
 import io.github.djlpositional.CaseFile;
 import io.github.djlpositional.EngineTest;
@@ -13,6 +14,7 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.options.HasArguments;
 import io.github.djlpositional.relative.EncodingType;
+import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
@@ -22,6 +24,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -150,6 +153,22 @@ class RefusalsTest {
         }
     }
 
+    static Stream<String> structuresOfAttentions() {
+        return Refusals.read("attention.txt").entrySet().stream()
+                .filter(entry -> !entry.getValue().isOnCpu())
+                .map(Map.Entry::getKey);
+    }
+
+    /** The structure of a call decides, on a GPU as on a CPU. */
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("structuresOfAttentions")
+    @EnabledIf("io.github.djlpositional.DevicesTest#hasPyTorch")
+    void ofForwardsOnAGpu(String row) {
+        try (NDManager gpu = new SimulatedGpuEngine().newBaseManager(Device.gpu(0))) {
+            FORWARDS.get(row).check(gpu);
+        }
+    }
+
     /** Refuses an attention of two heads of size 4 whose encoding has other arguments; null leaves an argument out. */
     private static void requireRefused(EncodingType type, Map<?, ?> replaced, String... values) {
         Map<Object, Object> arguments = new HashMap<>(((HasArguments) type.block()).getArguments());
@@ -169,7 +188,6 @@ class RefusalsTest {
     @ParameterizedTest
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "NONE")
     void ofEncodings(EncodingType type) {
-        type.forEachRefused((options, values) -> requireRefused(type, options, values));
         for (String size : List.of("headCount", "headSize", "embeddingSize")) {
             if (((HasArguments) type.block()).getArguments().get(size) instanceof Integer number) {
                 requireRefused(type, Map.of(size, 2 * number), size, "" + 2 * number);
