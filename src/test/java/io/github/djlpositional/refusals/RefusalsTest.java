@@ -154,18 +154,17 @@ class RefusalsTest {
     }
 
     static Stream<String> structuresOfAttentions() {
-        return Refusals.read("attention.txt").entrySet().stream()
-                .filter(entry -> !entry.getValue().isOnCpu())
-                .map(Map.Entry::getKey);
+        return read("attention.txt").keySet().stream()
+                .filter(line -> !FORWARDS.get(line).flags().contains("cpu"));
     }
 
     /** The structure of a call decides, on a GPU as on a CPU. */
     @ParameterizedTest(name = "{0}")
     @MethodSource("structuresOfAttentions")
     @EnabledIf("io.github.djlpositional.DevicesTest#hasPyTorch")
-    void ofForwardsOnAGpu(String row) {
+    void ofForwardsOnAGpu(String line) {
         try (NDManager gpu = new SimulatedGpuEngine().newBaseManager(Device.gpu(0))) {
-            FORWARDS.get(row).check(gpu);
+            requireRefused(line, FORWARDS.get(line), gpu);
         }
     }
 
