@@ -153,6 +153,7 @@ final class Fragments {
             case "accuracy" -> mean(SENTENCES, encoding, words[1], old);
             case "loss" -> mean(TEXT, encoding, words[1], old);
             case "MB" -> memory(encoding, words[1]);
+            case "Real" -> atRealPositions(encoding, column);
             default -> ratio(encoding, column);
         };
     }
@@ -192,7 +193,7 @@ final class Fragments {
     /** The time of an encoding relative to no encoding, for a section of the results and a shape in it. */
     private static String ratio(String encoding, String column) throws IOException {
         String[] parts = column.split(", ", -1);
-        Map<String, Map<String, String>> results = results(parts[0], parts[1] + " × 512");
+        Map<String, Map<String, String>> results = results(parts[0], parts[1] + " × 512", "not fused");
         Map<String, String> row = results.get(encoding);
         double ratio = row.containsKey("÷ none")
                 ? number(row, "÷ none")
@@ -200,10 +201,18 @@ final class Fragments {
         return rounded("" + ratio, 1);
     }
 
+    /** The time of an encoding relative to the same one without positions: "Real positions, 8 × 256". */
+    private static String atRealPositions(String encoding, String column) throws IOException {
+        String[] parts = column.split(", ", -1);
+        Map<String, String> row =
+                results(parts[0], parts[1] + " × 512", "no positions passed").get(encoding);
+        return rounded("" + number(row, "÷ no positions passed"), 1);
+    }
+
     /** The memory of a process with an encoding, in MB: "in training, 1 × 1024". */
     private static String memory(String encoding, String column) throws IOException {
         String[] parts = column.split(", ", -1);
-        Map<String, String> row = results("Peak memory of a process " + parts[0], parts[1] + " × 512")
+        Map<String, String> row = results("Peak memory of a process " + parts[0], parts[1] + " × 512", "not fused")
                 .get(encoding);
         return row.get(LIBRARY).replace("*", "");
     }
@@ -217,9 +226,10 @@ final class Fragments {
         return String.format(Locale.ROOT, "%,.0f", number(rows.get(index), column));
     }
 
-    /** The rows of a section of the results by the encoding in them. */
-    private static Map<String, Map<String, String>> results(String section, String shape) throws IOException {
-        return Tables.rowsBelow(RESULTS, section, "shape", "not fused", LIBRARY).stream()
+    /** The rows of a section of the results that has a column, by the encoding in them. */
+    private static Map<String, Map<String, String>> results(String section, String shape, String column)
+            throws IOException {
+        return Tables.rowsBelow(RESULTS, section, "shape", column, LIBRARY).stream()
                 .filter(row -> row.get("shape").startsWith(shape + ", "))
                 .collect(Collectors.toMap(row -> label(row.get("shape").substring(shape.length() + 2)), row -> row));
     }
