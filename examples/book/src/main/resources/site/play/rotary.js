@@ -22,8 +22,8 @@ play.start("rotary", {
     fields: {
         t: { label: "t of the query", min: 0, max: 200, start: 20 },
         distance: { label: "Δ, query minus key", min: -20, max: 100, start: 3 },
-        m: { label: "m, pair on the circle", min: 0, max: 63, start: 1, more: true },
-        d: { label: "d, dimensions", min: 2, max: 128, step: 2, start: 8, more: true },
+        m: { label: "m, pair on the circle", min: 0, max: 63, start: 8, more: true },
+        d: { label: "d, dimensions", min: 2, max: 128, step: 2, start: 64, more: true },
         base: { label: "base", values: play.bases, start: 10000, more: true },
         query: { label: "query starts at (°)", min: 0, max: 359, start: 20, more: true },
         alpha: { label: "φ, from query to key (°)", min: -180, max: 180, start: 0, more: true }
