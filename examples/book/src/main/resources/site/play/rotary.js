@@ -43,7 +43,7 @@ play.start("rotary", {
                 <span></span><span>-20 <span>Δ</span> 100</span>
             </div>
             <p role="status" class="score"></p>
-            <figcaption>Blue: the score divided by the number of pairs. Gray: what each pair adds; orange, dashed: the pair
+            <figcaption>Blue: the score divided by the number of pairs. Gray: what some pairs add, up to 8; orange, dashed: the pair
                 <i>m</i>. The dots are the distances that words can have, the integers. The vertical line is at Δ.</figcaption>
         </figure>`,
 
@@ -56,7 +56,8 @@ play.start("rotary", {
         // a fast pair rotates far from one integer to the next
         const points = (value, count) => play.each(120 * count + 1, i => [i / count - 20, -value(i / count - 20)]);
         find(".curves").innerHTML = `<svg viewBox="-20 -1 120 2" preserveAspectRatio="none" style="height: 12rem">
-            ${frequencies.map((frequency, m) => play.curve("other", points(pair(m), frequency > 0.2 ? 10 : 1))).join("")}
+            ${frequencies.map((frequency, m) => m % Math.ceil(frequencies.length / 8) > 0 ? ""
+                : play.curve("other", points(pair(m), frequency > 0.2 ? 10 : 1))).join("")}
             ${play.curve("curve1 trained", points(pair(m), 10))}${play.curve("curve", points(mean, 10))}
             ${play.dots("curve1", points(pair(m), 1))}${play.dots("curve", points(mean, 1))}
             <path class="zero" d="M-20 0H100"/><path d="M${distance} -1v2"/></svg>`;

@@ -109,9 +109,8 @@ public final class Relative {
             int after = name.equals("FIRE") ? 0 : 23; // FIRE is made for keys before the query
             NDArray one = added(encoding, words.get(":, :, 0:1").repeat(2, 24)).get(0);
             float[] all = added(encoding, words).get(0).toFloatArray();
-            double[] added = each(
-                    after + 24, i -> i < after ? one.getFloat(0, after - i) : one.getFloat(23, 23 + after - i));
-            curves.line(name, each(added.length, i -> i - after), each(added.length, i -> added[i] - added[after]));
+            double[] y = each(after + 24, i -> one.getFloat(23 + Math.min(i - after, 0), 23 - Math.max(i - after, 0)));
+            curves.line(name, each(y.length, i -> i - after), each(y.length, i -> y[i] - y[after]));
             double[][] weights = new double[24][];
             Arrays.setAll(weights, t -> weights(each(Math.min(24, t + after + 1), s -> all[24 * t + s] / scale)));
             HeatMapChart.Cells cells = (t, s) -> s > t + after ? 0 : weights[t][s] - 1.0 / weights[t].length;
