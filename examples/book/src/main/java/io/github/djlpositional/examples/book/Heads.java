@@ -61,7 +61,8 @@ public final class Heads {
             double[] means = rotary.get(head + ", mean");
             double low = rotary.get(head + ", 10 %")[1];
             double high = rotary.get(head + ", 90 %")[1];
-            out.print("%s %.3f %.3f %.3f %6.3f", head, means[1], low, high, Arrays.stream(means, 0, 4).sum());
+            double last = Arrays.stream(means, 0, 4).sum();
+            out.print("%s %.3f %.3f %.3f %6.3f", head, means[1], low, high, last);
             chart.line(head.toString(), 17, distance -> means[distance]);
         }
         out.picture(chart.yRange(0, 0.6));

@@ -32,9 +32,9 @@ public final class Others {
         NDArray before = x.add(forward(one, x));
         NDArray after = swapped.add(forward(one, swapped));
         boolean isSame = isClose(before.get(":, 4"), after.get(":, 4"));
-        boolean isSameOfTwo =
+        boolean ofTwo =
                 isClose(forward(two, before).get(":, 4"), forward(two, after).get(":, 4"));
-        out.print("one layer: same %b; two layers: %b", isSame, isSameOfTwo);
+        out.print("one layer: same %b; two layers: %b", isSame, ofTwo);
         // %% packed
         NDArray positions = manager.create(new int[][] {{0, 1, 2, 0, 1, 2, 3}}); // (B, T)
         NDArray mask = MultiHeadAttentionBlock.packedMask(positions); // (B, T, T)
@@ -52,7 +52,8 @@ public final class Others {
             out.print("as by itself: %b; unmasked: %b", isAlone[0], isAlone[1]);
         }
         HeatMapChart.Cells cells = (t, s) -> s <= t && mask.getBoolean(0, t, s) ? 1 : 0;
-        out.picture(HeatMapChart.of("Keys that a query sees", "key", "query", 7, 7, cells).range(0, 1));
+        out.picture(HeatMapChart.of("Keys that a query sees", "key", "query", 7, 7, cells)
+                .range(0, 1));
         // %% cope
         NDArray isStop = manager.create(STOPS);
         NDArray gates = Activation.sigmoid(isStop.mul(12).sub(6)); // q · k is 6 for ., else -6

@@ -13,7 +13,6 @@ import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.RelativeBuckets;
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -62,8 +61,8 @@ public final class Relative {
         for (String name : List.of("T5", "KERPLE", "distance network", "FIRE")) {
             LineChart chart = LineChart.of(name, "distance", "weight").yRange(0.0, Double.NaN);
             Measured.heads("biases-text", name.replace(' ', '_').toLowerCase(Locale.ROOT))
-                    .forEach((head, bias) -> chart.thin(
-                            head.charAt(6) - '1', each(25, i -> i), weights(Arrays.copyOf(bias, 64))));
+                    .forEach((head, bias) ->
+                            chart.thin(head.charAt(6) - '1', each(25, i -> i), weights(Arrays.copyOf(bias, 64))));
             learned.add(chart);
         }
         out.pictures(4, learned);
@@ -101,7 +100,7 @@ public final class Relative {
         return pair.get(0).matMul(pair.get(1).swapAxes(2, 3));
     }
 
-    private static void draw(Notebook out, NDArray words, double scale, List<String> names) throws IOException {
+    private static void draw(Notebook out, NDArray words, double scale, List<String> names) throws Exception {
         LineChart curves = LineChart.of("The first head, one word repeated", "distance Δ", "added");
         List<HeatMapChart> matrices = new ArrayList<>();
         for (String name : names) {
