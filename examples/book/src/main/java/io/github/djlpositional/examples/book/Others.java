@@ -52,8 +52,7 @@ public final class Others {
             out.print("as by itself: %b; unmasked: %b", isAlone[0], isAlone[1]);
         }
         HeatMapChart.Cells cells = (t, s) -> s <= t && mask.getBoolean(0, t, s) ? 1 : 0;
-        out.picture(HeatMapChart.of("Keys that a query sees", "key", "query", 7, 7, cells)
-                .range(0, 1));
+        out.picture(HeatMapChart.of("Visible keys", "key", "query", 7, 7, cells).range(0, 1));
         // %% cope
         NDArray isStop = manager.create(STOPS);
         NDArray gates = Activation.sigmoid(isStop.mul(12).sub(6)); // q · k is 6 for ., else -6

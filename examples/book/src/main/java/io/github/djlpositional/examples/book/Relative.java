@@ -91,9 +91,8 @@ public final class Relative {
     }
 
     private static double[] weights(double... scores) {
-        double[] powers = each(scores.length, s -> Math.exp(scores[s]));
-        double sum = Arrays.stream(powers).sum();
-        return each(scores.length, s -> powers[s] / sum);
+        double sum = Arrays.stream(scores).map(Math::exp).sum();
+        return each(scores.length, s -> Math.exp(scores[s]) / sum);
     }
 
     private static NDArray product(NDList pair) {
