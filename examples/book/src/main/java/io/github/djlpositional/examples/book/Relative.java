@@ -111,7 +111,7 @@ public final class Relative {
             curves.line(name, each(y.length, i -> i - after), each(y.length, i -> y[i] - y[after]));
             double[][] weights = new double[24][];
             Arrays.setAll(weights, t -> weights(each(Math.min(24, t + after + 1), s -> all[24 * t + s] / scale)));
-            HeatMapChart.Cells cells = (t, s) -> s > t + after ? 0 : weights[t][s] - 1.0 / weights[t].length;
+            HeatMapChart.Cells cells = (t, s) -> s > t + after ? 0 : 100 * weights[t][s] - 100.0 / weights[t].length;
             double largest = Vectors.quantile(0.999, each(576, i -> cells.value(i / 24, i % 24)));
             double end = Double.parseDouble(String.format(Locale.ROOT, "%.1e", largest));
             matrices.add(HeatMapChart.of(name, "key", "query", 24, 24, cells).range(-end, end));
