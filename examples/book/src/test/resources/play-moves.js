@@ -32,7 +32,7 @@ const drag = (from, to) => {
     move("pointerup", to);
     move("pointermove", from);
 };
-// pair 1 of 4 turns by 0.1 a token: the query is at 20, the key at 17
+// pair 8 of 32 turns by 0.1 a token: the query is at 20, the key at 17
 const degrees = tokens => tokens * 0.1 * 180 / Math.PI;
 drag(20 + degrees(20), 90 + degrees(20));
 drag(90 + degrees(17), 50 + degrees(17));
