@@ -26,7 +26,6 @@ import java.util.Map;
 class BlockLifeTest {
 
     private static final float[] TABLE = SinusoidalEncoding.vaswani(4).table(0, 10);
-    private static final Shape X = new Shape(1, 10, 4);
 
     /** EveryBlockTest has the test of forwards. */
     @EngineTest

@@ -1,7 +1,5 @@
 package io.github.djlpositional.examples;
 
-import ai.djl.Device;
-import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
@@ -10,7 +8,6 @@ import ai.djl.repository.zoo.ZooModel;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -25,15 +22,9 @@ public record AttentionMaps(List<String> words, List<List<double[]>> layers) {
     /**
      * Computes the attention of a saved encoder.
      *
-     * @throws UserError if the file is not a saved encoder, or a sentence has no words
+     * @throws UserError if the sentence has no words
      */
-    public static List<AttentionMaps> of(Path file, List<String> sentences) {
-        try (ZooModel<String, Judgement> model = EncoderFile.load(file, Engine.getEngine("PyTorch"), Device.cpu())) {
-            return sentences.stream().map(sentence -> of(model, sentence)).toList();
-        }
-    }
-
-    private static AttentionMaps of(ZooModel<String, Judgement> model, String sentence) {
+    static AttentionMaps of(ZooModel<String, Judgement> model, String sentence) {
         SentenceTranslator translator = (SentenceTranslator) model.getTranslator();
         List<String> words = translator.wordsOf(sentence);
         try (NDManager manager = model.getNDManager().newSubManager()) {

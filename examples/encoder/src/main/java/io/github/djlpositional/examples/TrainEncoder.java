@@ -36,6 +36,7 @@ import picocli.CommandLine.Option;
         name = "train-encoder",
         subcommands = {
             JudgeSentences.class,
+            InspectEncoder.class,
             CompareEncodings.class,
         },
         description = "Train small transformer encoders to distinguish sentences in order from shuffled ones, "

@@ -1,6 +1,7 @@
 package io.github.djlpositional.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.Device;
 import io.github.djlpositional.EngineTest;
@@ -15,6 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
@@ -59,6 +61,26 @@ class TrainEncoderTest {
         String judged = ProgramRun.of("judge --engine " + engine + " --model " + file(), "a person who writes books")
                 .success();
         assertThat(out).contains(judged.strip());
+    }
+
+    @EngineTest
+    void inspectWritesAttentionAndLearnedPositions(String engine) throws IOException {
+        trainSmall(engine, " --encoding learned").success();
+        String options = "inspect --engine " + engine + " --model " + file() + " --out " + folder;
+        ProgramRun.of(options, "a person who writes books").success();
+        List<String> attention = Files.readAllLines(folder.resolve("attention.csv"));
+        assertThat(attention)
+                .hasSize(2)
+                .allMatch(row -> row.matches("a person who writes books,0,[01](,[01]\\.\\d{5}){25}"));
+        assertThat(Stream.of(attention.get(1).split(",", -1))
+                        .skip(3)
+                        .limit(5)
+                        .mapToDouble(Double::parseDouble)
+                        .sum())
+                .as("weights of the first word")
+                .isCloseTo(1, within(5e-5));
+        assertThat(Files.readAllLines(folder.resolve("positions.csv")))
+                .allMatch(row -> row.split(",", -1).length == 16);
     }
 
     @TestFactory

@@ -44,12 +44,6 @@ public final class Book implements Callable<Integer> {
     @Option(names = "--out", description = "The folder of the site.")
     private Path folder = Path.of("book");
 
-    @Option(
-            names = "--train",
-            description = "Only train the models whose numbers the book shows, in minutes, and write the numbers to the"
-                    + " folder trained in that of the site.")
-    private boolean isTraining;
-
     /** Runs chapters; {@code --help} lists the options. */
     public static void main(String[] args) {
         Program.optOutOfTracking();
@@ -66,10 +60,6 @@ public final class Book implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
-        if (isTraining) {
-            Training.run(folder.resolve("trained"), Training.GLOSSES);
-            return 0;
-        }
         AtomicFile.prepare(folder.resolve("index.html"));
         List<Chapter> chapters = new ArrayList<>();
         for (String name : names.isEmpty() ? CHAPTERS : names) {

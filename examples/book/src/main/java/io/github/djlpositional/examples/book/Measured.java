@@ -72,7 +72,7 @@ public final class Measured {
         return heads;
     }
 
-    /** Returns the attention of the encoder with sinusoids over {@link Training#SENTENCES}. */
+    /** Returns the attention of the encoder with sinusoids over six definitions, from {@code inspect}. */
     public static List<AttentionMaps> attention() {
         Map<String, Map<String, List<double[]>>> sentences = new LinkedHashMap<>();
         rows("trained/attention").forEach((name, weights) -> {
@@ -89,7 +89,7 @@ public final class Measured {
                 .toList();
     }
 
-    /** Returns the table of an encoder with learned positions, a row for each position. */
+    /** Returns the table of an encoder with learned positions, a row for each position, from {@code inspect}. */
     public static double[][] positions() {
         return rows("trained/positions").values().toArray(double[][]::new);
     }
