@@ -51,6 +51,7 @@ class LearnedPositionalEncodingBlockTest {
     }
 
     /** A case of grid_resampling.csv, whose table and weights are numbers i · 37 mod 101 - 50 in units of 1/64. */
+    @SuppressWarnings("ArrayRecordComponent")
     private record Resampling(GridResampling method, int[] from, int[] to, double[] values, double[] gradient) {
 
         static List<Resampling> all() {
