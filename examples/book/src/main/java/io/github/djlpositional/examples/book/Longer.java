@@ -98,7 +98,8 @@ public final class Longer {
     private static String row(String file, String kind, int... sizes) {
         StringBuilder row = new StringBuilder();
         for (int size : sizes) {
-            row.append(String.format(Locale.ROOT, "%5.2f", Measured.of(file, "mean").get(kind)[size]));
+            row.append(String.format(
+                    Locale.ROOT, "%5.2f", Measured.of(file, "mean").get(kind)[size]));
         }
         int last = sizes[sizes.length - 1];
         double smallest = Measured.of(file, "least").get(kind)[last];
