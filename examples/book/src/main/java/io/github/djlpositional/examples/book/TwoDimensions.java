@@ -49,8 +49,7 @@ public final class TwoDimensions {
         NDArray rows = forward(grid, manager.zeros(new Shape(1, 16, 16, 64))).reshape(256, 64);
         // ...
         for (int patch : new int[] {75, 90, 80, 79, 255}) {
-            double similarity = rows.get(74).dot(rows.get(patch)).getFloat() / 32;
-            out.print("74 and %3d: %.3f", patch, similarity);
+            out.print("74 and %3d: %.3f", patch, rows.get(74).dot(rows.get(patch)).getFloat() / 32);
         }
         out.pictures(3, similarities(rows, 0), similarities(rows, 74), similarities(rows, 136));
         // %% rotary
@@ -75,7 +74,8 @@ public final class TwoDimensions {
         // ...
         for (RotaryEmbeddingBlock block : List.of(qwen2, qwen3)) {
             String axes = block.getAxes().axisOfPair().toString().replaceAll("[^012]", "");
-            out.print("%s", axes.replace('0', 't').replace('1', 'r').replace('2', 'c'));
+            String letters = axes.replace('0', 't').replace('1', 'r').replace('2', 'c');
+            out.print("%s%n%s", letters.substring(0, 32), letters.substring(32));
         }
         for (int m : new int[] {0, 15, 16, 39, 40, 63}) {
             out.print("pair %2d: period %9.1f", m, 2 * Math.PI * Math.pow(1_000_000, m / 64.0));
