@@ -49,7 +49,8 @@ public final class TwoDimensions {
         NDArray rows = forward(grid, manager.zeros(new Shape(1, 16, 16, 64))).reshape(256, 64);
         // ...
         for (int patch : new int[] {75, 90, 80, 79, 255}) {
-            out.print("74 and %3d: %.3f", patch, rows.get(74).dot(rows.get(patch)).getFloat() / 32);
+            out.print(
+                    "74 and %3d: %.3f", patch, rows.get(74).dot(rows.get(patch)).getFloat() / 32);
         }
         out.pictures(3, similarities(rows, 0), similarities(rows, 74), similarities(rows, 136));
         // %% rotary
