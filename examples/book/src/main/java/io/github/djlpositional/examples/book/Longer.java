@@ -54,8 +54,7 @@ public final class Longer {
         // ...
         out.print("characters   none   linear NTK    YaRN");
         for (int size = 1; size < 8; size++) {
-            String range = 32 * size + 1 + "–" + (32 * size + 32);
-            out.print("%-12s %s", range, numbers("mean", scaled, size));
+            out.print("%-12s %s", 32 * size + 1 + "–" + (32 * size + 32), numbers("mean", scaled, size));
         }
         out.print("smallest     %s", numbers("least", scaled, 7));
         out.print("largest      %s", numbers("greatest", scaled, 7));

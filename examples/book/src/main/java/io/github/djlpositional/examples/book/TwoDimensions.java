@@ -49,8 +49,8 @@ public final class TwoDimensions {
         NDArray rows = forward(grid, manager.zeros(new Shape(1, 16, 16, 64))).reshape(256, 64);
         // ...
         for (int patch : new int[] {75, 90, 80, 79, 255}) {
-            out.print(
-                    "74 and %3d: %.3f", patch, rows.get(74).dot(rows.get(patch)).getFloat() / 32);
+            double similarity = rows.get(74).dot(rows.get(patch)).getFloat() / 32;
+            out.print("74 and %3d: %.3f", patch, similarity);
         }
         out.pictures(3, similarities(rows, 0), similarities(rows, 74), similarities(rows, 136));
         // %% rotary
@@ -74,9 +74,8 @@ public final class TwoDimensions {
                 RotaryPresets.qwen3Vl(128, 5_000_000, 24, 20, 20).build();
         // ...
         for (RotaryEmbeddingBlock block : List.of(qwen2, qwen3)) {
-            String axes = block.getAxes().axisOfPair().toString().replaceAll("[^012]", "");
-            String letters = axes.replace('0', 't').replace('1', 'r').replace('2', 'c');
-            out.print("%s%n%s", letters.substring(0, 32), letters.substring(32));
+            String axes = block.getAxes().axisOfPair().toString().replaceAll("[^012]", "").replaceFirst(".{32}", "$0\n");
+            out.print("%s", axes.replace('0', 't').replace('1', 'r').replace('2', 'c'));
         }
         for (int m : new int[] {0, 15, 16, 39, 40, 63}) {
             out.print("pair %2d: period %9.1f", m, 2 * Math.PI * Math.pow(1_000_000, m / 64.0));
