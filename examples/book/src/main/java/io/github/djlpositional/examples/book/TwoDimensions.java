@@ -74,8 +74,9 @@ public final class TwoDimensions {
                 RotaryPresets.qwen3Vl(128, 5_000_000, 24, 20, 20).build();
         // ...
         for (RotaryEmbeddingBlock block : List.of(qwen2, qwen3)) {
-            String axes = block.getAxes().axisOfPair().toString().replaceAll("[^012]", "").replaceFirst(".{32}", "$0\n");
-            out.print("%s", axes.replace('0', 't').replace('1', 'r').replace('2', 'c'));
+            String axes = block.getAxes().axisOfPair().toString().replaceAll("[^012]", "");
+            String letters = axes.replace('0', 't').replace('1', 'r').replace('2', 'c');
+            out.print("%.32s%n%s", letters, letters.substring(32));
         }
         for (int m : new int[] {0, 15, 16, 39, 40, 63}) {
             out.print("pair %2d: period %9.1f", m, 2 * Math.PI * Math.pow(1_000_000, m / 64.0));

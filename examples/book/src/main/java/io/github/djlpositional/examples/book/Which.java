@@ -41,7 +41,7 @@ public final class Which {
         out.print("%-17s%5s%6s%4s%5s", "", "5–16", "25–40", "64", "256");
         for (String kind : kinds) {
             double[] loss = losses.get(kind);
-            double[] right = accuracies.getOrDefault(kind, MISSING);
+            double[] right = accuracies.getOrDefault(kind, each(3, size -> Double.NaN));
             String numbers = String.format(Locale.ROOT, "%5.2f%5.2f%5.2f%5.2f", right[0], right[2], loss[1], loss[7]);
             out.print("%-17s%s", title(kind), numbers.replace("  NaN", "    –"));
         }
@@ -54,7 +54,6 @@ public final class Which {
 
     private static final RotaryScaling YARN = RotaryScaling.yarn(4, 2048);
     private static final GridEncoding GRID = GridEncoding.visionTransformer(512);
-    private static final double[] MISSING = each(3, size -> Double.NaN);
 
     private static String title(String kind) {
         return Encoding.valueOf(kind.toUpperCase(Locale.ROOT)).title();
