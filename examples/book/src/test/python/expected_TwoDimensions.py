@@ -1,5 +1,8 @@
-"""The numbers of the chapter TwoDimensions, from the formulas."""
+"""The numbers of the chapter TwoDimensions, from the formulas and the photograph."""
+import os
+
 import numpy as np
+from PIL import Image
 
 
 def omega(pairs, base=10000.0):
@@ -38,3 +41,9 @@ for query in range(4):
     print(*[(query // 2 - key // 2 + 1) * 3 + query % 2 - key % 2 + 1 for key in range(4)])
 for side in (4, 7):
     print((2 * side - 1) ** 2, side**4)
+
+photo = os.path.dirname(os.path.abspath(__file__)) + "/../../main/resources/site/cat.png"
+light = np.asarray(Image.open(photo).convert("RGB"), dtype=float).reshape(16, 14, 16, 14, 3).sum((1, 3, 4)).ravel()
+x = light - light.mean()
+for n in (16, 1, 8, 32, 48):
+    print("correlation at %d: %.3f" % (n, (x[:-n] * x[n:]).mean() / (x * x).mean()))

@@ -13,6 +13,6 @@ def mean(file, columns):
 words, text = mean("comparison.csv", ["5-16", "25-40"]), mean("comparison-text.csv", ["33-64", "225-256"])
 for kind, losses in text.items():
     if not kind.startswith(("rotary_linear", "kerple_")):
-        numbers = words.get(kind, ["-", "-"])
-        fields = [number if number == "-" else "{}" for number in numbers] + ["{}", "{}"]
-        print(TITLES.get(kind, kind), *fields, "|", *[n for n in numbers if n != "-"], *losses, "|", "trained")
+        numbers = words.get(kind, ["–", "–"])
+        fields = [number if number == "–" else "{}" for number in numbers] + ["{}", "{}"]
+        print(TITLES.get(kind, kind), *fields, "|", *[n for n in numbers if n != "–"], *losses, "|", "trained")

@@ -45,9 +45,9 @@ public final class Conventions {
             out.print("A and %s: %.3f", letter, Vectors.mean(cosines));
         });
         // %% layouts
-        out.print("neighbors, 1 2 3 4: %s", text("%.4f", rotated(1, PairLayout.INTERLEAVED, 1, 2, 3, 4)));
-        out.print("halves,    1 2 3 4: %s", text("%.4f", rotated(1, PairLayout.CONCATENATED, 1, 2, 3, 4)));
-        out.print("neighbors, 1 3 2 4: %s", text("%.4f", rotated(1, PairLayout.INTERLEAVED, 1, 3, 2, 4)));
+        out.print("neighbors, 1 2 3 4: %s", text("%.2f", rotated(1, PairLayout.INTERLEAVED, 1, 2, 3, 4)));
+        out.print("halves,    1 2 3 4: %s", text("%.2f", rotated(1, PairLayout.CONCATENATED, 1, 2, 3, 4)));
+        out.print("neighbors, 1 3 2 4: %s", text("%.2f", rotated(1, PairLayout.INTERLEAVED, 1, 3, 2, 4)));
         // %% mixed
         double[] q = each(64, i -> Math.sin(5 * i * i));
         double[] k = each(64, i -> Math.sin(7 * i * i)); // at position 0

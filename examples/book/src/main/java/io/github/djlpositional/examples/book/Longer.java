@@ -36,14 +36,14 @@ public final class Longer {
         scalings.put("Llama 3.1's rule", RotaryScaling.llama3(8, 1, 4, 4096));
         // ...
         LineChart chart = LineChart.of("Farthest angle at 8 times the length", "pair", "relative to the training");
-        out.print("%-16s %6s %8s %10s", "", "beyond", "farthest", "first pair");
+        out.print("%-16s %6s %8s %6s", "", "beyond", "farthest", "first");
         scalings.forEach((name, scaling) -> {
             Frequencies scaled = scaling.frequencies(128, 10_000);
             double[] farther = each(64, m -> 8 * scaled.get(m) / llama2.get(m));
             double[] slow = Arrays.copyOfRange(farther, full, 64);
             long beyond = Arrays.stream(slow).filter(angle -> angle > 1 + 1e-9).count();
             double farthest = Arrays.stream(slow).max().orElseThrow();
-            out.print("%-16s %6d %8.2f %10.3f", name, beyond, farthest, scaled.get(0));
+            out.print("%-16s %6d %8.2f %6.3f", name, beyond, farthest, scaled.get(0));
             chart.line(name.equals("linear") ? "linear: as far as in the training" : name, 64, m -> farther[m]);
         });
         chart.mark("from here on no full turn", full - 0.5, 0, 8);
@@ -54,8 +54,7 @@ public final class Longer {
         // ...
         out.print("characters   none   linear NTK    YaRN");
         for (int size = 1; size < 8; size++) {
-            String range = 32 * size + 1 + "–" + (32 * size + 32);
-            out.print("%-12s %s", range, numbers("mean", scaled, size));
+            out.print("%-12s %s", 32 * size + 1 + "–" + (32 * size + 32), numbers("mean", scaled, size));
         }
         out.print("smallest     %s", numbers("least", scaled, 7));
         out.print("largest      %s", numbers("greatest", scaled, 7));
@@ -66,25 +65,26 @@ public final class Longer {
                 .sorted(Comparator.comparingDouble(kind -> losses.get(kind)[7] - losses.get(kind)[1]))
                 .toList();
         // ...
-        out.print("%-17s %6s %5s %7s", "characters", "change", "33–64", "225–256");
+        out.print("%-13s%6s %5s %7s", "characters", "change", "33–64", "225–256");
         for (String kind : kinds) {
             double change = losses.get(kind)[7] - losses.get(kind)[1];
-            out.print("%-17s %6.2f  %s", name(kind), change, row(Measured.TEXT, kind, 1, 7));
+            out.print("%-14s%5.2f%s", name(kind), change, row(Measured.TEXT, kind, 1, 7));
         }
         out.picture(chart(List.of("none", "sinusoidal", "rotary", "t5", "alibi", "kerple", "gaussian")));
         // %% sentences
         Map<String, double[]> accuracies = Measured.of(Measured.SENTENCES, "mean");
         // ...
-        out.print("%-19s %4s %5s %5s", "words", "5–16", "17–24", "25–40");
+        out.print("%-14s %4s %5s", "words", "5–16", "25–40");
         for (String kind : accuracies.keySet().stream()
                 .sorted(Comparator.comparingDouble(kind -> -accuracies.get(kind)[2]))
                 .toList()) {
-            out.print("%-19s %s", name(kind), row(Measured.SENTENCES, kind, 0, 1, 2));
+            out.print("%-14s%s", name(kind), row(Measured.SENTENCES, kind, 0, 2));
         }
     }
 
     private static String name(String kind) {
-        return Encoding.valueOf(kind.toUpperCase(Locale.ROOT)).title();
+        String title = Encoding.valueOf(kind.toUpperCase(Locale.ROOT)).title();
+        return title.replace("distance ", "").replace("sinusoidal, ", "sine, ");
     }
 
     private static String numbers(String statistic, List<String> kinds, int size) {
@@ -97,13 +97,13 @@ public final class Longer {
     private static String row(String file, String kind, int... sizes) {
         StringBuilder row = new StringBuilder();
         for (int size : sizes) {
-            double mean = Measured.of(file, "mean").get(kind)[size];
-            row.append(String.format(Locale.ROOT, "%.2f  ", mean));
+            row.append(String.format(
+                    Locale.ROOT, "%5.2f", Measured.of(file, "mean").get(kind)[size]));
         }
         int last = sizes[sizes.length - 1];
         double smallest = Measured.of(file, "least").get(kind)[last];
         double largest = Measured.of(file, "greatest").get(kind)[last];
-        return row + String.format(Locale.ROOT, "(%.2f–%.2f)", smallest, largest);
+        return row + String.format(Locale.ROOT, " %.2f–%.2f", smallest, largest);
     }
 
     private static LineChart chart(List<String> kinds) {

@@ -15,7 +15,7 @@ public final class Precision {
         Notebook out = Notebook.open();
         // %% digits
         for (int t : new int[] {1, 100, 10_000, 999_999}) {
-            out.print("t = %6d: %11.8f, exact %11.8f", t, usual(FLOAT32, t, 2), EXACT.value(t, 2));
+            out.print("%6d: %11.8f, exact %11.8f", t, usual(FLOAT32, t, 2), EXACT.value(t, 2));
         }
         // %% errors
         Map<String, Integer> formats = new LinkedHashMap<>();
@@ -25,7 +25,7 @@ public final class Precision {
         // ...
         double[] positions = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4};
         LineChart chart = LineChart.of("Largest error of the 64 values of a position", "position", "error");
-        out.print("%-15s %8s %8s %8s", "position", "1", "5000", "50000");
+        out.print("%-15s%8s%8s%8s", "position", "1", "5000", "50000");
         for (String way : new String[] {"usual, ", "once, "}) {
             formats.forEach((name, bits) -> {
                 double[] error = each(positions.length, p -> {
@@ -35,7 +35,7 @@ public final class Precision {
                         return value - EXACT.value(t, i);
                     }));
                 });
-                out.print("%-15s %8.1e %8.1e %8.1e", way + name, error[0], error[11], error[14]);
+                out.print("%-15s%8.1e%8.1e%8.1e", way + name, error[0], error[11], error[14]);
                 chart.line(way + name, positions, error);
             });
         }
@@ -47,12 +47,12 @@ public final class Precision {
         // %% rotary
         int[] starts = {100, 1000, 10_000, 50_000};
         // ...
-        out.print("%-15s %6s %6s %6s %6s", "first position", "100", "1000", "10000", "50000");
+        out.print("%-16s%6s%6s%6s%6s", "first position", "100", "1000", "10000", "50000");
         formats.forEach((name, bits) -> {
             for (int ofAngle : bits == FLOAT32 ? new int[] {FLOAT32} : new int[] {bits, FLOAT32}) {
                 String row = ofAngle == bits ? name : "  float32 angles";
                 double[] e = each(4, i -> largest(each(97, n -> score(ofAngle, bits, starts[i] + n) - EXACT_SCORE)));
-                out.print("%-16s %5.0e  %5.0e  %5.0e  %5.0e", row, e[0], e[1], e[2], e[3]);
+                out.print("%-16s%6.0e%6.0e%6.0e%6.0e", row, e[0], e[1], e[2], e[3]);
             }
         });
         // %% buffer

@@ -75,7 +75,8 @@ public final class TwoDimensions {
         // ...
         for (RotaryEmbeddingBlock block : List.of(qwen2, qwen3)) {
             String axes = block.getAxes().axisOfPair().toString().replaceAll("[^012]", "");
-            out.print("%s", axes.replace('0', 't').replace('1', 'r').replace('2', 'c'));
+            String letters = axes.replace('0', 't').replace('1', 'r').replace('2', 'c');
+            out.print("%.32s%n%s", letters, letters.substring(32));
         }
         for (int m : new int[] {0, 15, 16, 39, 40, 63}) {
             out.print("pair %2d: period %9.1f", m, 2 * Math.PI * Math.pow(1_000_000, m / 64.0));

@@ -37,24 +37,23 @@ public final class Which {
                 .filter(kind -> !kind.matches("rotary_linear|kerple_.*"))
                 .sorted(Comparator.comparingDouble(kind -> losses.get(kind)[7]))
                 .toList();
-        out.print("%-17s %11s %11s", "", "accuracy", "loss");
-        out.print("%-17s %5s %5s %5s %5s", "", "5–16", "25–40", "64", "256");
+        out.print("%-17s%11s%9s", "", "accuracy", "loss");
+        out.print("%-17s%5s%6s%4s%5s", "", "5–16", "25–40", "64", "256");
         for (String kind : kinds) {
             double[] loss = losses.get(kind);
-            double[] right = accuracies.getOrDefault(kind, MISSING);
-            String numbers =
-                    String.format(Locale.ROOT, "%5.2f %5.2f %5.2f %5.2f", right[0], right[2], loss[1], loss[7]);
-            out.print("%-17s %s", title(kind), numbers.replace("  NaN", "    -"));
+            double[] right = accuracies.getOrDefault(kind, each(3, size -> Double.NaN));
+            String numbers = String.format(Locale.ROOT, "%5.2f%5.2f%5.2f%5.2f", right[0], right[2], loss[1], loss[7]);
+            out.print("%-17s%s", title(kind), numbers.replace("  NaN", "    –"));
         }
+        List<String> encoders = kinds.stream().filter(accuracies::containsKey).toList();
         out.pictures(
                 2,
-                chart("Encoders: accuracy", Measured.SENTENCES, kinds, 0, 2),
+                chart("Encoders: accuracy", Measured.SENTENCES, encoders, 0, 2),
                 chart("Language models: loss", Measured.TEXT, kinds, 1, 7));
     }
 
     private static final RotaryScaling YARN = RotaryScaling.yarn(4, 2048);
     private static final GridEncoding GRID = GridEncoding.visionTransformer(512);
-    private static final double[] MISSING = each(3, size -> Double.NaN);
 
     private static String title(String kind) {
         return Encoding.valueOf(kind.toUpperCase(Locale.ROOT)).title();
@@ -69,9 +68,9 @@ public final class Which {
             for (int i = 0; i < 3; i++) {
                 String statistic = List.of("mean", "least", "greatest").get(i);
                 Map<String, double[]> rows = Measured.of(file, statistic);
-                numbers[i] = each(kinds.size(), row -> rows.getOrDefault(kinds.get(row), MISSING)[size]);
+                numbers[i] = each(kinds.size(), row -> rows.get(kinds.get(row))[size]);
             }
-            double[] y = each(kinds.size(), row -> row);
+            double[] y = each(kinds.size(), row -> size == trained ? row - 0.15 : row + 0.15);
             chart.ranges(size == trained ? "trained length" : "longer", numbers[0], y, numbers[1], numbers[2]);
         }
         return chart;
