@@ -28,14 +28,16 @@ class LongSequenceTest {
 
     /** What a query sees. */
     enum View {
-        WINDOW_OF_5(Map.of("window", 5)),
-        WINDOW_OF_40(Map.of("window", 40)),
-        CHUNKS_OF_7(Map.of("chunkSize", 7));
+        WINDOW_OF_5("window", 5),
+        WINDOW_OF_40("window", 40),
+        CHUNKS_OF_7("chunkSize", 7);
 
-        private final Map<String, Integer> options;
+        private final String option;
+        private final int size;
 
-        View(Map<String, Integer> options) {
-            this.options = options;
+        View(String option, int size) {
+            this.option = option;
+            this.size = size;
         }
     }
 
@@ -43,7 +45,10 @@ class LongSequenceTest {
             NDManager manager, EncodingType type, View view, boolean causal, DataType dataType) {
         return filled(
                 manager,
-                type.attention(HEADS).optCausal(causal).setAll(view.options).build(),
+                type.attention(HEADS)
+                        .optCausal(causal)
+                        .setAll(Map.of(view.option, view.size))
+                        .build(),
                 dataType);
     }
 
