@@ -82,8 +82,7 @@ class LongSequenceTest {
     @EngineTest(engine = "PyTorch")
     void computesFloat16InParts(NDManager manager, EncodingType type) {
         MultiHeadAttentionBlock block = attention(manager, type, View.WINDOW_OF_40, false, DataType.FLOAT16);
-        MultiHeadAttentionBlock floats =
-                type.attention(HEADS).setAll(View.WINDOW_OF_40.options).build();
+        MultiHeadAttentionBlock floats = type.attention(HEADS).optWindow(40).build();
         floats.initialize(manager, DataType.FLOAT32, new Shape(1, LENGTH, SIZE));
         copyWeights(block, floats);
         NDArray x = numbers(manager, 7, DataType.FLOAT16, 1, LENGTH, SIZE);
