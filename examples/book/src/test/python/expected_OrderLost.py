@@ -27,15 +27,16 @@ angles = np.arange(5)[:, None] / np.array([1, 100])
 p = np.stack([np.sin(angles), np.cos(angles)], 2).reshape(5, 4)
 y, z = attend(x + p), attend(other + p)
 for word, t, numbers in (("dog", 1, y[1]), ("dog", 4, z[4])):
-    row(word + " at position {}: {} {} {} {}", t, *three(numbers))
-row("the means of the sentences differ by {}", "%.3f" % abs(y.mean(0) - z.mean(0)).max())
+    row(word + ", t = {} {} {} {} {}", t, *three(numbers))
+for text in ("largest difference of the means: {}", "by up to {} in one of the four numbers"):
+    row(text, "%.3f" % abs(y.mean(0) - z.mean(0)).max())
 prefix = x[[2, 0, 3, 1, 4]]
 once, once_other = attend(x, True), attend(prefix, True)
-row("the dog bites the man: dog {} {} {} {}", *three(once[1]))
-row("the man bites the dog: dog {} {} {} {}", *three(attend(other, True)[4]))
+row("dog {} {} {} {}", *three(once[1]))
+row("dog {} {} {} {}", *three(attend(other, True)[4]))
 for one, two in ((once, once_other), (attend(once, True), attend(once_other, True))):
-    row("the dog bites the man: man {} {} {} {}", *three(one[4]))
-    row("bites the the dog man: man {} {} {} {}", *three(two[4]))
+    row("man {} {} {} {}", *three(one[4]))
+    row("man {} {} {} {}", *three(two[4]))
 weight = np.exp(0.5) / (np.exp(0.5) + 4)
 row("+ 4) = {}$, and {} for each other word", "%.3f" % weight, "%.3f" % (1 / (np.exp(0.5) + 4)))
 row("so its share is {}.", "%.3f" % (2 / (np.exp(0.5) + 4)))
