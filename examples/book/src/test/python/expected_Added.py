@@ -53,8 +53,8 @@ for text, share in zip(("position, from the sum:", "word, from the sum:", "word,
     row(text + " {}", "%.3f" % share)
 row("from {} to {} in these ten sets", "%.2f" % np.min(shares, 0)[1], "%.2f" % np.max(shares, 0)[1])
 for name, rows in (("words", large[[0, 1, 2, 3, 0, 4, 5, 0, 6, 7, 8, 0, 4]]), ("positions", p[:13])):
-    row("{} of the squares of the " + name, "%.3f" % (((rows @ basis.T) ** 2).sum() / (rows**2).sum()))
-row("a random word has {}/{} = {}", len(basis), 512, "%.3f" % (len(basis) / 512))
+    row(name + ": {}", "%.3f" % (((rows @ basis.T) ** 2).sum() / (rows**2).sum()))
+row("a random word has about {}/{} = {}", len(basis), 512, "%.3f" % (len(basis) / 512))
 row("· {} ≈ {} positions", format(10000 ** (255 / 256), ",.0f"), format(round(2 * np.pi * 10000 ** (255 / 256), -2), ",.0f"))
 row("with itself is about {}.", "%.0f" % ((large / 16) ** 2).sum(1).mean())
 row("largest of {} is about {}.", "1,000", "%.1f" % np.random.default_rng(1).normal(size=(2000, 1000)).max(1).mean())

@@ -34,7 +34,6 @@ row("It is accurate to within {}.", "%.1f" % error[2])
 row("atan2({}, {}) = {}.", "0.60", "-0.80", "%.3f" % angles[2])
 row("the next faster hand: {} against {} for pair {}.", "%.0f" % error[3], "%.0f" % (np.pi * 100), 3)
 row("Pair {} has the angle {}, which is position {}, and each full turn adds {}.", 1, "%.3f" % angles[1], "%.1f" % (angles[1] * 10), "%.2f" % (20 * np.pi))
-assert turns == [40, 4, 0, 0]
 row("With four of them it is {},", "%.1f" % position[1])
 row("its angle is {}, and with {} full turns of {} it is {}.", "%.3f" % angles[0], turns[0], "%.3f" % (2 * np.pi), "%.2f" % position[0])
 row("about {} radians", "%.2f" % (2 * np.pi))
@@ -47,8 +46,7 @@ for m in (0, 4, 8, 9, 10, 16, 24, 31):
     row("pair {}: full turn in {} positions", m, "%.1f" % (2 * np.pi / frequencies(64)[m]))
 table = rows(np.arange(2000), 64)
 distances = np.sqrt(((table - table[0]) ** 2).sum(1))
-for t in (1, 1000):
-    row("from row {} to row {}: {}", 0, t, "%.4f" % distances[t])
+for t in (1, 1000): row("from row {} to row {}: {}", 0, t, "%.4f" % distances[t])
 row("smallest, rows {} to {}: {}", 1, 1999, "%.4f" % distances[1:].min())
 products = table @ table.T
 assert np.sqrt(np.maximum(64 - 2 * products[~np.eye(2000, dtype=bool)].max(), 0)) > distances[1] - 1e-9
@@ -56,5 +54,7 @@ row("· {} = {} positions. Of the {} pairs, ten", 100, "%.1f" % (2 * np.pi * 100
 assert (100 * frequencies(64) >= 2 * np.pi).sum() == 10
 row("pair {} needs {} positions, pair {} already {}.", 9, "%.1f" % (2 * np.pi / frequencies(64)[9]), 10, "%.1f" % (2 * np.pi / frequencies(64)[10]))
 row("From pair {} on, a wave is longer than the {} rows", (100 * frequencies(64) >= 2 * np.pi).sum(), 100)
+row("torch.tensor([{}]), {})) # {}, {}, {}, {}", "3.0", 4, *("%.4f" % number for number in rows([3], 4)[0]))
+row("p[{}])) # {}, {}", 1000, "%.4f" % distances[1], "%.4f" % distances[1000])
 row("by {} in {} dimensions", "%.0f" % 10000 ** (2 / 8), 8)
 row("In {} dimensions it takes {} positions", 64, "{:,.0f}".format(2 * np.pi / frequencies(64)[31]))

@@ -37,6 +37,8 @@ row("dog {} {} {} {}", *three(attend(other, True)[4]))
 for one, two in ((once, once_other), (attend(once, True), attend(once_other, True))):
     row("man {} {} {} {}", *three(one[4]))
     row("man {} {} {} {}", *three(two[4]))
+row("both {}, {}, {}, {}", *three(attend(x)[1]))
+row("causal)[{}]) # {}, {}, {}, {}", 4, *three(attend(once, True)[4]))
 weight = np.exp(0.5) / (np.exp(0.5) + 4)
 row("+ 4) = {}$, and {} for each other word", "%.3f" % weight, "%.3f" % (1 / (np.exp(0.5) + 4)))
 row("so its share is {}.", "%.3f" % (2 / (np.exp(0.5) + 4)))

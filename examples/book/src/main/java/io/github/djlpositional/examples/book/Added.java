@@ -80,8 +80,8 @@ public final class Added {
         }
         out.pictures(4, maps);
         // %% passed
-        out.print("%.3f of the squares of the words", squares(project(said, directions)) / squares(said));
-        out.print("%.3f of the squares of the positions", squares(project(at, directions)) / squares(at));
+        out.print("words:     %.3f", squares(project(said, directions)) / squares(said));
+        out.print("positions: %.3f", squares(project(at, directions)) / squares(at));
         // ...
         manager.close();
     }
