@@ -18,8 +18,7 @@ def rows(positions, d):
 for m, frequency in enumerate(frequencies(8)):
     row("pair {}: ω = {}, full turn in {}", m, "%.3f" % frequency, "%.1f" % (2 * np.pi / frequency))
 row("pair t = {} t = {} t = {}", 25, 26, 250)
-for m in range(4):
-    row("{}:" + 6 * " {}", m, *("%.2f" % number for number in rows((25, 26, 250), 8)[:, 2 * m:2 * m + 2].ravel()))
+for m in range(4): row("{}:" + 6 * " {}", m, *("%.2f" % number for number in rows((25, 26, 250), 8)[:, 2 * m:2 * m + 2].ravel()))
 angles, turns = [], []
 for m, (sine, cosine) in enumerate(np.round(rows([250], 8).reshape(4, 2), 2)):
     angles.append(np.arctan2(sine, cosine))
@@ -34,6 +33,7 @@ row("It is accurate to within {}.", "%.1f" % error[2])
 row("atan2({}, {}) = {}.", "0.60", "-0.80", "%.3f" % angles[2])
 row("the next faster hand: {} against {} for pair {}.", "%.0f" % error[3], "%.0f" % (np.pi * 100), 3)
 row("Pair {} has the angle {}, which is position {}, and each full turn adds {}.", 1, "%.3f" % angles[1], "%.1f" % (angles[1] * 10), "%.2f" % (20 * np.pi))
+assert turns == [40, 4, 0, 0]
 row("With four of them it is {},", "%.1f" % position[1])
 row("its angle is {}, and with {} full turns of {} it is {}.", "%.3f" % angles[0], turns[0], "%.3f" % (2 * np.pi), "%.2f" % position[0])
 row("about {} radians", "%.2f" % (2 * np.pi))
