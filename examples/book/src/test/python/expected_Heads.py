@@ -32,14 +32,16 @@ w = minilm.weights()
 turned, bare = ([minilm.attention(w, s.split(), p) for s in SENTENCES] for p in (True, False))
 heads = sorted(((i, j) for i in range(6) for j in range(12)), key=lambda h: -at(turned, h, 1).mean())
 for h in heads[:5]:
-    row(f"{name(h)}: {at(turned, h, 1).mean():.3f} with, {at(bare, h, 1).mean():.3f} without")
+    row(f"{name(h)}: {at(turned, h, 1).mean():.3f}, without {at(bare, h, 1).mean():.3f}")
 full, left = at(turned, heads[0], 1), np.sort(at(bare, heads[0], 1))
 equal = np.concatenate([np.full(m.shape[-1] - 1, 1 / m.shape[-1]) for m in turned]).mean()
 row(f"{len(full)} tokens, smallest weight {full.min():.4f}")
 row(f"without: half below {left[len(left) // 2]:.3f}, largest {left[-1]:.3f}")
-row(f"give {len(full)} tokens that have one before them")
-row(f"{full.mean():.3f} to three decimals. Without positions {left.mean():.3f} of it is left")
-row(f"would give {equal:.3f}, so that is {left.mean() / equal:.1f} times as much")
+row(f"that these {len(full)} tokens give to the token before")
+words = sum(len(s.split()) for s in SENTENCES)
+row(f"In them, {words} words and {len(full) - words} `[SEP]` have", "count")
+row(f"attention: {full.mean():.3f} is rounded. Without positions {left.mean():.3f} of it is left")
+row(f"would give {equal:.3f}, {left.mean() / equal:.1f} times less")
 row(f"the smallest weight of the token before is {full.min():.4f}")
 least = np.concatenate([minilm.attention(w, sorted(s.split()))[heads[0]].diagonal(-1) for s in SENTENCES]).min()
 row(f"rose*, it is {least:.4f}: which word")
@@ -62,9 +64,9 @@ for words, layer, head, *numbers in csv.reader(open(TRAINED / "attention.csv")):
     small.setdefault((int(layer), int(head)), []).append(np.array(numbers, float).reshape(2 * [len(words.split())]))
 places = {h: [at([{h: m} for m in maps], h, k).mean() for k in range(-4, 5)] for h, maps in small.items()}
 for h in (top := sorted(places, key=lambda h: -max(places[h]))[:3]):
-    after4, before, before4 = (places[h][i] for i in (0, 5, 8))
+    before, before4 = (places[h][i] for i in (5, 8))
     first, last = (np.concatenate([m[:, i] for m in small[h]]).mean() for i in (0, -1))
-    row(f"{name(h)} {first:.3f} {last:.3f} {before:.3f} {before4:.3f} {after4:.3f}", "trained")
+    row(f"{name(h)} {first:.3f} {last:.3f} {before:.3f} {before4:.3f}", "trained")
 sizes = np.array([len(m) for m in small[top[0]]])
 row(f"{places[top[0]][5]:.3f} for the word before (Δ = 1), {places[top[0]][8]:.3f} for the fourth before", "trained")
 row(f"from everywhere, with {np.concatenate([m[:, 0] for m in small[top[0]]]).mean():.3f} of its weight", "trained")
@@ -80,12 +82,11 @@ order = sorted(mean, key=lambda h: -mean[h][1])
 near = {h: mean[h][:4].sum() for h in order}
 ends = {h: [data["rotary", *map(str, h), share][1] for share in ("10 %", "90 %")] for h in order}
 for h in order[:4]:
-    row(f"layer {h[0]}, head {h[1]} {mean[h][1]:.3f} {ends[h][0]:.3f} {ends[h][1]:.3f} {near[h]:.3f} {rest[h][1]:.3f}",
-        "trained")
+    row(f"layer {h[0]}, head {h[1]} {mean[h][1]:.3f} {ends[h][0]:.3f} {ends[h][1]:.3f} {near[h]:.3f}", "trained")
 second = [h for h in order if h[0] == 2]
 assert second == order[:4]
 row(f"{100 * min(near[h] for h in second):.0f} to {100 * max(near[h] for h in second):.0f} % of their weight", "trained")
-row(f"from {min(rest[h][1] for h in second):.3f} to {max(rest[h][1] for h in second):.3f}, and equal weights would give "
+row(f"from {min(rest[h][1] for h in second):.3f} to {max(rest[h][1] for h in second):.3f}; equal weights would give "
     f"{np.mean(1 / np.arange(33, 65)):.3f}", "trained")
 row(f"the character before {mean[order[0]][1]:.3f} on average, but for one character in ten less than "
     f"{ends[order[0]][0]:.3f}, and for one in ten more than {ends[order[0]][1]:.3f}", "trained")

@@ -1,5 +1,6 @@
-// Moves the controls of the page, and writes what it then shows as JSON into the page around it, for PlayIT.
-// PlayTest compares the functions that are called here with the library.
+// Moves the controls of the page, and writes its width and what is wrong into the page around it, for PlayIT.
+// PlayTest compares the functions that are called here with the library. Of each slider: its inputs, and the numbers
+// that it must show first.
 const cases = {
     bits: [{ smoothness: 1, position: 3 }],
     biases: [{ slope: 3 }],
@@ -14,10 +15,12 @@ const cases = {
     shift: [{ distance: 5, gain: 6 }, 25, Math.max(...shift.weights(8, 10000, 50, 25, 5, 16))],
     sinusoids: [{ convention: "diffusion", size: 7 }]
 };
-const shown = [...document.querySelectorAll("[data-play]")].map(place => {
+const problems = document.documentElement.scrollWidth > innerWidth ? ["the page slides sideways"] : [];
+document.querySelectorAll("[data-play]").forEach(place => {
     const name = place.dataset.play;
+    const check = (isRight, problem) => isRight || problems.push(`${name} ${problem}`);
     const [inputs, ...expected] = cases[name] ?? [{}];
-    const all = (selector, read) => [...place.querySelectorAll(selector)].map(read);
+    const all = selector => [...place.querySelectorAll(selector)];
     // the text of a label that is folded away is empty
     place.querySelectorAll("details:has(fieldset)").forEach(more => { more.open = true; });
     Object.entries(inputs).forEach(([control, value]) => {
@@ -25,14 +28,20 @@ const shown = [...document.querySelectorAll("[data-play]")].map(place => {
         input.value = value;
         input.dispatchEvent(new Event("input", { bubbles: true }));
     });
-    return {
-        name, expected,
-        labels: all("input[type=range], input[type=text], select", input => input.labels[0].innerText),
-        announced: all("input[type=range]", input => input.getAttribute("aria-valuetext")),
-        outputs: all("input[type=number]", box => box.value),
-        numbers: all(".score b", number => number.textContent)
-    };
+    const controls = all("input[type=range], input[type=text], select");
+    check(controls.length > 0, "has no controls");
+    controls.forEach(({ labels, name, clientHeight }) => {
+        check(labels[0].innerText.trim(), `has no label for ${name}`);
+        check(clientHeight >= 24, `has a control of ${clientHeight} pixels, too small for a finger: ${name}`);
+    });
+    const number = text => Number(text.replaceAll(",", ""));
+    all("input[type=range]").forEach(range => {
+        const box = place.querySelector(`[data-box="${range.name}"]`);
+        check(number(range.ariaValueText) === number(box.value), `announces ${range.ariaValueText} for ${box.value}`);
+    });
+    const shown = all(".score b").map(each => number(each.textContent));
+    expected.forEach((each, i) => check(Math.abs(shown[i] - each) < 0.50001e-4, `shows ${shown}: expected ${expected}`));
 });
 const written = Object.assign(document.createElement("pre"), { id: "shown" });
-written.textContent = JSON.stringify({ width: innerWidth, needed: document.documentElement.scrollWidth, shown });
+written.textContent = [innerWidth, ...problems].join("\n");
 parent.document.body.append(written);

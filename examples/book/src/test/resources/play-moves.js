@@ -1,6 +1,8 @@
-// Moves the sliders of heatmap, patches, playground and rotary by keys and pointers, and writes their numbers as JSON into the page around.
+// Moves the sliders of heatmap, patches, playground and rotary by keys and pointers, and writes their
+// numbers into the page around.
 const place = name => document.querySelector(`[data-play="${name}"]`);
-const boxes = (name, ...fields) => fields.map(field => Number(place(name).querySelector(`[data-box="${field}"]`).value));
+const boxes = (name, ...fields) => fields
+    .map(field => place(name).querySelector(`[data-box="${field}"]`).value).join(" ");
 
 const frame = place("heatmap").querySelector(".frame");
 ["ArrowRight", "ArrowDown", "Tab"].forEach(key => frame.dispatchEvent(new KeyboardEvent("keydown", { key })));
@@ -30,11 +32,13 @@ const drag = (from, to) => {
     move("pointerup", to);
     move("pointermove", from);
 };
-// pair 1 of 4 turns by 0.1 a token: the query is at 20, the key at 17
+// pair 8 of 32 turns by 0.1 a token: the query is at 20, the key at 17
 const degrees = tokens => tokens * 0.1 * 180 / Math.PI;
 drag(20 + degrees(20), 90 + degrees(20));
 drag(90 + degrees(17), 50 + degrees(17));
 const written = Object.assign(document.createElement("pre"), { id: "shown" });
-written.textContent = JSON.stringify({ keyed, pointed, patch: boxes("patches", "row", "column"),
-    dragged: boxes("rotary", "query", "alpha"), words: place("playground").querySelector("[name=text]").value });
+// from position 20 and dimension 8 of the heat map one to the right and one down; from row 4 and column 10 of the patches
+// one to the left and down
+written.textContent = `heatmap ${keyed}, ${pointed}; patches ${boxes("patches", "row", "column")}; rotary ${
+    boxes("rotary", "query", "alpha")}; ${place("playground").querySelector("[name=text]").value}`;
 parent.document.body.append(written);

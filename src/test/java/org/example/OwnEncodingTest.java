@@ -46,7 +46,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.function.IntFunction;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A program's bias, rotation and score term, written with the public interface, get what this library's own get. */
@@ -79,11 +81,9 @@ public class OwnEncodingTest {
     public static final class Provider implements TypeProvider {
         @Override
         public Map<String, Class<?>> types() {
-            return Map.of(
-                    Kind.BIAS.name, OwnEncoding.SlopeBias.class,
-                    Kind.ROTATION.name, OwnEncoding.LearnedRotation.class,
-                    Kind.TERM.name, OwnEncoding.SegmentTerm.class,
-                    Kind.TOKENS.name, OwnEncoding.TokenTerm.class);
+            return Stream.of(Kind.values())
+                    .collect(Collectors.toMap(
+                            kind -> kind.name, kind -> kind.create().getClass()));
         }
     }
 
@@ -135,15 +135,13 @@ public class OwnEncodingTest {
                         .sum();
     }
 
-    private static double[] causal(NaiveAttention naive, NDArray x) {
-        return naive.forward(0, x, x, x, (i, j) -> j <= i);
-    }
-
     /** What each kind computes, by the formula or by an encoding of the library. */
     private static double[] expected(NDManager manager, Kind kind, MultiHeadAttentionBlock block, NDArray x) {
         OwnEncoding own = (OwnEncoding) block.getRelativeEncodings().get(0);
         if (kind != Kind.ROTATION) {
-            return causal(new NaiveAttention(EncodingType.NONE, block).with(added(manager, block, own, x)), x);
+            return new NaiveAttention(EncodingType.NONE, block)
+                    .with(added(manager, block, own, x))
+                    .forward(0, x, x, x);
         }
         double[] w = learned(own);
         MultiHeadAttentionBlock rotary = filled(
@@ -250,125 +248,96 @@ public class OwnEncodingTest {
 
     /** Rotations follow each other, and terms are added. */
     @EngineTest
-    void severalAreTogether(NDManager manager, boolean isFused) {
+    void severalAreTogether(NDManager manager, boolean isFused, boolean isRotated) {
         OwnEncoding slopes = new OwnEncoding.SlopeBias(HEADS);
         OwnEncoding segments = new OwnEncoding.SegmentTerm(HEADS);
         AlibiBiasBlock alibi = AlibiBiasBlock.builder().setHeadCount(HEADS).build();
+        RelativeEncoding other = isRotated ? EncodingType.ROTARY.block() : segments;
         MultiHeadAttentionBlock block = filled(
-                manager,
-                builder(slopes, segments, alibi).optFusedKernel(isFused).build(),
-                DataType.FLOAT64);
+                manager, builder(slopes, other, alibi).optFusedKernel(isFused).build(), DataType.FLOAT64);
         block.freezeParameters(true);
         NDArray x = numbers(manager, 3, DataType.FLOAT64, 1, LENGTH, SIZE);
         Added slope = added(manager, block, slopes, x);
-        Added product = added(manager, block, segments, x);
-        NaiveAttention naive = new NaiveAttention(EncodingType.NONE, block)
+        Added product = isRotated ? (head, i, j) -> 0 : added(manager, block, segments, x);
+        NaiveAttention naive = new NaiveAttention(isRotated ? EncodingType.ROTARY : EncodingType.NONE, block)
                 .with((head, i, j) -> slope.at(head, i, j)
                         + product.at(head, i, j)
                         + alibi.getSlopes().bias(head, i - j));
-        requireClose(whole(manager, block, x), causal(naive, x), 1e-12);
+        requireClose(whole(manager, block, x), naive.forward(0, x, x, x), 1e-12);
     }
 
-    @EngineTest
-    void aRotationAndABiasAreTogether(NDManager manager, boolean isFused) {
-        AlibiBiasBlock alibi = AlibiBiasBlock.builder().setHeadCount(HEADS).build();
-        RelativeEncoding rotary = EncodingType.ROTARY.block();
-        MultiHeadAttentionBlock block =
-                filled(manager, builder(rotary, alibi).optFusedKernel(isFused).build(), DataType.FLOAT64);
-        block.freezeParameters(true);
-        NDArray x = numbers(manager, 3, DataType.FLOAT64, 2, 7, SIZE);
-        NaiveAttention naive = new NaiveAttention(EncodingType.ROTARY, block)
-                .with((head, i, j) -> alibi.getSlopes().bias(head, i - j));
-        requireClose(whole(manager, block, x), causal(naive, x), 1e-12);
-    }
-
-    /** Names of parameters are the same with and without an encoding. */
-    @EngineTest
-    void isTheLastChild(NDManager manager, Kind kind) {
-        List<String> without = filled(
-                        manager, EncodingType.NONE.attention(HEADS).build(), DataType.FLOAT64)
-                .getParameters()
-                .keys();
-        assertThat(attention(manager, true, kind.create()).getParameters().keys())
-                .startsWith(without.toArray(String[]::new))
-                .hasSize(without.size() + 1);
-    }
-
-    /** Each method of an encoding, with a result of a wrong shape. */
     @EngineTest
     void refusesAResultOfAnotherShapeThanDocumented(NDManager manager) {
         NDArray x = numbers(manager, 6, DataType.FLOAT64, 1, 5, SIZE);
-        NDArray wrong = manager.zeros(new Shape(1, 3, 3, 3), DataType.FLOAT64);
-        Map<String, RelativeEncoding> encodings = Map.of(
+        for (String method : List.of(
                 "rotation",
-                new Wrong() {
-                    @Override
-                    public Rotation rotation() {
-                        return new Rotation(0, 2, PairLayout.INTERLEAVED, (call, array, areKeys) -> wrong.duplicate());
-                    }
-                },
                 "encodeQueries",
-                new Wrong() {
-                    @Override
-                    public NDArray encodeQueries(AttentionCall call, NDArray queries) {
-                        return wrong.duplicate();
-                    }
-                },
                 "encodeKeys",
-                new Wrong() {
-                    @Override
-                    public NDArray encodeKeys(AttentionCall call, NDArray keys) {
-                        return wrong.duplicate();
-                    }
-                },
                 "distanceBias",
-                new Wrong() {
-                    @Override
-                    public NDArray distanceBias(AttentionCall call, Distances distances) {
-                        return wrong.duplicate();
-                    }
-                },
                 "coordinates",
-                new Wrong() {
-                    @Override
-                    public NDArray distanceBias(AttentionCall call, Distances distances) {
-                        throw new IllegalStateException();
-                    }
-
-                    @Override
-                    public NDArray coordinates(AttentionCall call, NDArray positions, boolean areKeys) {
-                        return wrong.duplicate();
-                    }
-                },
                 "scoreTerm",
-                new Wrong() {
-                    @Override
-                    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
-                        return wrong.duplicate();
-                    }
-                },
                 "tokenNumbers",
-                new Wrong() {
-                    @Override
-                    public NDArray tokenNumbers(AttentionCall call, NDArray input, boolean areKeys) {
-                        return wrong.duplicate();
-                    }
-                },
-                "valueTerm",
-                new Wrong() {
-                    @Override
-                    public NDArray valueTerm(AttentionCall call, NDArray probabilities) {
-                        return wrong.duplicate();
-                    }
-                });
-        encodings.forEach((method, encoding) -> refused(
-                () -> Forward.infer(manager, attention(manager, false, encoding), x),
-                method + " of Wrong returned",
-                "(1, 3, 3, 3)",
-                method.equals("distanceBias") ? "(1 or N, 6)" : "5"));
+                "valueTerm")) {
+            Wrong encoding = method.equals("coordinates") ? new WrongCoordinates() : new Wrong(method);
+            refused(
+                    () -> Forward.infer(manager, attention(manager, false, encoding), x),
+                    method + " of " + encoding.getClass().getSimpleName() + " returned",
+                    "(1, 3, 3, 3)",
+                    method.equals("distanceBias") ? "(1 or N, 6)" : "5");
+        }
     }
 
-    private abstract static class Wrong extends AbstractBlock implements RelativeEncoding {
+    /** An encoding of which one method returns an array of a wrong shape. */
+    private static class Wrong extends AbstractBlock implements RelativeEncoding {
+
+        private final String method;
+
+        Wrong(String method) {
+            this.method = method;
+        }
+
+        NDArray result(String from, NDArray like, NDArray right) {
+            return method.equals(from) ? like.getManager().zeros(new Shape(1, 3, 3, 3), DataType.FLOAT64) : right;
+        }
+
+        @Override
+        public Rotation rotation() {
+            return method.equals("rotation")
+                    ? new Rotation(0, 2, PairLayout.INTERLEAVED, (call, x, areKeys) -> result("rotation", x, null))
+                    : null;
+        }
+
+        @Override
+        public NDArray encodeQueries(AttentionCall call, NDArray queries) {
+            return result("encodeQueries", queries, queries);
+        }
+
+        @Override
+        public NDArray encodeKeys(AttentionCall call, NDArray keys) {
+            return result("encodeKeys", keys, keys);
+        }
+
+        @Override
+        public NDArray distanceBias(AttentionCall call, Distances distances) {
+            NDArray array = distances.toArray();
+            return result("distanceBias", array, array.expandDims(0));
+        }
+
+        @Override
+        public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
+            return result("scoreTerm", queries, null);
+        }
+
+        @Override
+        public NDArray tokenNumbers(AttentionCall call, NDArray input, boolean areKeys) {
+            return result("tokenNumbers", input, null);
+        }
+
+        @Override
+        public NDArray valueTerm(AttentionCall call, NDArray probabilities) {
+            return result("valueTerm", probabilities, null);
+        }
+
         @Override
         protected NDList forwardInternal(
                 ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
@@ -378,6 +347,18 @@ public class OwnEncodingTest {
         @Override
         public Shape[] getOutputShapes(Shape[] inputShapes) {
             return inputShapes;
+        }
+    }
+
+    private static final class WrongCoordinates extends Wrong {
+
+        WrongCoordinates() {
+            super("coordinates");
+        }
+
+        @Override
+        public NDArray coordinates(AttentionCall call, NDArray positions, boolean areKeys) {
+            return result("coordinates", positions, null);
         }
     }
 }

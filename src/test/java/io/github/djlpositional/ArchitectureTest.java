@@ -10,121 +10,121 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import com.tngtech.archunit.base.DescribedPredicate;
-import com.tngtech.archunit.core.domain.JavaAccess;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaMethodCall;
-import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
-import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchRule;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Json;
+import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import java.io.IOException;
+import java.lang.reflect.Modifier;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestInstance.Lifecycle;
+import org.junit.platform.commons.support.ReflectionSupport;
 
 /**
  * Dependencies point one way: weights → huggingface → transformer → relative → attention → absolute encodings →
  * internal → math → options. Of DJL, the library depends on the API only.
  */
+@TestInstance(Lifecycle.PER_CLASS) // the library is imported once
 public class ArchitectureTest {
 
-    static final JavaClasses LIBRARY = new ClassFileImporter()
-            .withImportOption(new ImportOption.DoNotIncludeTests())
-            .importPackages("io.github.djlpositional");
+    private static final URI CLASSES = URI.create(OptionsBlock.class
+            .getProtectionDomain()
+            .getCodeSource()
+            .getLocation()
+            .toString());
+
+    private final JavaClasses library = new ClassFileImporter().importPath(Path.of(CLASSES));
+
+    /** The classes of the library that fulfil a condition. */
+    static List<Class<?>> typesOfTheLibrary(Predicate<Class<?>> condition) {
+        return ReflectionSupport.findAllClassesInClasspathRoot(CLASSES, condition, name -> true);
+    }
 
     /** The names of the library's public concrete classes of a type. */
     public static Set<String> concrete(Class<?> type) {
-        return LIBRARY.stream()
-                .filter(each -> each.isAssignableTo(type))
-                .filter(each -> each.getModifiers().contains(JavaModifier.PUBLIC))
-                .filter(each -> !each.getModifiers().contains(JavaModifier.ABSTRACT))
-                .map(JavaClass::getSimpleName)
+        return typesOfTheLibrary(type::isAssignableFrom).stream()
+                .filter(each -> Modifier.isPublic(each.getModifiers()) && !Modifier.isAbstract(each.getModifiers()))
+                .map(Class::getSimpleName)
                 .collect(Collectors.toCollection(TreeSet::new));
     }
 
-    /** The packages that each package depends on, besides itself and those of Java. */
-    private static final Map<String, List<String>> DEPENDENCIES = Map.of(
-            packageOf("options"), List.of(),
-            packageOf("math"), List.of("options"),
-            packageOf("internal"), List.of("ai.djl..", "com.google.gson..", "org.slf4j..", "options", "math"),
-            packageOf(""), List.of("ai.djl..", "options", "math", "internal"),
-            packageOf("attention"), List.of("ai.djl..", "options", "math", "internal", ""),
-            packageOf("relative"), List.of("ai.djl..", "options", "math", "internal", "attention"),
-            packageOf("transformer"), List.of("ai.djl..", "options", "math", "internal", "", "attention", "relative"),
-            packageOf("weights"),
-                    List.of(
-                            "ai.djl..",
-                            "com.google.gson..",
-                            "options",
-                            "math",
-                            "internal",
-                            "attention",
-                            "transformer",
-                            "huggingface"),
-            packageOf("huggingface"),
-                    List.of(
-                            "ai.djl..",
-                            "com.google.gson..",
-                            "options",
-                            "math",
-                            "internal",
-                            "",
-                            "attention",
-                            "relative",
-                            "transformer"));
+    /** The packages that each package depends on, besides itself; {@code .} is that of the absolute encodings. */
+    private static final String DEPENDENCIES = """
+            options java..
+            math java.. options
+            internal java.. ai.djl.. com.google.gson.. org.slf4j.. options math
+            . java.. ai.djl.. options math internal
+            attention java.. ai.djl.. options math internal .
+            relative java.. ai.djl.. options math internal attention
+            transformer java.. ai.djl.. options math internal . attention relative
+            weights java.. ai.djl.. com.google.gson.. options math internal attention transformer huggingface
+            huggingface java.. ai.djl.. com.google.gson.. options math internal . attention relative transformer
+            """;
 
     private static String packageOf(String name) {
-        return "io.github.djlpositional" + (name.isEmpty() ? "" : "." + name);
+        return name.endsWith("..") ? name : "io.github.djlpositional" + (name.equals(".") ? "" : "." + name);
     }
 
     @Test
     void packagesDependOneWay() {
-        assertThat(LIBRARY.stream().map(JavaClass::getPackageName).collect(Collectors.toSet()))
-                .isEqualTo(DEPENDENCIES.keySet());
-        DEPENDENCIES.forEach((name, others) -> classes()
+        List<String[]> packages = DEPENDENCIES
+                .lines()
+                .map(line -> Stream.of(line.split(" ", -1))
+                        .map(ArchitectureTest::packageOf)
+                        .toArray(String[]::new))
+                .toList();
+        assertThat(library.stream().map(JavaClass::getPackageName).collect(Collectors.toSet()))
+                .containsExactlyInAnyOrderElementsOf(
+                        packages.stream().map(names -> names[0]).toList());
+        packages.forEach(names -> classes()
                 .that()
-                .resideInAPackage(name)
+                .resideInAPackage(names[0])
                 .should()
                 .onlyDependOnClassesThat()
-                .resideInAnyPackage(Stream.concat(
-                                Stream.of("java..", name),
-                                others.stream().map(other -> other.endsWith("..") ? other : packageOf(other)))
-                        .toArray(String[]::new))
-                .check(LIBRARY));
+                .resideInAnyPackage(names)
+                .check(library));
     }
 
-    /** Code that one package needs belongs to that package. */
+    /** Code that one package needs belongs to that package, and a class has one purpose. */
     @Test
-    void internalIsSmall() {
-        assertThat(LIBRARY.stream()
-                        .filter(each -> each.getPackageName().equals(packageOf("internal")))
-                        .filter(each ->
-                                each.isTopLevelClass() && !each.getSimpleName().equals("package-info")))
-                .hasSizeLessThanOrEqualTo(15);
+    void internalAndAttentionAreSmall() throws IOException {
+        for (String name : List.of("internal", "attention")) {
+            try (Stream<Path> files = Files.list(Path.of("src/main/java/io/github/djlpositional", name))) {
+                assertThat(files)
+                        .hasSizeLessThanOrEqualTo(16)
+                        .allSatisfy(file -> assertThat(Files.readAllLines(file))
+                                .hasSizeLessThanOrEqualTo(450)
+                                .noneMatch(line -> line.contains("@hidden")));
+            }
+        }
     }
 
     /** Gson comes with DJL's API. */
     @Test
     void noEngineIsADependencyAndFewClassesReadJson() {
-        dependOn("ai.djl.pytorch..", "ai.djl.mxnet..").check(LIBRARY);
+        dependOn("ai.djl.pytorch..", "ai.djl.mxnet..").check(library);
         DescribedPredicate<JavaClass> readers = JavaClass.Predicates.resideInAnyPackage(
                         packageOf("weights"), packageOf("huggingface"))
                 .or(JavaClass.Predicates.belongToAnyOf(Json.class).or(JavaClass.Predicates.simpleName("ModelFile")));
-        dependOn("com.google.gson..").check(LIBRARY.that(DescribedPredicate.not(readers)));
+        dependOn("com.google.gson..").check(library.that(DescribedPredicate.not(readers)));
     }
 
     private static ArchRule dependOn(String... packages) {
@@ -135,10 +135,10 @@ public class ArchitectureTest {
     @Test
     void valuesAreReadInFewPlaces() {
         onlyIn(
-                HostData.class,
                 "reads an array's values",
                 call -> call.getTargetOwner().isAssignableTo(NDArray.class)
-                        && SimulatedGpuEngine.READS.matcher(call.getName()).matches());
+                        && SimulatedGpuEngine.READS.matcher(call.getName()).matches(),
+                HostData.class);
     }
 
     /**
@@ -149,7 +149,7 @@ public class ArchitectureTest {
     void fewClassesAskForValues() {
         Predicate<JavaMethodCall> asksForValues = call -> call.getTargetOwner().isEquivalentTo(HostData.class)
                 && call.getName().matches("read|doubles");
-        assertThat(LIBRARY.stream()
+        assertThat(library.stream()
                         .filter(each -> !each.getPackageName().equals(packageOf("weights")))
                         .filter(each -> each.getMethodCallsFromSelf().stream().anyMatch(asksForValues))
                         .map(JavaClass::getSimpleName))
@@ -166,20 +166,16 @@ public class ArchitectureTest {
                         "Builder");
     }
 
-    /** Only one class calls such methods, besides the package that reads files, where no gradient is recorded. */
-    private static void onlyIn(Class<?> type, String what, Predicate<JavaMethodCall> calls) {
-        onlyIn(List.of(type), what, calls);
-    }
-
-    private static void onlyIn(List<Class<?>> types, String what, Predicate<JavaMethodCall> calls) {
+    /** Only some classes call such methods, besides the package that reads files, where no gradient is recorded. */
+    private void onlyIn(String what, Predicate<JavaMethodCall> calls, Class<?>... types) {
         noClasses()
                 .that()
                 .resideOutsideOfPackage(packageOf("weights"))
                 .and()
-                .doNotBelongToAnyOf(types.toArray(Class<?>[]::new))
+                .doNotBelongToAnyOf(types)
                 .should()
                 .callMethodWhere(DescribedPredicate.describe(what, calls))
-                .check(LIBRARY);
+                .check(library);
     }
 
     private static boolean hasFirstParameter(JavaMethodCall call, Class<?> type) {
@@ -193,11 +189,11 @@ public class ArchitectureTest {
     @Test
     void arraysAreMultipliedByNumbersInOnePlace() {
         onlyIn(
-                Arithmetic.class,
                 "multiplies by a number",
                 call -> call.getTargetOwner().isAssignableTo(NDArray.class)
                         && call.getName().matches("(mul|div|pow)i?")
-                        && hasFirstParameter(call, Number.class));
+                        && hasFirstParameter(call, Number.class),
+                Arithmetic.class);
     }
 
     /** An encoding declares its terms: the attention does the same for this library's encodings and for a user's. */
@@ -212,52 +208,28 @@ public class ArchitectureTest {
                 .doNotHaveSimpleName("LibraryTypes")
                 .should()
                 .dependOnClassesThat(encodings)
-                .check(LIBRARY);
-    }
-
-    /** What the encodings of the library use, those of a program can use too. */
-    @Test
-    void encodingsUsePublicMembersOfAttentionsOnly() throws IOException {
-        DescribedPredicate<JavaAccess<?>> isHidden = DescribedPredicate.describe(
-                "a member that is not public",
-                access -> access.getTargetOwner().getPackageName().equals(packageOf("attention"))
-                        && !(access.getTargetOwner().getModifiers().contains(JavaModifier.PUBLIC)
-                                && access.getTarget().resolveMember().stream()
-                                        .allMatch(
-                                                member -> member.getModifiers().contains(JavaModifier.PUBLIC))));
-        noClasses()
-                .that()
-                .resideInAPackage(packageOf("relative"))
-                .should()
-                .accessTargetWhere(isHidden)
-                .check(LIBRARY);
-        try (Stream<Path> files = Files.list(Path.of("src/main/java/io/github/djlpositional/attention"))) {
-            assertThat(files)
-                    .hasSizeLessThanOrEqualTo(15)
-                    .allSatisfy(file -> assertThat(Files.readAllLines(file))
-                            .hasSizeLessThanOrEqualTo(450)
-                            .noneMatch(line -> line.contains("@hidden")));
-        }
+                .check(library);
     }
 
     /** No gradient passes these operations of DJL on PyTorch, and none is recorded for reading. */
     @Test
     void arraysAreConvertedInOnePlace() {
         onlyIn(
-                List.of(Arithmetic.class, HostData.class),
                 "converts an array so that no gradient passes",
                 call -> call.getTargetOwner().isAssignableTo(NDArray.class)
-                        && call.getName().equals("toType"));
+                        && call.getName().equals("toType"),
+                Arithmetic.class,
+                HostData.class);
     }
 
     /** An array that is created from memory of Java is copied to a GPU, which waits for it. */
     @Test
     void arraysAreCreatedFromJavaMemoryInOnePlace() {
         onlyIn(
-                HostData.class,
                 "creates an array from memory of Java",
                 call -> call.getTargetOwner().isAssignableTo(NDManager.class)
                         && call.getName().equals("create")
-                        && !hasFirstParameter(call, Shape.class));
+                        && !hasFirstParameter(call, Shape.class),
+                HostData.class);
     }
 }

@@ -3,27 +3,16 @@ package io.github.djlpositional;
 import static io.github.djlpositional.SmallBlocks.embedding;
 import static io.github.djlpositional.SmallBlocks.ids;
 import static io.github.djlpositional.SmallBlocks.initialized;
-import static io.github.djlpositional.SmallBlocks.model;
 import static io.github.djlpositional.SmallBlocks.positions;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import ai.djl.Device;
-import ai.djl.Model;
-import ai.djl.engine.Engine;
-import ai.djl.inference.Predictor;
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
-import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.GradientCollector;
-import ai.djl.training.Trainer;
-import ai.djl.training.loss.Loss;
-import ai.djl.training.optimizer.Optimizer;
-import ai.djl.translate.NoopTranslator;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.relative.EncodingType;
 import java.nio.ByteBuffer;
@@ -33,60 +22,16 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What happens to the blocks and their arrays over a model's life. */
+/** What happens to the arrays of blocks; EveryBlockTest and SoakTest have the lifetimes of all blocks. */
 class BlockLifeTest {
 
     private static final float[] TABLE = SinusoidalEncoding.vaswani(4).table(0, 10);
     private static final Shape X = new Shape(1, 10, 4);
 
-    private static PositionalEncodingBlock positions() {
-        return SmallBlocks.positions().build();
-    }
-
-    private static Trainer trainer(Model model) {
-        return model.newTrainer(new DefaultTrainingConfig(Loss.l2Loss())
-                .optDevices(new Device[] {Device.cpu()})
-                .optOptimizer(Optimizer.adam().build()));
-    }
-
-    /** Expects a forward to return the rows of the table. */
-    private static void assertTable(NDManager manager, Block block) {
-        assertThat(Forward.infer(manager, block, manager.zeros(X)).toFloatArray())
-                .isEqualTo(TABLE);
-    }
-
-    /** A block that was not initialized is initialized by the first forward in training, with the trainer's manager. */
-    @EngineTest
-    void remainsUsableAfterItsTrainer(Engine engine, NDManager manager, boolean initialize) {
-        PositionalEncodingBlock block = positions();
-        try (Model model = model(engine, block)) {
-            try (Trainer trainer = trainer(model)) {
-                if (initialize) {
-                    trainer.initialize(X);
-                }
-                trainer.forward(new NDList(manager.zeros(X)));
-            }
-            assertTable(manager, block);
-        }
-    }
-
-    /** SoakTest has the test of initialized blocks. */
-    @EngineTest
-    void isUsedByOnePredictorAfterAnotherWithoutInitialization(Engine engine, NDManager manager) throws Exception {
-        try (Model model = model(engine, positions())) {
-            for (int i = 0; i < 3; i++) {
-                try (Predictor<NDList, NDList> predictor = model.newPredictor(new NoopTranslator())) {
-                    NDList output = predictor.predict(new NDList(manager.zeros(X)));
-                    assertThat(output.singletonOrThrow().toFloatArray()).isEqualTo(TABLE);
-                }
-            }
-        }
-    }
-
     /** EveryBlockTest has the test of forwards. */
     @EngineTest
     void encodedPositionsBelongToTheCallerToWriteAndClose(NDManager manager) {
-        PositionalEncodingBlock block = initialized(manager, positions(), 1, 10, 4);
+        PositionalEncodingBlock block = initialized(manager, positions().build(), 1, 10, 4);
         for (NDArray positions : List.of(manager.arange(10), manager.arange(10).reshape(1, 10), manager.arange(10f))) {
             block.encode(positions).muli(0).close();
             assertThat(block.getEncodings().toFloatArray()).isEqualTo(TABLE);
@@ -96,7 +41,7 @@ class BlockLifeTest {
     @EngineTest
     void viewsOfEncodedPositionsRemainValidAfterThem(NDManager manager) {
         NDArray view;
-        try (NDArray encoded = positions().encode(manager.arange(10f))) {
+        try (NDArray encoded = positions().build().encode(manager.arange(10f))) {
             view = encoded.expandDims(0);
         }
         System.gc();
@@ -106,7 +51,7 @@ class BlockLifeTest {
     /** Positions of other types are converted before their range is checked. */
     @EngineTest
     void aRangeCheckLeavesNothing(NDManager manager) {
-        PositionalEncodingBlock block = positions();
+        PositionalEncodingBlock block = positions().build();
         for (DataType type : List.of(DataType.INT32, DataType.INT8, DataType.FLOAT32, DataType.FLOAT16)) {
             NDArray few = manager.zeros(new Shape(3)).toType(type, true);
             NDArray many = manager.zeros(new Shape(100)).toType(type, true);
@@ -122,10 +67,8 @@ class BlockLifeTest {
     void aTableNeedsNoMoreThanItsOwnBytes(NDManager manager) throws Exception {
         assumeTrue(ResidentMemory.bytes() > 0);
         int length = 250_000;
-        PositionalEncodingBlock block = SmallBlocks.positions()
-                .setEmbeddingSize(64)
-                .optMaxSequenceLength(length)
-                .build();
+        PositionalEncodingBlock block =
+                positions().setEmbeddingSize(64).optMaxSequenceLength(length).build();
         long before = ResidentMemory.bytes();
         long peakFrom = ResidentMemory.resetPeak();
         initialized(manager, block, 1, 3, 64);
@@ -188,7 +131,7 @@ class BlockLifeTest {
             inputs.put(type.attention(2).build(), x);
         }
         inputs.put(embedding().optScaleEmbedding(true).optPaddingIndex(0).build(), ids(manager));
-        inputs.put(SmallBlocks.positions().optLearnedScale(0.5f).build(), manager.ones(new Shape(2, 3, 4)));
+        inputs.put(positions().optLearnedScale(0.5f).build(), manager.ones(new Shape(2, 3, 4)));
         inputs.forEach((block, input) -> {
             block.setInitializer(DevicesTest.weights(), parameter -> true);
             block.initialize(manager, DataType.FLOAT32, input.getShape());

@@ -2,82 +2,22 @@ package io.github.djlpositional;
 
 import static io.github.djlpositional.SmallBlocks.embedding;
 import static io.github.djlpositional.SmallBlocks.positions;
-import static io.github.djlpositional.SmallBlocks.refused;
+import static io.github.djlpositional.attention.TestNumbers.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
-import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import ai.djl.nn.Block;
 import ai.djl.nn.Blocks;
-import ai.djl.nn.core.Linear;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.math.GridEncoding;
-import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
-import java.lang.reflect.Method;
 import java.util.List;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.MethodSource;
 
-/** What builders do with null, with options that are set twice, and with parts that are built twice. */
+/** What builders do with parts that are built twice; {@code accepted.txt} has options that are set twice. */
 class BuildersTest {
-
-    @Test
-    void theLastValueOfAnOptionCounts() {
-        InputEmbeddingBlock input = embedding()
-                .optPositionalEncoding(Linear.builder().setUnits(4).build())
-                .optPositionalEncoding(positions().build())
-                .build();
-        assertThat(input.getPositionalEncoding()).isInstanceOf(PositionalEncodingBlock.class);
-        embedding().optNoPositions().optNoPositions().build();
-        TransformerLayerBlock layer = layer().build();
-        assertThat(TransformerStackBlock.builder()
-                        .setLayers(2, BuildersTest::layer)
-                        .setLayers(List.of(layer))
-                        .build()
-                        .getLayers())
-                .containsExactly(layer);
-    }
-
-    /** The setters of all builders that take something that may be null. */
-    static Stream<Method> settersOfObjects() {
-        Stream<Class<?>> blocks = Stream.of(TestBlocks.values())
-                .<Class<?>>map(kind -> kind.block().getClass())
-                .distinct();
-        return Stream.concat(blocks, Stream.of(SinusoidalEncoding.class, GridEncoding.class))
-                .flatMap(type -> Stream.of(type.getDeclaredClasses()))
-                .filter(BlockBuilder.class::isAssignableFrom)
-                .flatMap(type -> Stream.of(type.getMethods()))
-                .filter(method -> method.getName().matches("(set|opt)[A-Z].*|add")
-                        && !method.getName().equals("setAll")
-                        && !method.isBridge()
-                        && Stream.of(method.getParameterTypes()).anyMatch(type -> !type.isPrimitive()));
-    }
-
-    @ParameterizedTest
-    @MethodSource("settersOfObjects")
-    void refusesNullAndNamesTheOption(Method setter) throws Exception {
-        String option = setter.getName().equals("add")
-                ? "encoding"
-                : Character.toLowerCase(setter.getName().charAt(3))
-                        + setter.getName().substring(4);
-        Object builder = setter.getDeclaringClass()
-                .getEnclosingClass()
-                .getMethod("builder")
-                .invoke(null);
-        Object[] arguments = Stream.of(setter.getParameterTypes())
-                .map(type -> type.isPrimitive() ? 1 : null)
-                .toArray();
-        assertThatNullPointerException()
-                .isThrownBy(() -> SmallBlocks.call(setter, builder, arguments))
-                .withMessageStartingWith(option + " is null: expected ")
-                .withMessageContaining("; ");
-    }
 
     private static MultiHeadAttentionBlock.Builder attention() {
         return EncodingType.ALIBI.attention(2);

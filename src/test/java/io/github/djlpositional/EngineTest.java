@@ -27,9 +27,6 @@ public @interface EngineTest {
     /** The only engine that the test runs on; empty for each engine. */
     String engine() default "";
 
-    /** Whether a GPU is needed. The test is skipped if the engine finds none. */
-    boolean needsGpu() default false;
-
     /** Whether the manager is always on the CPU: for what only a CPU promises, such as exceptions for values. */
     boolean onCpu() default false;
 

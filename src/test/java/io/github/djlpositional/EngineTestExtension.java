@@ -6,7 +6,6 @@ import ai.djl.ndarray.NDManager;
 import io.github.djlpositional.EngineTest.Selection;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Comparator;
@@ -54,23 +53,17 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
                 .map(List::<Object>of)
                 .toList();
         for (Class<?> type : context.getRequiredTestMethod().getParameterTypes()) {
-            if (hasValues(type, context.getRequiredTestClass())) {
-                List<?> values = values(type, context);
-                rows = rows.stream()
-                        .flatMap(row -> values.stream().map(value -> with(row, value)))
-                        .toList();
-            }
+            List<?> values = values(type, context.getRequiredTestClass());
+            rows = rows.stream()
+                    .flatMap(row -> values.stream()
+                            .map(value -> Stream.concat(row.stream(), Stream.of(value))
+                                    .toList()))
+                    .toList();
         }
         if (!IS_NIGHTLY && test.value() != Selection.ALL) {
             rows = selected(rows, test.value(), context.getRequiredTestMethod().toString());
         }
         return rows.stream().map(OnEngine::new);
-    }
-
-    private static List<Object> with(List<Object> row, Object value) {
-        List<Object> longer = new ArrayList<>(row);
-        longer.add(value);
-        return longer;
     }
 
     /** Takes the row that adds most, until nothing is missing. Tests of the same parameters have different rows. */
@@ -96,38 +89,28 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
     private static Set<List<Object>> covered(List<Object> row, Selection selection) {
         Set<List<Object>> covered = new HashSet<>();
         for (int i = 0; i < row.size(); i++) {
-            if (selection == Selection.EACH) {
-                covered.add(List.of(i, row.get(i)));
-            }
-            for (int j = i + 1; j < row.size() && selection == Selection.PAIRS; j++) {
+            for (int j = i; j < (selection == Selection.EACH ? i + 1 : row.size()); j++) {
                 covered.add(List.of(i, row.get(i), j, row.get(j)));
             }
         }
         return covered;
     }
 
-    private static boolean hasValues(Class<?> type, Class<?> test) {
-        return type.isEnum()
-                || type == TestBlocks.class
-                || type == boolean.class
-                || (type == String.class && names(test).isPresent());
-    }
-
-    private static Optional<Method> names(Class<?> test) {
-        return ReflectionSupport.findMethod(test, "names");
-    }
-
-    private static List<?> values(Class<?> type, ExtensionContext context) {
+    /** The values of a parameter; its type in place of the engine, its name or a manager. */
+    private static List<?> values(Class<?> type, Class<?> test) {
         if (type == boolean.class) {
             return List.of(true, false);
         }
         if (type == TestBlocks.class) {
             return List.of(TestBlocks.values());
         }
-        return type.isEnum()
-                ? List.of(type.getEnumConstants())
-                : List.copyOf((Collection<?>) ReflectionSupport.invokeMethod(
-                        names(context.getRequiredTestClass()).orElseThrow(), null));
+        if (type.isEnum()) {
+            return List.of(type.getEnumConstants());
+        }
+        Optional<Method> names = ReflectionSupport.findMethod(test, "names").filter(method -> type == String.class);
+        return names.isPresent()
+                ? List.copyOf((Collection<?>) ReflectionSupport.invokeMethod(names.get(), null))
+                : List.of(type);
     }
 
     private static EngineTest testOf(ExtensionContext context) {
@@ -151,7 +134,7 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
         return Engine.getEngine(engine).newBaseManager(Device.cpu());
     }
 
-    /** An engine and the values of the parameters that have values. */
+    /** An engine and the values of the parameters of a test. */
     private record OnEngine(List<Object> row)
             implements TestTemplateInvocationContext, ExecutionCondition, ParameterResolver {
 
@@ -161,7 +144,10 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
 
         @Override
         public String getDisplayName(int invocationIndex) {
-            return row.stream().map(String::valueOf).collect(Collectors.joining(" "));
+            return row.stream()
+                    .filter(value -> !(value instanceof Class))
+                    .map(String::valueOf)
+                    .collect(Collectors.joining(" "));
         }
 
         @Override
@@ -174,8 +160,7 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
             if (!isAvailable(engine())) {
                 return ConditionEvaluationResult.disabled(engine() + " or its native library is not on the class path");
             }
-            boolean needsGpu = testOf(context).needsGpu() || isOnGpu(context);
-            return needsGpu && Engine.getEngine(engine()).getGpuCount() == 0
+            return isOnGpu(context) && Engine.getEngine(engine()).getGpuCount() == 0
                     ? ConditionEvaluationResult.disabled(engine() + " finds no GPU")
                     : ConditionEvaluationResult.enabled(engine() + " and what the test needs were found");
         }
@@ -184,37 +169,35 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
             return ON_GPU && !testOf(context).onCpu();
         }
 
+        /** The value of a parameter; its type if it has none, or is not a parameter of the test. */
+        private Object value(ParameterContext parameter, ExtensionContext context) {
+            return parameter.getDeclaringExecutable().equals(context.getRequiredTestMethod())
+                    ? row.get(1 + parameter.getIndex())
+                    : parameter.getParameter().getType();
+        }
+
         @Override
         public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
-            Class<?> type = parameter.getParameter().getType();
-            return type == Engine.class
-                    || type == NDManager.class
-                    || type == String.class
-                    || hasValues(type, Object.class);
+            Object value = value(parameter, context);
+            return !(value instanceof Class)
+                    || List.of(Engine.class, NDManager.class, String.class).contains(value);
         }
 
         @Override
         public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
-            Class<?> test = context.getRequiredTestClass();
-            if (hasValues(parameter.getParameter().getType(), test)) {
-                long before = Arrays.stream(context.getRequiredTestMethod().getParameterTypes())
-                        .limit(parameter.getIndex())
-                        .filter(type -> hasValues(type, test))
-                        .count();
-                return row.get(1 + (int) before);
-            }
-            if (parameter.getParameter().getType() == String.class) {
+            Object value = value(parameter, context);
+            if (value == String.class) {
                 return engine();
             }
             Engine found = Engine.getEngine(engine());
-            if (parameter.getParameter().getType() == Engine.class) {
-                return found;
+            if (value == NDManager.class) {
+                return context.getStore(Namespace.create(OnEngine.class, context.getUniqueId()))
+                        .computeIfAbsent(
+                                NDManager.class,
+                                key -> found.newBaseManager(isOnGpu(context) ? Device.gpu() : Device.cpu()),
+                                NDManager.class);
             }
-            return context.getStore(Namespace.create(OnEngine.class, context.getUniqueId()))
-                    .computeIfAbsent(
-                            NDManager.class,
-                            key -> found.newBaseManager(isOnGpu(context) ? Device.gpu() : Device.cpu()),
-                            NDManager.class);
+            return value == Engine.class ? found : value;
         }
     }
 }

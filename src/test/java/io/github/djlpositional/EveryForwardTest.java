@@ -42,18 +42,12 @@ class EveryForwardTest {
         return block;
     }
 
-    private static NDList inputs(NDManager manager, TestBlocks kind) {
-        NDList inputs = kind.numbers(manager);
-        inputs.replaceAll(x -> x.getDataType().isFloating() ? x.toType(DataType.FLOAT64, false) : x);
-        return inputs;
-    }
-
     /** The first input in parts; an encoder's output and its mask are whole in each step. */
     @EngineTest
     void stepsGiveTheResultsOfTheWholeAndLeaveOnlyThemOpen(NDManager manager, TestBlocks kind) {
         assumeTrue(kind.hasSteps());
         Block block = filled(manager, kind);
-        NDList inputs = inputs(manager, kind);
+        NDList inputs = kind.numbers(manager, DataType.FLOAT64);
         NDArray whole = kind.infer(manager, block, inputs);
         try (NDManager own = manager.newSubManager();
                 KeyValueCache cache = new KeyValueCache(manager)) {
@@ -83,7 +77,7 @@ class EveryForwardTest {
     @EngineTest
     void gradientsAreThoseOfFiniteDifferences(NDManager manager, TestBlocks kind) {
         Block block = filled(manager, kind);
-        NDArray[] inputs = inputs(manager, kind).toArray(NDArray[]::new);
+        NDArray[] inputs = kind.numbers(manager, DataType.FLOAT64).toArray(NDArray[]::new);
         FiniteDifferences.requireGradients(manager, block, null, !hasDropout(kind), inputs);
     }
 
@@ -98,7 +92,7 @@ class EveryForwardTest {
         Block block = filled(manager, kind);
         int axes = kind.input().dimension();
         for (int axis = 0; axis < (axes == 2 ? 2 : axes - 1); axis++) {
-            NDList inputs = inputs(manager, kind);
+            NDList inputs = kind.numbers(manager, DataType.FLOAT64);
             for (int i = 0; i < inputs.size(); i++) {
                 // the other inputs of a step are those of an encoder, whose length stays
                 if (axis == 0 || !kind.hasSteps() || i == 0) {
@@ -122,7 +116,7 @@ class EveryForwardTest {
     void dropsNumbersInTrainingOnly(NDManager manager, TestBlocks kind) {
         assumeTrue(hasDropout(kind));
         Block block = filled(manager, kind);
-        NDList inputs = inputs(manager, kind);
+        NDList inputs = kind.numbers(manager, DataType.FLOAT64);
         double[] inferred = doubles(kind.infer(manager, block, inputs));
         assertThat(doubles(kind.infer(manager, block, inputs))).isEqualTo(inferred);
         try (GradientCollector collector = manager.getEngine().newGradientCollector()) {

@@ -8,75 +8,48 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
-import ai.djl.nn.Parameter;
 import io.github.djlpositional.attention.FiniteDifferences;
 import io.github.djlpositional.math.FourierFeatures;
 import java.math.BigDecimal;
-import java.util.Arrays;
-import java.util.List;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class FourierFeaturesBlockTest {
 
-    private static final double[][] MATRIX = sixtyFourths(3, 2);
-
-    /** The numbers i · 37 mod 101 - 50 in units of 1/64, as in {@code reference_values.py}. */
-    private static double[][] sixtyFourths(int rows, int columns) {
-        double[][] numbers = new double[rows][columns];
-        for (int i = 0; i < rows * columns; i++) {
-            numbers[i / columns][i % columns] = (i * 37 % 101 - 50) / 64.0;
+    private static double[][] matrix(int rows, int columns, double factor) {
+        double[] numbers = Goldens.sixtyFourths(rows * columns);
+        double[][] matrix = new double[rows][columns];
+        for (int i = 0; i < numbers.length; i++) {
+            matrix[i / columns][i % columns] = factor * numbers[i];
         }
-        return numbers;
+        return matrix;
     }
 
-    private static FourierFeaturesBlock.Builder builder(FourierFeatures features) {
-        return FourierFeaturesBlock.builder().setFeatures(features);
-    }
-
-    private static Block block(String convention) {
+    private static FourierFeatures features(String convention) {
         return switch (convention) {
-            case "random" -> builder(FourierFeatures.of(true, MATRIX)).build();
-            case "nerf" ->
-                builder(FourierFeatures.powersOfTwo(2, 4, true, false)).build();
-            case "nerf code" ->
-                builder(FourierFeatures.powersOfTwo(2, 4, false, true)).build();
-            case "logarithm" -> {
-                double[][] matrix = sixtyFourths(4, 1);
-                Arrays.stream(matrix).forEach(row -> row[0] *= 16);
-                yield builder(FourierFeatures.of(false, matrix).ofLogarithm()).build();
-            }
-            case "time2vec" ->
-                builder(FourierFeatures.time2Vec(5, 0)).optLearned(true).build();
+            case "random" -> FourierFeatures.of(true, matrix(3, 2, 1));
+            case "nerf" -> FourierFeatures.powersOfTwo(2, 4, true, false);
+            case "nerf code" -> FourierFeatures.powersOfTwo(2, 4, false, true);
+            case "logarithm" -> FourierFeatures.of(false, matrix(4, 1, 16)).ofLogarithm();
+            case "time2vec" -> FourierFeatures.time2Vec(5, 0);
             default -> throw new IllegalArgumentException(convention);
         };
     }
 
     /** A block with the parameters of the reference values. */
     private static Block initialized(NDManager manager, String convention, DataType type, int coordinates) {
-        Block block = block(convention);
+        boolean isLearned = convention.equals("time2vec");
+        Block block = FourierFeaturesBlock.builder()
+                .setFeatures(features(convention))
+                .optLearned(isLearned)
+                .build();
         block.initialize(manager, type, new Shape(-1, coordinates));
-        if ("time2vec".equals(convention)) {
-            double[][] rows = sixtyFourths(2, 5);
-            set(
-                    block.getParameters().get("features"),
-                    Stream.of(rows).flatMapToDouble(Arrays::stream).toArray());
+        if (isLearned) {
+            NDArray features = block.getParameters().get("features").getArray();
+            manager.create(Goldens.sixtyFourths(10), features.getShape())
+                    .toType(type, false)
+                    .copyTo(features);
         }
         return block;
-    }
-
-    private static void set(Parameter parameter, double... values) {
-        NDArray array = parameter.getArray();
-        try (NDArray given = array.getManager().create(values, array.getShape());
-                NDArray converted = given.toType(array.getDataType(), true)) {
-            converted.copyTo(array);
-        }
-    }
-
-    private static double[] reals(String text) {
-        return Arrays.stream(text.split(" ", -1))
-                .mapToDouble(Double::parseDouble)
-                .toArray();
     }
 
     /**
@@ -86,12 +59,12 @@ class FourierFeaturesBlockTest {
     @EngineTest
     void featuresAreThoseOfThePublishedFormulas(NDManager manager) {
         for (String[] row : Goldens.rows("fourier_features.csv")) {
-            double[] x = reals(row[1]);
-            double[] expected = reals(row[2]);
+            double[] x = Goldens.reals(row[1]);
+            double[] expected = Goldens.reals(row[2]);
             for (DataType type : new DataType[] {DataType.FLOAT64, DataType.FLOAT32}) {
                 Block block = initialized(manager, row[0], type, x.length);
-                NDArray given = manager.create(x, new Shape(1, 1, x.length));
-                NDArray y = Forward.infer(manager, block, given.toType(type, false));
+                NDArray coordinates = manager.create(x, new Shape(1, 1, x.length));
+                NDArray y = Forward.infer(manager, block, coordinates.toType(type, false));
                 assertThat(y.getDataType()).isEqualTo(type);
                 assertThat(y.getShape()).isEqualTo(new Shape(1, 1, expected.length));
                 double unit = type == DataType.FLOAT64 ? 0x1p-53 : 0x1p-24;
@@ -99,18 +72,6 @@ class FourierFeaturesBlockTest {
                         .as(String.join(",", row[0], row[1], type.toString()))
                         .containsExactly(expected, within(4 * 360 * unit));
             }
-        }
-    }
-
-    /** MXNet has no matrix products in FLOAT16. */
-    @EngineTest(engine = "PyTorch")
-    void float16IsComputedInFloat32AndRoundedOnce(NDManager manager) {
-        for (FourierFeatures features :
-                List.of(FourierFeatures.of(true, MATRIX), FourierFeatures.powersOfTwo(2, 10, true, true))) {
-            Block block = builder(features).build();
-            NDArray x = manager.create(new float[] {0.5f, -0.25f, 3, 1.75f}, new Shape(2, 2));
-            NDArray half = Forward.infer(manager, block, x.toType(DataType.FLOAT16, false));
-            assertThat(half).isEqualTo(Forward.infer(manager, block, x).toType(DataType.FLOAT16, false));
         }
     }
 

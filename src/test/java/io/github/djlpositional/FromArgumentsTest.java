@@ -2,12 +2,11 @@ package io.github.djlpositional;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ai.djl.nn.Block;
 import ai.djl.util.JsonUtils;
-import com.tngtech.archunit.core.domain.JavaClass;
-import com.tngtech.archunit.core.domain.JavaModifier;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.math.AlibiSlopes;
@@ -24,6 +23,8 @@ import io.github.djlpositional.options.BlockBuilder.WithoutOption;
 import io.github.djlpositional.options.HasArguments;
 import io.github.djlpositional.relative.EncodingType;
 import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,7 +32,6 @@ import java.util.Set;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.assertj.core.api.AbstractThrowableAssert;
-import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -39,23 +39,16 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Blocks and encodings as maps of plain values, and back. */
 class FromArgumentsTest {
 
-    private static Map<String, Object> argumentsOf(TestBlocks kind) {
-        return ((HasArguments) kind.block()).getArguments();
-    }
-
-    /** The arguments of a block with one more, or one replaced. */
-    private static Map<String, Object> with(TestBlocks kind, String key, Object value) {
-        Map<String, Object> arguments = new LinkedHashMap<>(argumentsOf(kind));
+    /** Expects arguments of a block with one more, or one replaced, to be rejected. */
+    private static AbstractThrowableAssert<?, ?> rejected(HasArguments block, String key, Object value) {
+        Map<String, Object> arguments = new LinkedHashMap<>(block.getArguments());
         arguments.put(key, value);
-        return arguments;
+        return rejected(block.getClass(), arguments);
     }
 
-    private static AbstractThrowableAssert<?, ?> rejected(TestBlocks kind, String key, Object value) {
-        return rejected(() -> SmallBlocks.fromArguments(kind.block().getClass(), with(kind, key, value)));
-    }
-
-    private static AbstractThrowableAssert<?, ?> rejected(ThrowingCallable call) {
-        return assertThatThrownBy(call).isInstanceOf(IllegalArgumentException.class);
+    private static AbstractThrowableAssert<?, ?> rejected(Class<?> type, Map<?, ?> arguments) {
+        return assertThatThrownBy(() -> SmallBlocks.fromArguments(type, arguments))
+                .isInstanceOf(IllegalArgumentException.class);
     }
 
     static List<HasArguments> encodings() {
@@ -93,16 +86,41 @@ class FromArgumentsTest {
     }
 
     private static String optionOf(Method method) {
-        return Character.toLowerCase(method.getName().charAt(3))
-                + method.getName().substring(4);
+        String name = method.getName();
+        return name.equals("add") ? "encoding" : Character.toLowerCase(name.charAt(3)) + name.substring(4);
     }
 
-    static List<Class<?>> builders() {
-        return ArchitectureTest.LIBRARY.stream()
-                .filter(each -> each.isAssignableTo(BlockBuilder.class))
-                .filter(each -> !each.getModifiers().contains(JavaModifier.ABSTRACT))
-                .<Class<?>>map(JavaClass::reflect)
+    static Stream<Class<?>> builders() {
+        return ArchitectureTest.typesOfTheLibrary(BlockBuilder.class::isAssignableFrom).stream()
+                .filter(each -> !Modifier.isAbstract(each.getModifiers()));
+    }
+
+    private static List<Method> setters(Class<?> builder) {
+        return Stream.of(builder.getMethods())
+                .filter(method -> method.getName().matches("(set|opt)(?!All)[A-Z].*|add") && !method.isBridge())
                 .toList();
+    }
+
+    private static Object newBuilder(Class<?> type) throws Exception {
+        return type.getEnclosingClass().getMethod("builder").invoke(null);
+    }
+
+    @ParameterizedTest
+    @MethodSource("builders")
+    void refusesNullAndNamesTheOption(Class<?> type) throws Exception {
+        for (Method method : setters(type)) {
+            Object builder = newBuilder(type);
+            Object[] values = Stream.of(method.getParameterTypes())
+                    .map(each -> each.isPrimitive() ? 1 : null)
+                    .toArray();
+            if (Arrays.asList(values).contains(null)) {
+                assertThatNullPointerException()
+                        .as("%s", method)
+                        .isThrownBy(() -> SmallBlocks.call(method, builder, values))
+                        .withMessageStartingWith(optionOf(method) + " is null: expected ")
+                        .withMessageContaining("; ");
+            }
+        }
     }
 
     /** A value of each type that methods of builders have, except for enums. */
@@ -114,11 +132,11 @@ class FromArgumentsTest {
             Map.entry(int[].class, new int[] {3}),
             Map.entry(List.class, List.of()),
             Map.entry(Supplier.class, (Supplier<?>) List::of),
-            Map.entry(Block.class, TestBlocks.valueOf("POSITIONS").block()),
-            Map.entry(InputEmbeddingBlock.class, TestBlocks.valueOf("EMBEDDING").block()),
+            Map.entry(Block.class, SmallBlocks.positions().build()),
+            Map.entry(InputEmbeddingBlock.class, SmallBlocks.embedding().build()),
             Map.entry(
                     MultiHeadAttentionBlock.class,
-                    TestBlocks.valueOf("ATTENTION").block()),
+                    EncodingType.NONE.attention(2).build()),
             Map.entry(RelativeEncoding[].class, new RelativeEncoding[] {EncodingType.ROTARY.block()}),
             Map.entry(AlibiSlopes.class, AlibiSlopes.of(2)),
             Map.entry(FourierFeatures.class, FourierFeatures.time2Vec(5, 1)),
@@ -138,16 +156,19 @@ class FromArgumentsTest {
     void eachMethodOfABuilderSetsTheOptionOfItsName(Class<?> type) throws Exception {
         Method options = BlockBuilder.class.getDeclaredMethod("options");
         options.setAccessible(true);
-        for (Method method : type.getMethods()) {
-            if (method.getName().matches("(set|opt).*") && !method.isAnnotationPresent(WithoutOption.class)) {
-                Object builder = SmallBlocks.call(type.getEnclosingClass().getMethod("builder"), null);
+        for (Method method : setters(type)) {
+            if (!method.isAnnotationPresent(WithoutOption.class)
+                    && !method.getName().equals("add")) {
+                Object builder = newBuilder(type);
                 Object[] values = Stream.of(method.getParameterTypes())
                         .map(FromArgumentsTest::valueOf)
                         .toArray();
                 assertThat(values)
                         .as("a value for each parameter of %s", method)
                         .doesNotContainNull();
-                SmallBlocks.call(method, builder, values);
+                assertThat(SmallBlocks.call(method, builder, values))
+                        .as("%s", method)
+                        .isSameAs(builder);
                 Map<?, ?> set = (Map<?, ?>) options.invoke(builder);
                 assertThat(set.keySet()).as("%s", method).isEqualTo(Set.of(optionOf(method)));
                 if (method.getParameterTypes().length == 1 && method.getParameterTypes()[0].isPrimitive()) {
@@ -160,15 +181,15 @@ class FromArgumentsTest {
     @ParameterizedTest
     @MethodSource("io.github.djlpositional.TestBlocks#values")
     void rejectsUnknownMissingAndOtherValuesByKey(TestBlocks kind) {
-        String block = kind.block().getClass().getSimpleName();
-        rejected(kind, "maxLenght", 12).hasMessageContainingAll(block, "'maxLenght'", "[", "]");
-        rejected(() -> SmallBlocks.fromArguments(kind.block().getClass(), Map.of()))
-                .hasMessageContaining("missing");
-        for (String key : argumentsOf(kind).keySet()) {
-            String name = "'" + key + "' of " + block;
-            rejected(kind, key, "neither").hasMessageContainingAll(name, "neither", ": expected ");
-            rejected(kind, key, List.of("nor")).hasMessageContainingAll(name, "nor", ": expected ");
-            rejected(kind, key, null).hasMessageContaining(name);
+        HasArguments block = (HasArguments) kind.block();
+        String type = block.getClass().getSimpleName();
+        rejected(block, "maxLenght", 12).hasMessageContainingAll(type, "'maxLenght'", "[", "]");
+        rejected(block.getClass(), Map.of()).hasMessageContaining("missing");
+        for (String key : block.getArguments().keySet()) {
+            String name = "'" + key + "' of " + type;
+            rejected(block, key, "neither").hasMessageContainingAll(name, "neither", ": expected ");
+            rejected(block, key, List.of("nor")).hasMessageContainingAll(name, "nor", ": expected ");
+            rejected(block, key, null).hasMessageContaining(name);
         }
     }
 

@@ -7,6 +7,8 @@ import java.math.BigDecimal;
 import java.math.MathContext;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /** Reference values from {@code src/test/resources/goldens}, computed with 50-digit arithmetic by other code. */
 public final class Goldens {
@@ -24,6 +26,18 @@ public final class Goldens {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** The numbers of a column, separated by spaces. */
+    public static double[] reals(String column) {
+        return Stream.of(column.split(" ", -1)).mapToDouble(Double::parseDouble).toArray();
+    }
+
+    /** The numbers i · 37 mod 101 - 50 in units of 1/64, as in {@code reference_values.py}. */
+    public static double[] sixtyFourths(int count) {
+        return IntStream.range(0, count)
+                .mapToDouble(i -> (i * 37 % 101 - 50) / 64.0)
+                .toArray();
     }
 
     /** How far a float is from the true value, in ulps of the float. */

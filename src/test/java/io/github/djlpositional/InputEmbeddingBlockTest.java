@@ -4,7 +4,7 @@ import static io.github.djlpositional.SmallBlocks.embedding;
 import static io.github.djlpositional.SmallBlocks.ids;
 import static io.github.djlpositional.SmallBlocks.initialized;
 import static io.github.djlpositional.SmallBlocks.positions;
-import static io.github.djlpositional.SmallBlocks.refused;
+import static io.github.djlpositional.attention.TestNumbers.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.within;
@@ -123,18 +123,6 @@ class InputEmbeddingBlockTest {
         InputEmbeddingBlock block = embedding().optPaddingIndex(2).build();
         SmallBlocks.train(manager, block, manager.ones(new Shape(2, 3, 4)), ids(manager));
         assertThat(Arrays.copyOfRange(table(block), 8, 12)).containsOnly(0);
-    }
-
-    @EngineTest
-    void comparesPaddingInAWideType(NDManager manager) {
-        // 256 does not fit in a byte: there it would be 0
-        InputEmbeddingBlock block =
-                initialized23(manager, embedding().setVocabularySize(257).optPaddingIndex(256));
-        NDArray longs = manager.create(new long[] {0, 1}, new Shape(1, 2));
-        assertThat(Forward.infer(manager, block, longs.toType(DataType.UINT8, true)))
-                .isEqualTo(Forward.infer(manager, block, longs));
-        assertThat(block.mask(longs.toType(DataType.UINT8, true)).toBooleanArray())
-                .containsExactly(true, true);
     }
 
     @EngineTest

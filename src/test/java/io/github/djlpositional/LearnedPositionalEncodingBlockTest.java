@@ -1,7 +1,6 @@
 package io.github.djlpositional;
 
 import static io.github.djlpositional.SmallBlocks.initialized;
-import static io.github.djlpositional.SmallBlocks.learned;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
@@ -18,7 +17,6 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.math.GridResampling;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 
 class LearnedPositionalEncodingBlockTest {
 
@@ -52,51 +50,28 @@ class LearnedPositionalEncodingBlockTest {
         }
     }
 
-    /** It resamples initial encodings only: the model file does not change. */
-    @EngineTest
-    void theResamplingOfASequenceIsNoOption(NDManager manager, GridResampling method) {
-        LearnedPositionalEncodingBlock.Builder builder =
-                learned().optInitialEncodings(manager.ones(new Shape(3, 4))).optMaxSequenceLength(3);
-        Map<String, Object> expected = builder.build().getArguments();
-        assertThat(builder.optResampling(method).build().getArguments()).isEqualTo(expected);
-    }
-
     /** A case of grid_resampling.csv, whose table and weights are numbers i · 37 mod 101 - 50 in units of 1/64. */
-    private static final class Resampling {
-        private final GridResampling method;
-        private final int[] from;
-        private final int[] to;
-        private final double[] values;
-        private final double[] gradient;
-
-        Resampling(String... row) {
-            method = GridResampling.valueOf(row[0]);
-            from = sizes(row[1]);
-            to = sizes(row[2]);
-            values = reals(row[3]);
-            gradient = reals(row[4]);
-        }
+    private record Resampling(GridResampling method, int[] from, int[] to, double[] values, double[] gradient) {
 
         static List<Resampling> all() {
             return Goldens.rows("grid_resampling.csv").stream()
-                    .map(Resampling::new)
+                    .map(row -> new Resampling(
+                            GridResampling.valueOf(row[0]),
+                            sizes(row[1]),
+                            sizes(row[2]),
+                            Goldens.reals(row[3]),
+                            Goldens.reals(row[4])))
                     .toList();
         }
 
         private static int[] sizes(String text) {
-            return Arrays.stream(reals(text)).mapToInt(size -> (int) size).toArray();
-        }
-
-        private static double[] reals(String text) {
-            return Arrays.stream(text.split(" ", -1))
-                    .mapToDouble(Double::parseDouble)
+            return Arrays.stream(Goldens.reals(text))
+                    .mapToInt(size -> (int) size)
                     .toArray();
         }
 
         static NDArray numbers(NDManager manager, int rows) {
-            double[] numbers = new double[2 * rows];
-            Arrays.setAll(numbers, i -> (i * 37 % 101 - 50) / 64.0);
-            return manager.create(numbers, new Shape(rows, 2));
+            return manager.create(Goldens.sixtyFourths(2 * rows), new Shape(rows, 2));
         }
 
         static int cells(int... sizes) {
@@ -163,21 +138,6 @@ class LearnedPositionalEncodingBlockTest {
                 // sums of at most as many terms
                 requireClose(isPrefixEncoded ? gradient.get("1:") : gradient, tested.gradient, 0x1p-38);
             }
-        }
-    }
-
-    /** MXNet has no parameters in FLOAT16. */
-    @EngineTest(engine = "PyTorch")
-    void float16IsResampledInFloat32(NDManager manager) {
-        for (Resampling tested : Resampling.all()) {
-            LearnedPositionalEncodingBlock block = tested.builder(0, tested.from)
-                    .optInitialEncodings(Resampling.numbers(manager, Resampling.cells(tested.from)))
-                    .build();
-            block.initialize(manager, DataType.FLOAT16, new Shape(1, -1, 2));
-            NDArray x = SmallBlocks.zeros(manager, DataType.FLOAT16, 1, Resampling.cells(tested.to), 2);
-            NDArray y = Forward.infer(manager, block, tested.params(), x);
-            // values below 2: half an ulp is at most 2^-11, and FLOAT32 is wrong by less than 2^-17
-            requireClose(y, tested.values, 0x1p-11 + 0x1p-17);
         }
     }
 }

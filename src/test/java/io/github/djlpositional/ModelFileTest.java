@@ -18,9 +18,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.UninitializedParameterException;
 import io.github.djlpositional.options.HasArguments;
-import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -65,24 +63,6 @@ class ModelFileTest {
             assertThatExceptionOfType(UninitializedParameterException.class)
                     .isThrownBy(() -> Forward.infer(manager, model.getBlock(), x))
                     .withMessageContainingAll("LearnedPositionalEncodingBlock", ": expected ", "; ", "DJL@");
-        }
-    }
-
-    /** Checkpoints in one stream: the second has what was trained since the first. */
-    @EngineTest
-    void aBlockThatIsSavedTwiceToAStreamIsSavedCompletely(NDManager manager) throws Exception {
-        Block block = positions().optLearnedScale(1).build();
-        SmallBlocks.initialized(manager, block, 2, 3, 4);
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        DataOutputStream out = new DataOutputStream(bytes);
-        block.saveParameters(out);
-        block.getParameters().get("scale").getArray().addi(1);
-        block.saveParameters(out);
-        DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes.toByteArray()));
-        for (float expected : new float[] {1, 2}) {
-            block.loadParameters(manager, in);
-            assertThat(block.getParameters().get("scale").getArray().toFloatArray())
-                    .containsExactly(expected);
         }
     }
 

@@ -1,8 +1,8 @@
 package io.github.djlpositional;
 
-import io.github.djlpositional.options.Check;
 import java.util.List;
 import java.util.SplittableRandom;
+import org.junit.jupiter.api.function.ThrowingConsumer;
 
 /**
  * Reproducible random cases: a failure names the seed and the case. {@code -Dfuzz.seed} chooses another seed,
@@ -11,12 +11,6 @@ import java.util.SplittableRandom;
 public final class RandomCases {
 
     private static final long SEED = Long.getLong("fuzz.seed", 2017);
-
-    /** The check of one case. */
-    @FunctionalInterface
-    public interface Check {
-        void of(SplittableRandom random) throws Exception;
-    }
 
     private RandomCases() {}
 
@@ -31,14 +25,14 @@ public final class RandomCases {
      * @param defaultCount the default number of cases
      * @param check throws if a case fails
      */
-    public static void check(int defaultCount, Check check) {
+    public static void check(int defaultCount, ThrowingConsumer<SplittableRandom> check) {
         int cases = Integer.getInteger("fuzz.cases", defaultCount);
         for (int number = Integer.getInteger("fuzz.first", 0); number < cases; number++) {
             // each case has its own seed, so it does not depend on the numbers drawn by the cases before it
             long seed = new SplittableRandom(SEED ^ Long.reverse(number)).nextLong();
             try {
-                check.of(new SplittableRandom(seed));
-            } catch (Exception | Error e) {
+                check.accept(new SplittableRandom(seed));
+            } catch (Throwable e) {
                 throw new AssertionError(
                         "case -Dfuzz.seed=" + SEED + " -Dfuzz.first=" + number + " -Dfuzz.cases=" + (number + 1) + ": "
                                 + e,

@@ -1,7 +1,7 @@
 package io.github.djlpositional;
 
+import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import ai.djl.Device;
 import ai.djl.Model;
@@ -15,11 +15,9 @@ import ai.djl.training.GradientCollector;
 import io.github.djlpositional.options.HasArguments;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
-import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.assertj.core.api.ThrowableAssertAlternative;
 
 /** Small blocks, their inputs, and what tests do with them. */
 final class SmallBlocks {
@@ -61,13 +59,6 @@ final class SmallBlocks {
         return block;
     }
 
-    /** Zeros in any data type; MXNet's {@code zeros} does not support FLOAT16. */
-    static NDArray zeros(NDManager manager, DataType type, long... dimensions) {
-        Shape shape = new Shape(dimensions);
-        ByteBuffer buffer = manager.allocateDirect(Math.toIntExact(shape.size() * type.getNumOfBytes()));
-        return manager.create(buffer, shape, type);
-    }
-
     /**
      * A forward in training. The gradients of the sum of the output, each number multiplied by its weight, are
      * computed.
@@ -85,21 +76,8 @@ final class SmallBlocks {
     static double dropped(NDManager manager, Block block, NDArray input) {
         try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
             assertThat(collector).isNotNull();
-            float[] y = Forward.train(manager, block, input).toFloatArray();
-            int zeros = 0;
-            for (float value : y) {
-                zeros += value == 0 ? 1 : 0;
-            }
-            return (double) zeros / y.length;
-        }
-    }
-
-    /** Expects an {@link IllegalArgumentException} whose message has all of these parts. */
-    static void refused(ThrowingCallable call, Object... parts) {
-        ThrowableAssertAlternative<?> thrown =
-                assertThatIllegalArgumentException().isThrownBy(call);
-        for (Object part : parts) {
-            thrown.withMessageContaining(part.toString());
+            double[] y = doubles(Forward.train(manager, block, input));
+            return Arrays.stream(y).filter(value -> value == 0).count() / (double) y.length;
         }
     }
 

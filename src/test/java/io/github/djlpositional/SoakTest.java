@@ -23,12 +23,14 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
@@ -42,18 +44,14 @@ class SoakTest {
 
     private static final String DEFAULT_DURATION = EngineTestExtension.IS_NIGHTLY ? "10s" : "2s";
 
-    private static final int SAMPLES = 400;
-
-    private static final int LEAST_MILLIS = 250;
-
     /**
-     * The MB by which memory may rise over the second half, or by its scatter if that is more. The allocator and the
-     * JVM take up to 4 MB in a short soak. An array that is left open takes at least 256 bytes, so 16 MB are 65,536
-     * arrays, which a few seconds of forwards would leave.
+     * The MB by which memory may rise over the second half. The allocator and the JVM take up to 4 MB in a short soak.
+     * An array that is left open takes at least 256 bytes, so 16 MB are 65,536 arrays, which a few seconds of forwards
+     * would leave.
      */
     private static final double MAX_RISE = 16;
 
-    /** How often a soak in which memory rises is repeated. */
+    /** How often a half in which memory rises is repeated. */
     private static final int REPETITIONS = 2;
 
     private static final List<TestBlocks> KINDS = List.of(TestBlocks.values());
@@ -68,13 +66,6 @@ class SoakTest {
 
     private static final float[] TABLE = SinusoidalEncoding.vaswani(SIZE).table(0, POSITIONS + LONGEST_INPUT);
 
-    /** Work that is repeated in a thread and checks its results. */
-    private interface Work {
-
-        /** Does a part of the work; returns whether to continue. */
-        boolean step(long number) throws Exception;
-    }
-
     private final Map<TestBlocks, Model> models = new HashMap<>();
     private final Map<TestBlocks, float[]> outputs = new HashMap<>();
     private final CyclicBarrier round = new CyclicBarrier(THREADS, this::beginRound);
@@ -87,6 +78,15 @@ class SoakTest {
     private PositionalEncodingBlock shared;
     private long end;
     private boolean isLastRound;
+    private boolean isFirstHalf = true;
+
+    /** The same threads in both halves: MXNet has memory for each thread. */
+    private final ExecutorService executor = Executors.newFixedThreadPool(2 + THREADS);
+
+    @AfterEach
+    void endThreads() {
+        executor.shutdownNow();
+    }
 
     private static Duration duration() {
         return Duration.parse("PT" + System.getProperty("soak.duration", DEFAULT_DURATION));
@@ -107,13 +107,16 @@ class SoakTest {
             outputs.put(kind, kind.values(manager, model.getBlock()));
         }
         int before = openArrays();
-        List<Double> memory = soak(folder);
+        double first = soak(folder);
+        isFirstHalf = false;
+        double rise = soak(folder) - first;
         // memory of a JVM that still compiles, or of a busy machine, settles; a leak continues
-        for (int more = 0; more < REPETITIONS && rise(memory) >= maxRise(memory); more++) {
-            memory = soak(folder);
+        for (int more = 0; more < REPETITIONS && rise >= MAX_RISE; more++) {
+            first += rise;
+            rise = soak(folder) - first;
         }
         assertThat(openArrays()).isEqualTo(before);
-        assertThat(rise(memory)).isLessThan(maxRise(memory));
+        assertThat(rise).as("MB").isLessThan(MAX_RISE);
         models.values().forEach(Model::close);
     }
 
@@ -126,53 +129,40 @@ class SoakTest {
                         .sum();
     }
 
-    /** Works in all threads for the duration; returns samples of the memory in MB. */
-    private List<Double> soak(Path folder) throws Exception {
+    /** Works in all threads for half of the duration; returns the MB that are resident afterwards. */
+    private double soak(Path folder) throws Exception {
         isLastRound = false;
-        end = System.nanoTime() + duration().toNanos();
-        List<Work> works = new ArrayList<>(List.of(number -> save(number, folder), this::predict));
+        end = System.nanoTime() + duration().toNanos() / 2;
+        List<Callable<Void>> works = new ArrayList<>(List.of(repeated(() -> save(folder)), repeated(this::predict)));
         for (int thread = 0; thread < THREADS; thread++) {
             Random random = new Random(thread);
-            works.add(number -> forwardShared(random));
+            works.add(repeated(() -> forwardShared(random)));
         }
-        ExecutorService executor = Executors.newCachedThreadPool();
-        List<Double> memory = new ArrayList<>();
-        try {
-            List<Future<?>> threads = new ArrayList<>();
-            for (Work work : works) {
-                threads.add(executor.submit(() -> {
-                    long number = 0;
-                    while (work.step(number)) {
-                        number++;
-                    }
-                    return null;
-                }));
-            }
-            long pause = Math.max(LEAST_MILLIS, duration().toMillis() / SAMPLES);
-            // a thread that is done before its time has failed
-            while (System.nanoTime() < end && threads.stream().noneMatch(Future::isDone)) {
-                Thread.sleep(pause);
-                memory.add(ResidentMemory.bytes() / (double) (1 << 20));
-            }
-            for (Future<?> thread : threads) {
-                thread.get();
-            }
-        } finally {
-            executor.shutdownNow();
+        for (Future<Void> thread : executor.invokeAll(works)) {
+            thread.get();
         }
+        double resident = ResidentMemory.bytes() / (double) (1 << 20);
         System.out.printf(
                 Locale.ROOT,
-                "%s, %s: %,d forwards, %,d save/load cycles, %,d predictors; "
-                        + "resident: %.0f MB, %+.2f MB over the second half, scatter %.2f MB%n",
+                "%s, half of %s: %,d forwards, %,d save/load cycles and %,d predictors until now; resident: %.2f MB%n",
                 engine.getEngineName(),
                 duration(),
                 forwards.get(),
                 saves.get(),
                 predictors.get(),
-                memory.get(memory.size() - 1),
-                rise(memory),
-                scatter(memory));
-        return memory;
+                resident);
+        return resident;
+    }
+
+    /** Repeats work, which checks its results and returns whether to continue. */
+    private static Callable<Void> repeated(Callable<Boolean> work) {
+        return () -> {
+            boolean continues = true;
+            while (continues) {
+                continues = work.call();
+            }
+            return null;
+        };
     }
 
     /** Replaces the shared block, whose table has its full length. */
@@ -216,17 +206,17 @@ class SoakTest {
     }
 
     /** Until the end, but with each block at least once. */
-    private boolean continues(long number) {
-        return System.nanoTime() < end || number < KINDS.size();
+    private boolean continues(AtomicLong count) {
+        return System.nanoTime() < end || (!isFirstHalf && count.get() < KINDS.size());
     }
 
-    private static TestBlocks kind(long number) {
-        return KINDS.get((int) (number % KINDS.size()));
+    private static TestBlocks kind(AtomicLong count) {
+        return KINDS.get((int) (count.getAndIncrement() % KINDS.size()));
     }
 
     /** A model is saved and loaded into a new one, which has the same output. */
-    private boolean save(long number, Path folder) throws Exception {
-        TestBlocks kind = kind(number);
+    private boolean save(Path folder) throws Exception {
+        TestBlocks kind = kind(saves);
         models.get(kind).save(folder.resolve(kind.toString()), "soak");
         try (Model loaded = model(engine, kind.block())) {
             loaded.load(folder.resolve(kind.toString()), "soak");
@@ -234,47 +224,18 @@ class SoakTest {
                     .as("%s", kind)
                     .isEqualTo(outputs.get(kind));
         }
-        saves.incrementAndGet();
-        return continues(number);
+        return continues(saves);
     }
 
     /** A predictor is opened, used, and closed. */
-    private boolean predict(long number) throws Exception {
-        TestBlocks kind = kind(number);
+    private boolean predict() throws Exception {
+        TestBlocks kind = kind(predictors);
         try (Predictor<NDList, NDList> predictor = models.get(kind).newPredictor(new NoopTranslator());
                 NDManager own = engine.newBaseManager(Device.cpu())) {
             NDList output = predictor.predict(kind.numbers(own));
             output.attach(own);
             assertThat(output.head().toFloatArray()).as("%s", kind).isEqualTo(outputs.get(kind));
         }
-        predictors.incrementAndGet();
-        return continues(number);
-    }
-
-    private static double maxRise(List<Double> memory) {
-        return Math.max(MAX_RISE, scatter(memory));
-    }
-
-    /** A quarter of the samples, sorted. */
-    private static List<Double> quarter(int number, List<Double> memory) {
-        int size = memory.size();
-        return memory.subList(number * size / 4, (number + 1) * size / 4).stream()
-                .sorted()
-                .toList();
-    }
-
-    private static double median(List<Double> sorted) {
-        return sorted.get(sorted.size() / 2);
-    }
-
-    /** The rise over the second half: twice the difference of the medians of its quarters. */
-    private static double rise(List<Double> memory) {
-        return 2 * (median(quarter(3, memory)) - median(quarter(2, memory)));
-    }
-
-    /** The difference of the extremes of the last quarter, over which a leak rises by half as much. */
-    private static double scatter(List<Double> memory) {
-        List<Double> last = quarter(3, memory);
-        return last.get(last.size() - 1) - last.get(0);
+        return continues(predictors);
     }
 }

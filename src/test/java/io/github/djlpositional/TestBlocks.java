@@ -9,7 +9,6 @@ import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.relative.EncodingType;
-import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.stream.Stream;
 
@@ -21,14 +20,6 @@ public interface TestBlocks {
         EnumSet<EncodingType> without = EnumSet.of(EncodingType.NONE, EncodingType.ROTARY_XPOS);
         return Stream.<TestBlocks>concat(BlockCase.ALL.stream(), EnumSet.complementOf(without).stream())
                 .toArray(TestBlocks[]::new);
-    }
-
-    /** The example of a name. */
-    static TestBlocks valueOf(String name) {
-        return Arrays.stream(values())
-                .filter(block -> block.toString().equals(name))
-                .findFirst()
-                .orElseThrow();
     }
 
     /** The shape of the first input. */
@@ -52,12 +43,17 @@ public interface TestBlocks {
      * the output of an attention would not depend on its queries and keys.
      */
     default NDList numbers(NDManager manager) {
+        return numbers(manager, DataType.FLOAT32);
+    }
+
+    /** The inputs, with real numbers of a type. */
+    default NDList numbers(NDManager manager, DataType real) {
         NDList inputs = new NDList();
         for (Shape shape : shapes()) {
             int first = 3 * inputs.size();
             // DJL's MXNet engine copies Java arrays from memory that the garbage collector may free meanwhile
             try (NDArray integers = HostData.integers(manager, manager.getDevice(), shape, i -> (i + first) % 7)) {
-                DataType type = shape.dimension() == 2 ? DataType.INT64 : DataType.FLOAT32;
+                DataType type = shape.dimension() == 2 ? DataType.INT64 : real;
                 NDArray numbers = integers.toType(type, true);
                 inputs.add(type == DataType.INT64 ? numbers : numbers.divi(8));
             }

@@ -42,6 +42,7 @@ var added = {
 
 play.start("added", {
     title: "Read word and position",
+    hint: "lower the norm of words to 1. The word is read wrong from the sum, and right after the position is subtracted.",
     fields: {
         norm: { label: "norm of words", min: 0.5, max: 24, step: 0.5, start: 4 },
         word: { label: "word", options: Object.fromEntries(added.names.map((label, i) => [i, { label }])) },

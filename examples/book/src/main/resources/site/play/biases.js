@@ -5,13 +5,13 @@ var biases = {
 
     /** What each encoding multiplies by the strength, and subtracts from the score. */
     encodings: {
-        t5: { label: "T5: the number of the bucket, as one example" },
         kerple: { label: "KERPLE: ln(1 + Δ)", of: distance => Math.log(1 + distance) }, // Chi et al. (2022), a = 1
         sandwich: { // Chi et al. (2023), 128 dimensions
             label: "Sandwich: 64 - Σ cos(ωΔ)",
             of: distance => play.each(64, m => 1 - Math.cos(distance * 10000 ** (-m / 64))).reduce((a, b) => a + b)
         },
         gaussian: { label: "Gaussian: Δ²", of: distance => distance * distance }, // Sperber et al. (2018)
+        t5: { label: "T5: number of the bucket" }, // an example: these numbers are learned
         alibi: { label: "ALiBi: Δ", of: distance => distance } // Press et al. (2022), section 3
     },
 
@@ -54,7 +54,7 @@ play.start("biases", {
             </div>
             <figcaption>The weights of keys whose scores are equal, by their distance Δ: ALiBi (blue), and the chosen bias (orange,
                 dashed). Each bias is the formula in the menu times minus the strength, which is ALiBi's slope, KERPLE's
-                <i>b</i>, and 1 / (2σ²) of the Gaussian.</figcaption>
+                <i>b</i>, and 1 / (2σ²) of the Gaussian. T5 learns its numbers; those of the menu are only an example.</figcaption>
         </figure>`,
 
     draw({ encoding, slope, buckets, largest }, find) {

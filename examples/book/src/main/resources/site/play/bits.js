@@ -31,6 +31,7 @@ var bits = {
 
 play.start("bits", {
     title: "From bits to sines",
+    hint: "move the smoothness to 1. The bits become sines, and 0 and 16 get the same numbers; with cosines they differ.",
     fields: {
         smoothness: { label: "smoothness", min: 0, max: 1, step: 0.05, start: 0 },
         waves: {

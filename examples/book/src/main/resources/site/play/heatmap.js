@@ -9,6 +9,7 @@ var heatmap = {
 
 play.start("heatmap", {
     title: "The number in each cell",
+    hint: "move <i>t</i> in dimension 0, then in 16. The numbers repeat after about 6 rows, and after about 63.",
     fields: {
         size: { label: "d, dimensions", min: 1, max: 128, start: 64 },
         base: { label: "base", values: play.bases, start: 10000 },

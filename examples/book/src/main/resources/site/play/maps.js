@@ -60,14 +60,14 @@ play.start("maps", {
     title: "A map, row by row",
     fields: {
         encoding: { label: "map", options: maps.encodings },
-        t: { label: "t, row", min: 0, max: 15, start: 5 }
+        t: { label: "t, row", min: 0, max: 15, start: 2 }
     },
 
     view: `
         <figure>
             <div class="one map" role="img" aria-label="The map"></div>
             <p role="status" class="score"></p>
-            <figcaption>Red is above 0, blue below; the bars are the chosen row.</figcaption>
+            <figcaption>The bars are the chosen row, in percent.</figcaption>
         </figure>`,
 
     draw({ encoding, t: chosen }, find) {
@@ -75,17 +75,19 @@ play.start("maps", {
         const count = rows.length;
         const t = Math.min(chosen, count - 1);
         const names = play.each(count, s => count === maps.words.length ? `${maps.words[s]} ${s}` : `${s}`);
-        find(".map").innerHTML = `<svg viewBox="-3 -1 ${count + 3} ${count + 4}">
+        find(".map").innerHTML = `<svg viewBox="-3 -1 ${count + 3} ${count + 5}">
             ${names.map((name, i) => `<text x="-.3" y="${i + 0.7}" text-anchor="end">${name}</text>`).join("")}
             ${rows.flatMap((row, i) => row.map((value, j) => `<rect class="cell ${value < 0 ? "negative" : ""}" x="${j}" y="${i}"
                 width=".95" height=".95" fill-opacity="${Math.abs(value)}"/>`)).join("")}
             <rect class="chosen" y="${t}" width="${count}" height=".95"/>
             ${rows[t].map((value, j) => `<rect class="${value < 0 ? "below" : "above"}" x="${j + 0.1}" width=".75"
-                y="${count + 2 - 2 * Math.max(value, 0)}" height="${2 * Math.abs(value)}"/>`).join("")}</svg>`;
+                y="${count + 3 - 2 * Math.max(value, 0)}" height="${2 * Math.abs(value)}"/><text x="${j + 0.5}"
+                y="${count + 2.9 - 2 * Math.max(value, 0)}" text-anchor="middle">${Math.round(100 * value)}</text>`).join("")}</svg>`;
         const others = rows[t].map((value, s) => encoding.startsWith("with") || s !== t ? value : -1);
-        const best = others.indexOf(play.largest(others));
+        const largest = play.largest(others);
+        const best = names.filter((_, s) => others[s] === largest).join(", ");
         find(".score").innerHTML = `Row ${names[t]}: the largest number${encoding.startsWith("with") ? "" : " of another position"},
-            <b>${play.number(others[best], 2)}</b>, is that of ${names[best]}.`;
+            <b>${play.number(largest, 2)}</b>, is that of ${best}.`;
         find("table").innerHTML = play.table(["column", "number"], rows[t].map((value, s) => [names[s], play.number(value, 2)]));
     }
 });

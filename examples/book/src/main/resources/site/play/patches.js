@@ -42,8 +42,8 @@ play.start("patches", {
         <figure>
             <div class="one grid" tabindex="0" role="application" aria-label="Patches; the arrow keys choose one"></div>
             <p role="status" class="score"></p>
-            <figcaption>The similarity of the chosen patch to all patches: the darker, the more similar. Point at a patch and press,
-                or use the arrow keys or the sliders.</figcaption>
+            <figcaption>The similarity of the chosen patch to all patches, with the same colors for both encodings: from 0.5 or less,
+                transparent, to 1. Point at a patch and press, or use the arrow keys or the sliders.</figcaption>
         </figure>
         <figure>
             <div class="plot">
@@ -60,7 +60,7 @@ play.start("patches", {
         const smallest = -play.largest(all.map(value => -value));
         find(".grid").innerHTML = `<svg viewBox="0 0 ${columns} ${rows}">${all.map((value, i) => `<rect class="cell"
             x="${i % columns}" y="${Math.floor(i / columns)}" width=".94" height=".94"
-            fill-opacity="${(value - smallest) / (1 - smallest || 1)}"/>`).join("")}
+            fill-opacity="${Math.max(0, 2 * value - 1)}"/>`).join("")}
             <rect class="chosen" x="${column - 0.03}" y="${row - 0.03}" width="1" height="1"/></svg>`;
         find(".score").innerHTML = `Row <b>${row}</b>, column <b>${column}</b>, number <b>${row * columns + column}</b>. The
             similarities are from <b>${play.number(smallest, 3)}</b> to 1.`;

@@ -6,14 +6,15 @@ var play = {
 
     /**
      * Fills each empty <div class="play" data-play="(name)"> before the script, and draws its view at each change.
-     * A field is a list of options, a text, a list of values, or a range; those with more: true are folded. The view may change fields by set(name, value).
+     * A hint, what to try and what it shows, comes first. A field is a list of options, a text, a list of values, or a range; those with more: true are folded. The view may change fields by set(name, value).
      * An attribute data-(field) of the <div> chooses the first option. Without a page, as in tests, nothing is filled.
      */
-    start(name, { title, fields, view, draw, listen }) {
+    start(name, { title, hint, fields, view, draw, listen }) {
         globalThis.document?.querySelectorAll(`[data-play="${name}"]:empty`).forEach(place => {
             const controls = more => Object.entries(fields).filter(field => !field[1].more === !more).map(play.control).join("");
             const more = controls(true);
-            place.innerHTML = `<style>${play.style}</style><fieldset><legend>${title}</legend>${controls(false)}</fieldset>
+            place.innerHTML = `<style>${play.style}</style>${hint ? `<p>Try: ${hint}</p>` : ""}
+                <fieldset><legend>${title}</legend>${controls(false)}</fieldset>
                 ${more && `<details><summary>More</summary><fieldset>${more}</fieldset></details>`}
                 ${view}<details><summary>Numbers</summary><table></table></details>`;
             const find = selector => place.querySelector(selector);
@@ -129,10 +130,10 @@ var play = {
             fieldset input[type=range], fieldset select, fieldset input[type=text], label:has(select, [type=text]) span {
                 grid-column: 1 / -1 } }
         label { display: contents }
-        input { box-sizing: border-box; width: 100%; min-width: 0; margin: 0 }
+        input, select { box-sizing: border-box; width: 100%; min-width: 0; min-height: 1.75rem; margin: 0 }
         input[type=number] { font: inherit; text-align: right; color: var(--text); background: var(--code);
             border: 1px solid var(--line); border-radius: .2rem }
-        select, input[type=text] { grid-column: 2 / -1; min-width: 0; font: inherit; color: var(--text); background: var(--code) }
+        select, input[type=text] { grid-column: 2 / -1; font: inherit; color: var(--text); background: var(--code) }
         input[type=text] { color: var(--text); border: 1px solid var(--line); border-radius: .2rem; padding: .2rem .4rem }
         th, td { text-align: right; font-variant-numeric: tabular-nums }
         figure { margin: 1rem 0; border: 0; overflow: visible }

@@ -15,6 +15,7 @@ var shift = {
 
 play.start("shift", {
     title: "A head that looks Δ tokens back",
+    hint: "move the gain from 1 to 16. The largest weight, 0.04 at key 22, becomes 0.79: the head looks three tokens back.",
     fields: {
         gain: { label: "gain", values: [0, 0.5, 1, 2, 4, 8, 16, 32], start: 1 },
         distance: { label: "distance Δ", min: 0, max: 20, start: 3 },

@@ -13,6 +13,7 @@ var similarity = {
 
 play.start("similarity", {
     title: "The dot product of two positions",
+    hint: "move Δ from 0 to 10. The product falls from 32 to 21, because the fast pairs on the left turn.",
     fields: {
         distance: { label: "distance Δ", min: -200, max: 200, start: 101 },
         pairs: { label: "pairs d/2", min: 1, max: 256, start: 32 },

@@ -35,6 +35,7 @@ var sinusoids = {
 
 play.start("sinusoids", {
     title: "Sinusoidal positions",
+    hint: "raise <i>t</i> by 1 several times. The first hand turns by 57° each time, the last one hardly moves.",
     fields: {
         convention: { label: "convention", options: sinusoids.conventions },
         size: { label: "d, dimensions", min: 2, max: 64, start: 32 },

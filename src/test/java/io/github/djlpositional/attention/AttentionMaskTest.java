@@ -16,7 +16,6 @@ import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
-import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.EngineTest.Selection;
@@ -24,7 +23,6 @@ import io.github.djlpositional.EngineTestExtension;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.relative.EncodingType;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -144,31 +142,12 @@ class AttentionMaskTest {
         }
     }
 
-    /** The gradients of a random sum of the output by the inputs and by all parameters. */
+    /** The gradients by the inputs and by all parameters. */
     private static Map<String, double[]> gradients(
             NDManager manager, MultiHeadAttentionBlock block, NDArray queries, NDArray keys, NDArray mask) {
-        Map<String, NDArray> learned = new HashMap<>(Map.of("queries", queries, "keys", keys));
-        block.getParameters()
-                .forEach(entry -> learned.put(entry.getKey(), entry.getValue().getArray()));
-        learned.values().forEach(array -> array.setRequiresGradient(true));
-        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
-            NDArray y = Forward.train(manager, block, keys, queries, keys, mask);
-            NDArray weights = numbers(manager, 4, y.getDataType(), y.getShape().getShape());
-            collector.backward(y.mul(weights).sum());
-        }
-        Map<String, double[]> gradients = new HashMap<>();
-        learned.forEach((name, array) -> gradients.put(name, doubles(array.getGradient())));
-        return gradients;
-    }
-
-    @EngineTest
-    void aCapOfTheScoresHidesNoLess(NDManager manager) {
-        NDArray x = numbers(manager, 7, DataType.FLOAT64, 1, 6, SIZE);
-        MultiHeadAttentionBlock.Builder builder =
-                EncodingType.ALIBI.attention(HEADS).optScoreCap(2);
-        MultiHeadAttentionBlock block = filled(manager, builder.optCausal(true).build(), DataType.FLOAT64);
-        double[] expected =
-                new NaiveAttention(EncodingType.ALIBI, block).capped(2).forward(0, x, x, x, (i, j) -> j <= i);
-        requireClose(Forward.infer(manager, block, x), expected, 1e-12);
+        return FiniteDifferences.gradients(
+                block,
+                Map.of("queries", queries, "keys", keys),
+                () -> Forward.train(manager, block, keys, queries, keys, mask));
     }
 }

@@ -85,7 +85,7 @@ final class CacheScenario {
     CacheScenario(NDManager manager, String model) {
         this.manager = manager;
         parent = manager.newSubManager();
-        this.model = Arrays.stream(model.split(", (?=[^{}]*(\\{|$))", -1))
+        this.model = Arrays.stream(model.split(", (?=(cross )?[A-Z_0-9]+\\{)", -1))
                 .map(each -> attention(manager, each))
                 .toList();
     }
@@ -174,8 +174,9 @@ final class CacheScenario {
             case "other" -> current = sequences.get((sequences.indexOf(current) + 1) % sequences.size());
             case "new" -> add(new KeyValueCache(parent));
             case "batch" -> setBatch(number(command));
-            case "room" -> requireLengths(4, number(command));
-            case "line" -> requireLengths(2, number(command));
+            case "room" -> requireLengths(4, 2, number(command));
+            case "heads" -> requireLengths(4, 1, number(command));
+            case "line" -> requireLengths(2, 1, number(command));
             default -> throw new AssertionError("unknown command: " + command);
         }
     }
@@ -369,12 +370,12 @@ final class CacheScenario {
         }
     }
 
-    /** The lengths of all arrays of a rank that caches hold, each once. */
-    private void requireLengths(int rank, int expected) {
+    /** The lengths of an axis of all arrays of a rank that caches hold, each once. */
+    private void requireLengths(int rank, int axis, int expected) {
         Set<Long> lengths = parent.getManagedArrays().stream()
                 .map(NDArray::getShape)
                 .filter(shape -> shape.dimension() == rank)
-                .map(shape -> shape.get(rank / 2))
+                .map(shape -> shape.get(axis))
                 .collect(Collectors.toSet());
         assertThat(lengths).isEqualTo(expected == 0 ? Set.of() : Set.of((long) expected));
     }

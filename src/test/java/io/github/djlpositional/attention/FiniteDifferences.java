@@ -1,5 +1,6 @@
 package io.github.djlpositional.attention;
 
+import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
@@ -9,18 +10,16 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.Block;
-import ai.djl.nn.Parameter;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
-import ai.djl.util.Pair;
 import ai.djl.util.PairList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.function.DoubleSupplier;
+import java.util.function.Supplier;
 
 /** Compares gradients with differences of outputs. */
 public final class FiniteDifferences {
@@ -48,30 +47,17 @@ public final class FiniteDifferences {
      */
     public static void requireGradients(
             NDManager manager, Block block, PairList<String, Object> params, boolean isTraining, NDArray... inputs) {
-        Map<String, NDArray> learned = new LinkedHashMap<>();
+        Map<String, NDArray> reals = new LinkedHashMap<>();
         for (int i = 0; i < inputs.length; i++) {
             if (inputs[i].getDataType() == DataType.FLOAT64) {
-                learned.put("input " + i, inputs[i]);
+                reals.put("input " + i, inputs[i]);
             }
         }
-        for (Pair<String, Parameter> entry : block.getParameters()) {
-            learned.put(entry.getKey(), entry.getValue().getArray());
-        }
-        assertThat(learned).isNotEmpty();
-        // not of a mask, whose sum would round everything else away
-        List<NDArray> summed = learned.values().stream()
-                .filter(array -> array.abs().max().getDouble() < 1000)
-                .toList();
-        learned.values().forEach(array -> array.setRequiresGradient(true));
-        Map<String, double[]> gradients = new HashMap<>();
-        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
-            collector.backward(sum(manager, block, params, isTraining, summed, inputs));
-            learned.forEach(
-                    (name, array) -> gradients.put(name, array.getGradient().toDoubleArray()));
-        }
-        learned.values().forEach(array -> array.setRequiresGradient(false));
+        Map<String, double[]> gradients =
+                gradients(block, reals, () -> forward(manager, block, params, isTraining, inputs));
+        Map<String, NDArray> learned = learned(block, reals);
         DoubleSupplier sum =
-                () -> sum(manager, block, params, false, summed, inputs).getDouble();
+                () -> sum(forward(manager, block, params, false, inputs)).getDouble();
         double error = error(learned, gradients, sum);
         if (Math.abs(error) > TOLERANCE) {
             // names the array whose gradient is wrong
@@ -82,22 +68,42 @@ public final class FiniteDifferences {
         assertThat(error).isCloseTo(0, within(TOLERANCE));
     }
 
-    /** The weighted sum of the output, and sums of what is learned: the engines fail for no gradient at all. */
-    private static NDArray sum(
-            NDManager manager,
-            Block block,
-            PairList<String, Object> params,
-            boolean isTraining,
-            List<NDArray> summed,
-            NDArray... inputs) {
-        NDArray y = block.forward(new ParameterStore(manager, false), new NDList(inputs), isTraining, params)
+    private static NDArray forward(
+            NDManager manager, Block block, PairList<String, Object> params, boolean isTraining, NDArray... inputs) {
+        return block.forward(new ParameterStore(manager, false), new NDList(inputs), isTraining, params)
                 .head();
-        NDArray sum = y.mul(numbers(manager, 8, DataType.FLOAT64, y.getShape().getShape()))
-                .sum();
-        for (NDArray array : summed) {
-            sum = sum.add(array.sum());
+    }
+
+    private static Map<String, NDArray> learned(Block block, Map<String, NDArray> inputs) {
+        Map<String, NDArray> learned = new LinkedHashMap<>(inputs);
+        block.getParameters()
+                .forEach(entry -> learned.put(entry.getKey(), entry.getValue().getArray()));
+        assertThat(learned).isNotEmpty();
+        return learned;
+    }
+
+    /** The gradients of a weighted sum of the output of a forward by inputs and by all parameters of the block. */
+    public static Map<String, double[]> gradients(Block block, Map<String, NDArray> inputs, Supplier<NDArray> forward) {
+        Map<String, NDArray> learned = learned(block, inputs);
+        learned.values().forEach(array -> array.setRequiresGradient(true));
+        Map<String, double[]> gradients = new HashMap<>();
+        NDManager manager = learned.values().iterator().next().getManager();
+        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+            NDArray sum = sum(forward.get());
+            // the engines fail for an array that the output does not depend on
+            for (NDArray array : learned.values()) {
+                sum = sum.add(array.sum().mul(0));
+            }
+            collector.backward(sum);
+            learned.forEach((name, array) -> gradients.put(name, doubles(array.getGradient())));
         }
-        return sum;
+        learned.values().forEach(array -> array.setRequiresGradient(false));
+        return gradients;
+    }
+
+    private static NDArray sum(NDArray y) {
+        return y.mul(numbers(y.getManager(), 8, y.getDataType(), y.getShape().getShape()))
+                .sum();
     }
 
     /** By how much the difference along a random direction in each array is not that of the gradients. */

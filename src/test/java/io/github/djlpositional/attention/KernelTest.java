@@ -64,47 +64,38 @@ class KernelTest {
 
     private static Kernel.Name kernel(NDManager manager, MultiHeadAttentionBlock block, Input input) {
         NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, 5, SIZE);
-        if (!input.name().startsWith("STEP")) {
-            return kernel(manager, block, input, null, new PairList<>(), 0, x);
-        }
+        boolean isStep = input.name().startsWith("STEP");
+        PairList<String, Object> params = new PairList<>();
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            PairList<String, Object> first = cache.nextStep();
-            addPositions(first, input, x, 0);
-            Forward.infer(manager, block, first, x);
-            NDArray next = input == Input.STEP_OF_TWO ? x.get(":, :2") : x.get(":, :1");
-            return kernel(manager, block, input, cache, cache.nextStep(), 5, next);
+            if (isStep) {
+                Forward.infer(manager, block, withPositions(cache.nextStep(), input, x, 0), x);
+                params = cache.nextStep();
+                x = x.get(input == Input.STEP_OF_TWO ? ":, :2" : ":, :1");
+            }
+            NDList inputs = new NDList(x);
+            switch (input) {
+                case PROMPT_WITH_PADDING, STEP_WITH_PADDING -> inputs.add(manager.ones(new Shape(1, x.size(1))));
+                case PROMPT_WITH_MASK_OF_HEADS -> inputs.add(manager.zeros(new Shape(1, HEADS, 5, 5)));
+                default -> {}
+            }
+            try (AttentionForward forward = new AttentionForward(
+                    block,
+                    AttentionInputs.of(inputs, SIZE),
+                    new ParameterStore(manager, false),
+                    input == Input.TRAINING,
+                    withPositions(params, input, x, isStep ? 5 : 0))) {
+                forward.result(isStep ? cache : null);
+                return forward.kernel();
+            }
         }
     }
 
-    private static void addPositions(PairList<String, Object> params, Input input, NDArray x, int first) {
+    private static PairList<String, Object> withPositions(
+            PairList<String, Object> params, Input input, NDArray x, int first) {
         if (input.name().endsWith("POSITIONS")) {
-            long end = first + x.getShape().get(1);
-            NDArray positions = x.getManager().arange(first, (float) end, 1, DataType.INT32);
+            NDArray positions = x.getManager().arange(first, (float) first + x.size(1), 1, DataType.INT32);
             params.add(PositionalEncodingBlock.POSITIONS, positions);
         }
-    }
-
-    private static Kernel.Name kernel(
-            NDManager manager,
-            MultiHeadAttentionBlock block,
-            Input input,
-            KeyValueCache cache,
-            PairList<String, Object> params,
-            int first,
-            NDArray x) {
-        addPositions(params, input, x, first);
-        NDList inputs = new NDList(x);
-        switch (input) {
-            case PROMPT_WITH_PADDING, STEP_WITH_PADDING ->
-                inputs.add(manager.ones(new Shape(1, x.getShape().get(1))));
-            case PROMPT_WITH_MASK_OF_HEADS -> inputs.add(manager.zeros(new Shape(1, HEADS, 5, 5)));
-            default -> {}
-        }
-        ParameterStore store = new ParameterStore(manager, false);
-        try (AttentionForward forward =
-                new AttentionForward(block, AttentionInputs.of(inputs, SIZE), store, input == Input.TRAINING, params)) {
-            forward.result(cache);
-            return forward.kernel();
-        }
+        return params;
     }
 }

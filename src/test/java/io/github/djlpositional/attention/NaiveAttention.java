@@ -24,18 +24,11 @@ public final class NaiveAttention {
     private final int size;
     private int[] positions;
     private Added added = (head, query, key) -> 0;
-    private DoubleUnaryOperator cap = score -> score;
 
     /** The parameters of the encoding that were read. */
     private final Map<String, double[][]> parameters = new HashMap<>();
 
-    /** Whether a query sees a key, both counted from 0. */
-    @FunctionalInterface
-    public interface Visible {
-        boolean test(int query, int key);
-    }
-
-    /** What a mask adds to the score of a head's query and key, both counted from 0. */
+    /** What a mask adds to the score of a head's query and key, both counted from 0: -infinity hides the key. */
     @FunctionalInterface
     public interface Added {
         double at(int head, int query, int key);
@@ -64,26 +57,19 @@ public final class NaiveAttention {
         return positions == null ? index : positions[index];
     }
 
-    /** Limits each score smoothly, before any mask. */
-    public NaiveAttention capped(double limit) {
-        cap = score -> limit * Math.tanh(score / limit);
-        return this;
-    }
-
     /**
      * The output, (B, T, D), for queries (B, T, D) at the positions first, first + 1, … and keys (B, F, D) at 0, 1, …
      */
-    public double[] forward(int first, NDArray queries, NDArray keys, NDArray values, Visible visible) {
+    public double[] forward(int first, NDArray queries, NDArray keys, NDArray values) {
         return IntStream.range(0, (int) queries.getShape().get(0))
-                .mapToObj(
-                        batch -> forward(first, queries.get(batch), keys.get(batch), rows(values.get(batch)), visible))
+                .mapToObj(batch -> forward(first, queries.get(batch), keys.get(batch), rows(values.get(batch))))
                 .flatMap(Arrays::stream)
                 .flatMapToDouble(Arrays::stream)
                 .toArray();
     }
 
-    private double[][] forward(int first, NDArray queries, NDArray keys, double[][] values, Visible visible) {
-        double[][][] weights = probabilities(first, rows(queries), rows(keys), visible);
+    private double[][] forward(int first, NDArray queries, NDArray keys, double[][] values) {
+        double[][][] weights = probabilities(first, rows(queries), rows(keys));
         double[][] v = linear(block.getValueProjection(), values);
         double[][] together = new double[weights[0].length][size];
         for (int head = 0; head < heads; head++) {
@@ -100,15 +86,27 @@ public final class NaiveAttention {
         return linear(block.getResultProjection(), together);
     }
 
+    /** Whether the options let a query see a key, both counted from 0. */
+    private boolean isVisible(int query, int key) {
+        Integer window = block.options().window();
+        Integer chunk = block.options().chunkSize();
+        boolean isCausal = block.options().causal();
+        boolean isNear = chunk == null || query / chunk == key / chunk;
+        if (window != null) {
+            isNear = isCausal ? query - key < window : Math.abs(query - key) <= window / 2;
+        }
+        return isNear && (!isCausal || key <= query);
+    }
+
     /** The probabilities, (1, N, T, F), for queries (1, T, D) and keys (1, F, D), both from position 0. */
-    public double[] probabilities(NDArray queries, NDArray keys, Visible visible) {
-        return Arrays.stream(probabilities(0, rows(queries.get(0)), rows(keys.get(0)), visible))
+    public double[] probabilities(NDArray queries, NDArray keys) {
+        return Arrays.stream(probabilities(0, rows(queries.get(0)), rows(keys.get(0))))
                 .flatMap(Arrays::stream)
                 .flatMapToDouble(Arrays::stream)
                 .toArray();
     }
 
-    private double[][][] probabilities(int first, double[][] queries, double[][] keys, Visible visible) {
+    private double[][][] probabilities(int first, double[][] queries, double[][] keys) {
         double[][] q = linear(block.getQueryProjection(), queries);
         double[][] k = linear(block.getKeyProjection(), keys);
         double[][][] weights = new double[heads][q.length][k.length];
@@ -117,7 +115,7 @@ public final class NaiveAttention {
                 double[] scores = new double[k.length];
                 Arrays.fill(scores, Double.NEGATIVE_INFINITY);
                 for (int j = 0; j < k.length; j++) {
-                    if (visible.test(i, j)) {
+                    if (isVisible(first + i, j)) {
                         double score = type.score(new Pair(
                                 this,
                                 head,
@@ -126,7 +124,7 @@ public final class NaiveAttention {
                                 position(first + i),
                                 position(j),
                                 new Tokens(queries[i], keys, first + i, j)));
-                        scores[j] = cap.applyAsDouble(score) + added.at(head, i, j);
+                        scores[j] = score + added.at(head, i, j);
                     }
                 }
                 weights[head][i] = softmax(scores);

@@ -9,6 +9,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
+import ai.djl.training.GradientCollector;
 import ai.djl.util.Pair;
 import io.github.djlpositional.relative.WindowBiasBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
@@ -16,6 +17,8 @@ import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightLoader;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /** A layer that {@code src/test/python/make_layers.py} wrote: weights, inputs, outputs and gradients, in FLOAT64. */
 public final class StoredLayer {
@@ -45,8 +48,18 @@ public final class StoredLayer {
         return load(layer, "");
     }
 
-    /** Checks the gradients of the parameters of a layer. */
-    public void requireGradients(TransformerLayerBlock layer, double tolerance) throws Exception {
+    /** Checks the gradients of the output of a forward by the inputs and by the parameters of a layer. */
+    public void requireGradients(
+            TransformerLayerBlock layer, Supplier<NDArray> forward, double tolerance, NDArray... inputs)
+            throws Exception {
+        Stream.of(inputs).forEach(input -> input.setRequiresGradient(true));
+        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+            collector.backward(forward.get().mul(get("gradient_weight")).sum());
+        }
+        for (int i = 0; i < inputs.length; i++) {
+            NDArray expected = get(i == 0 ? "gradient.input" : "gradient.memory");
+            requireClose(inputs[i].getGradient(), doubles(expected), tolerance);
+        }
         TransformerLayerBlock gradients = load(TransformerLayerBlock.fromArguments(layer.getArguments()), "gradient.");
         for (Pair<String, Parameter> entry : layer.getParameters()) {
             NDArray expected = gradients.getParameters().get(entry.getKey()).getArray();

@@ -10,8 +10,9 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
-import ai.djl.nn.transformer.ScaledDotProductAttentionBlock;
+import ai.djl.training.ParameterStore;
 import ai.djl.util.Pair;
+import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.relative.EncodingType;
 import java.util.HashMap;
 import java.util.Map;
@@ -42,7 +43,12 @@ public final class TestNumbers {
      * Initializes a block for inputs (B, T, D) with weights that are large enough to make attention far from uniform.
      */
     public static <B extends Block> B filled(NDManager manager, B block, DataType type) {
-        block.initialize(manager, type, new Shape(-1, -1, SIZE));
+        return filled(manager, block, type, new Shape(-1, -1, SIZE));
+    }
+
+    /** The same for other inputs. */
+    public static <B extends Block> B filled(NDManager manager, B block, DataType type, Shape... shapes) {
+        block.initialize(manager, type, shapes);
         long seed = 1;
         for (Pair<String, Parameter> entry : block.getParameters()) {
             NDArray array = entry.getValue().getArray();
@@ -50,17 +56,6 @@ public final class TestNumbers {
             values.muli(0.5f).copyTo(array);
         }
         return block;
-    }
-
-    /** DJL's attention with the weights of a block. */
-    public static Block djls(NDManager manager, MultiHeadAttentionBlock block) {
-        ScaledDotProductAttentionBlock djls = ScaledDotProductAttentionBlock.builder()
-                .setEmbeddingSize(SIZE)
-                .setHeadCount(HEADS)
-                .build();
-        djls.initialize(manager, DataType.FLOAT32, new Shape(2, 6, SIZE));
-        copyWeights(block, djls);
-        return djls;
     }
 
     /** Copies the weights of a block to all parameters of another, by their names without the number of the child. */
@@ -75,6 +70,16 @@ public final class TestNumbers {
                     .toType(target.getDataType(), false)
                     .copyTo(target);
         }
+    }
+
+    /** The call of a causal self-attention of tokens, without one. */
+    public static AttentionCall call(NDManager manager, Positions tokens) {
+        return new AttentionCall(new ParameterStore(manager, false), false, null, tokens, tokens, true, 1);
+    }
+
+    /** Rotates queries or keys as an attention does. */
+    public static NDArray rotated(RelativeEncoding encoding, AttentionCall call, NDArray x, boolean areKeys) {
+        return encoding.rotation().of(encoding, call, x, areKeys);
     }
 
     /** Checks that a call is rejected, and that the message has these values. */

@@ -37,7 +37,6 @@ public final class ContextualPositions extends AbstractBlock implements Relative
                 .build());
     }
 
-    // tag::cope[]
     @Override
     public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
         try (NDScope scope = new NDScope()) { // closes the intermediate arrays
@@ -66,7 +65,6 @@ public final class ContextualPositions extends AbstractBlock implements Relative
         NDArray ofAbove = products(products, positions.ceil());
         return positions.sub(below).mul(ofAbove.sub(ofBelow)).add(ofBelow);
     }
-    // end::cope[]
 
     /** 1 for each key up to the query and 0 for others, (T, F). A call may be a part of a sequence, or a step. */
     private static NDArray visible(AttentionCall call, NDArray queries) {

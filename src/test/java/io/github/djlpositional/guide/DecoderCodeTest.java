@@ -25,6 +25,7 @@ import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
 import ai.djl.translate.NoBatchifyTranslator;
 import ai.djl.translate.NoopTranslator;
+import ai.djl.translate.TranslateException;
 import ai.djl.translate.TranslatorContext;
 import ai.djl.util.PairList;
 import io.github.djlpositional.EngineTest;
@@ -40,7 +41,8 @@ import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.nio.file.Path;
-import java.util.concurrent.Callable;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -151,7 +153,6 @@ class DecoderCodeTest {
         }
     }
 
-    // tag::translator[]
     /** Token ids of a prompt and of its continuation. */
     static final class IdsTranslator implements NoBatchifyTranslator<long[], long[]> {
 
@@ -165,7 +166,43 @@ class DecoderCodeTest {
             return output.singletonOrThrow().toLongArray();
         }
     }
-    // end::translator[]
+
+    /** A model that can be replaced while threads use it. */
+    static final class Service implements AutoCloseable {
+
+        private final ReadWriteLock lock = new ReentrantReadWriteLock();
+        private Model model;
+
+        Service(Model model) {
+            this.model = model;
+        }
+
+        // tag::replacing[]
+        long[] answer(long[] prompt) throws TranslateException {
+            lock.readLock().lock(); // any number of threads
+            try (Predictor<long[], long[]> predictor = model.newPredictor(new IdsTranslator())) {
+                return predictor.predict(prompt);
+            } finally {
+                lock.readLock().unlock();
+            }
+        }
+
+        void replace(Model loaded) {
+            lock.writeLock().lock(); // after the last answer of the old model
+            try {
+                model.close();
+                model = loaded;
+            } finally {
+                lock.writeLock().unlock();
+            }
+        }
+        // end::replacing[]
+
+        @Override
+        public void close() {
+            model.close();
+        }
+    }
 
     /** The decoder learns to count to 9 and to start again. */
     @EngineTest
@@ -220,22 +257,19 @@ class DecoderCodeTest {
             // tag::loading[]
         }
         // end::loading[]
-        // tag::service[]
-        try (Model model = Model.newInstance("decoder", Device.cpu(), engine)) {
-            model.setBlock(decoder());
-            model.load(folder, "decoder");
-            model.setBlock(new Generator(model.getBlock(), 12));
-            Callable<long[]> request = () -> {
-                // a predictor is for one thread; any number of them share the model
-                try (Predictor<long[], long[]> predictor = model.newPredictor(new IdsTranslator())) {
-                    return predictor.predict(new long[] {3, 4, 5});
-                }
-            };
-            // end::service[]
-            assertThat(request.call()).containsExactly(6, 7, 8, 9, 0, 1, 2, 3, 4, 5, 6, 7);
-            // tag::service[]
+        try (Service service = new Service(load(engine, 3))) {
+            assertThat(service.answer(new long[] {3, 4, 5})).containsExactly(6, 7, 8);
+            service.replace(load(engine, 12));
+            assertThat(service.answer(new long[] {3, 4, 5})).containsExactly(6, 7, 8, 9, 0, 1, 2, 3, 4, 5, 6, 7);
         }
-        // end::service[]
+    }
+
+    private Model load(String engine, int count) throws Exception {
+        Model model = Model.newInstance("decoder", Device.cpu(), engine);
+        model.setBlock(decoder());
+        model.load(folder, "decoder");
+        model.setBlock(new Generator(model.getBlock(), count));
+        return model;
     }
 
     private static NDArray batch(NDManager manager) {

@@ -66,10 +66,14 @@ class DocumentationTest {
                 .doesNotContainPattern("<!-- \\w+: ");
         // Markdown takes a line that begins with a comment for HTML
         assertThat(text).doesNotContainPattern("(?m)^ *<!-- \\w+: .*<!-- end -->");
+        requireText(page, generated.toString());
+    }
+
+    private static void requireText(Path file, String generated) throws IOException {
         if (Boolean.getBoolean("guide.write")) {
-            Files.writeString(page, generated);
+            Files.writeString(file, generated);
         }
-        assertThat(Files.readString(page)).isEqualTo(generated.toString());
+        assertThat(Files.readString(file)).isEqualTo(generated);
     }
 
     private static String generated(MatchResult fragment) throws IOException {
@@ -82,7 +86,7 @@ class DocumentationTest {
             List<Map<String, String>> old =
                     Tables.rows(fragment.group(4).lines().toList(), "");
             assertThat(Fragments.TABLES).containsKey(argument);
-            return Tables.markdown(Fragments.TABLES.get(argument).rows(old));
+            return Tables.markdown(Fragments.table(argument, old));
         }
         assertThat(Fragments.VALUES).containsKey(kind);
         String[] parts = argument.split(": ", 2);
@@ -93,12 +97,7 @@ class DocumentationTest {
     /** Written as the fragments are. */
     @Test
     void theTableOfModelTypesIsGenerated() throws IOException {
-        Path file = Path.of("docs/model-types.csv");
-        String generated = Tables.csv(ModelTable.types());
-        if (Boolean.getBoolean("guide.write")) {
-            Files.writeString(file, generated);
-        }
-        assertThat(Files.readString(file)).isEqualTo(generated);
+        requireText(Path.of("docs/model-types.csv"), Tables.csv(ModelTable.types()));
     }
 
     @Test

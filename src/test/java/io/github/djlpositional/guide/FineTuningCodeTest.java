@@ -21,8 +21,11 @@ import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.guide.DecoderCodeTest.LanguageModel;
+import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.GridResampling;
+import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.relative.RotaryPresets;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import io.github.djlpositional.weights.WeightLoader;
@@ -36,14 +39,19 @@ class FineTuningCodeTest {
     @TempDir
     private Path folder;
 
-    /** Two layers with a learned table. */
-    private static LanguageModel model(int positions, int classes) {
-        InputEmbeddingBlock.Builder input = input().optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
+    // tag::model[]
+    /** A stack with learned positions, and a head. */
+    static LanguageModel model(int positions, int classes) {
+        InputEmbeddingBlock.Builder input = InputEmbeddingBlock.builder()
+                .setVocabularySize(10)
                 .setEmbeddingSize(8)
-                .optMaxSequenceLength(positions)
-                .build());
-        return new LanguageModel(stack(input), classes);
+                .optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
+                        .setEmbeddingSize(8)
+                        .optMaxSequenceLength(positions)
+                        .build());
+        return new LanguageModel(stack(input), classes); // its children are 01layers and 02head
     }
+    // end::model[]
 
     private static InputEmbeddingBlock.Builder input() {
         return InputEmbeddingBlock.builder().setVocabularySize(10).setEmbeddingSize(8);
@@ -145,6 +153,29 @@ class FineTuningCodeTest {
             assertThat(stretched.getTable().getArray().get(row).toFloatArray())
                     .containsExactly(mean.toFloatArray(), within(1e-6f));
         }
+    }
+
+    /** Every other row and column lies where one of the smaller images does. */
+    @EngineTest
+    void largerImages(NDManager manager) {
+        // tag::images[]
+        SinusoidalEncoding encoding = SinusoidalEncoding.xTransformers(32);
+        GridEncoding grid = GridEncoding.builder() // visionTransformer(64), with half of the coordinates
+                .setAxes(2)
+                .add(1, encoding)
+                .add(0, encoding)
+                .optScale(0.5)
+                .build();
+        // the same for rotary encodings, (2, 1, T)
+        NDArray positions =
+                manager.create(RotaryPresets.positions(16, 16)).mul(0.5f).expandDims(1);
+        // end::images[]
+        GridEncoding trained = GridEncoding.visionTransformer(64);
+        for (int channel = 0; channel < 64; channel++) {
+            double value = grid.value(channel, grid.coordinate(2, 16), grid.coordinate(6, 16));
+            assertThat(value).isEqualTo(trained.value(channel, 1, 3));
+        }
+        assertThat(positions.get("1, 0, :3").toDoubleArray()).containsExactly(0, 0.5, 1);
     }
 
     @EngineTest

@@ -49,8 +49,8 @@ final class Fragments {
     private static final String RESULTS = "benchmarks/results.md";
     private static final String LIBRARY = "**this library**";
 
-    /** The tables by name, from the rows that they replace. */
-    static final Map<String, Table> TABLES = Map.of("measured", Fragments::measured, "encodings", Fragments::encodings);
+    /** The cells of tables by the name of a table, from the row that a row replaces, and the column. */
+    static final Map<String, Cell> TABLES = Map.of("measured", Fragments::measured, "encodings", Fragments::encoding);
 
     /** The values in a line by kind, from the two parts of an argument and the text that they replace. */
     static final Map<String, Value> VALUES = Map.of(
@@ -61,12 +61,24 @@ final class Fragments {
 
     private Fragments() {}
 
-    interface Table {
-        List<Map<String, String>> rows(List<Map<String, String>> old) throws IOException;
+    interface Cell {
+        String text(Map<String, String> old, String column) throws IOException;
     }
 
     interface Value {
         String text(String first, String second, String old) throws IOException;
+    }
+
+    static List<Map<String, String>> table(String name, List<Map<String, String>> old) throws IOException {
+        List<Map<String, String>> rows = new ArrayList<>();
+        for (Map<String, String> row : old) {
+            Map<String, String> cells = new LinkedHashMap<>(row);
+            for (String column : row.keySet()) {
+                cells.put(column, TABLES.get(name).text(row, column));
+            }
+            rows.add(cells);
+        }
+        return rows;
     }
 
     static String code(String name) throws IOException {
@@ -129,42 +141,31 @@ final class Fragments {
         return name.toLowerCase(Locale.ROOT).replaceAll("[_-]", " ");
     }
 
-    /** The measured numbers that the columns name, for the encodings of the first column; empty cells stay empty. */
-    private static List<Map<String, String>> measured(List<Map<String, String>> old) throws IOException {
-        List<Map<String, String>> rows = new ArrayList<>();
-        for (Map<String, String> row : old) {
-            Map<String, String> cells = new LinkedHashMap<>(row);
-            for (String column : row.keySet()) {
-                if (!column.equals("positions") && !row.get(column).isEmpty()) {
-                    cells.put(column, measured(row.get("positions"), column, row.get(column)));
-                }
-            }
-            rows.add(cells);
+    /** The measured number that the column names, for the encoding of the first column; an empty cell stays empty. */
+    private static String measured(Map<String, String> row, String column) throws IOException {
+        String encoding = row.get("positions");
+        String old = row.get(column);
+        if (column.equals("positions") || old.isEmpty()) {
+            return old;
         }
-        return rows;
-    }
-
-    private static String measured(String encoding, String column, String old) throws IOException {
         String[] words = column.split(" ", 2);
         return switch (words[0]) {
             case "accuracy" -> mean(SENTENCES, encoding, words[1], old);
             case "loss" -> mean(TEXT, encoding, words[1], old);
             case "MB" -> memory(encoding, words[1]);
+            case "Real" -> atRealPositions(encoding, column);
             default -> ratio(encoding, column);
         };
     }
 
-    /** The blocks of the first column, with the positions that they take and the options that have a default. */
-    private static List<Map<String, String>> encodings(List<Map<String, String>> old) {
-        List<Map<String, String>> rows = new ArrayList<>();
-        for (Map<String, String> row : old) {
-            Map<String, String> cells = new LinkedHashMap<>(row);
-            String block = row.get("block").split("`", -1)[1];
-            cells.put("positions", positions(block));
-            cells.put("options", defaults(block));
-            rows.add(cells);
-        }
-        return rows;
+    /** The positions that the block of the first column takes, and its options that have a default. */
+    private static String encoding(Map<String, String> row, String column) {
+        String block = row.get("block").split("`", -1)[1];
+        return switch (column) {
+            case "positions" -> positions(block);
+            case "options" -> defaults(block);
+            default -> row.get(column);
+        };
     }
 
     private static String positions(String block) {
@@ -192,7 +193,7 @@ final class Fragments {
     /** The time of an encoding relative to no encoding, for a section of the results and a shape in it. */
     private static String ratio(String encoding, String column) throws IOException {
         String[] parts = column.split(", ", -1);
-        Map<String, Map<String, String>> results = results(parts[0], parts[1] + " × 512");
+        Map<String, Map<String, String>> results = results(parts[0], parts[1] + " × 512", "not fused");
         Map<String, String> row = results.get(encoding);
         double ratio = row.containsKey("÷ none")
                 ? number(row, "÷ none")
@@ -200,10 +201,18 @@ final class Fragments {
         return rounded("" + ratio, 1);
     }
 
+    /** The time of an encoding relative to the same one without positions: "Real positions, 8 × 256". */
+    private static String atRealPositions(String encoding, String column) throws IOException {
+        String[] parts = column.split(", ", -1);
+        Map<String, String> row =
+                results(parts[0], parts[1] + " × 512", "no positions passed").get(encoding);
+        return rounded("" + number(row, "÷ no positions passed"), 1);
+    }
+
     /** The memory of a process with an encoding, in MB: "in training, 1 × 1024". */
     private static String memory(String encoding, String column) throws IOException {
         String[] parts = column.split(", ", -1);
-        Map<String, String> row = results("Peak memory of a process " + parts[0], parts[1] + " × 512")
+        Map<String, String> row = results("Peak memory of a process " + parts[0], parts[1] + " × 512", "not fused")
                 .get(encoding);
         return row.get(LIBRARY).replace("*", "");
     }
@@ -217,9 +226,10 @@ final class Fragments {
         return String.format(Locale.ROOT, "%,.0f", number(rows.get(index), column));
     }
 
-    /** The rows of a section of the results by the encoding in them. */
-    private static Map<String, Map<String, String>> results(String section, String shape) throws IOException {
-        return Tables.rowsBelow(RESULTS, section, "shape", "not fused", LIBRARY).stream()
+    /** The rows of a section of the results that has a column, by the encoding in them. */
+    private static Map<String, Map<String, String>> results(String section, String shape, String column)
+            throws IOException {
+        return Tables.rowsBelow(RESULTS, section, "shape", column, LIBRARY).stream()
                 .filter(row -> row.get("shape").startsWith(shape + ", "))
                 .collect(Collectors.toMap(row -> label(row.get("shape").substring(shape.length() + 2)), row -> row));
     }

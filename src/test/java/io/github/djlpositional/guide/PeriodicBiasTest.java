@@ -10,19 +10,12 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
-import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.attention.FiniteDifferences;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.options.TypeProvider;
-import java.net.URL;
-import java.net.URLClassLoader;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.Map;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The first encoding of docs/own-encoding.md. */
 public class PeriodicBiasTest {
@@ -71,29 +64,19 @@ public class PeriodicBiasTest {
     }
 
     @EngineTest
-    void isTrainedAndIsCreatedByItsArguments(NDManager manager, @TempDir Path folder) throws Exception {
+    void isTrainedAndIsCreatedByItsArguments(NDManager manager) {
+        PeriodicBias bias = PeriodicBias.fromArguments(Map.of("headCount", 2.0, "period", 7));
         MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(8)
                 .setHeadCount(2)
-                .optRelativeEncoding(new PeriodicBias(2, 7))
+                .optRelativeEncoding(bias)
                 .build();
         attention.initialize(manager, DataType.FLOAT64, new Shape(1, -1, 8));
         NDArray x = manager.randomUniform(-1, 1, new Shape(1, 5, 8)).toType(DataType.FLOAT64, false);
         FiniteDifferences.requireGradients(manager, attention, null, x);
-        Path services = Files.createDirectories(folder.resolve("META-INF/services"));
-        Files.writeString(services.resolve(TypeProvider.class.getName()), Provider.class.getName());
-        ClassLoader before = Thread.currentThread().getContextClassLoader();
-        try (URLClassLoader loader =
-                new URLClassLoader(new URL[] {folder.toUri().toURL()}, before)) {
-            Thread.currentThread().setContextClassLoader(loader);
-            Map<String, Object> arguments = attention.getArguments();
-            MultiHeadAttentionBlock read = MultiHeadAttentionBlock.fromArguments(arguments);
-            BlockBytes.load(manager, read, BlockBytes.saved(attention));
-            assertThat(read.getArguments()).isEqualTo(arguments);
-            assertThat(RelativeEncoding.named("Periodic", 2, 4, Map.of("headCount", 2, "period", 7.0)))
-                    .isInstanceOf(PeriodicBias.class);
-        } finally {
-            Thread.currentThread().setContextClassLoader(before);
-        }
+        Map<String, Object> arguments = bias.getArguments();
+        assertThat(arguments).isEqualTo(Map.of("type", "PeriodicBias", "headCount", 2, "period", 7));
+        assertThat(PeriodicBias.fromArguments(arguments).getArguments()).isEqualTo(arguments);
+        assertThat(new Provider().types()).containsValue(PeriodicBias.class);
     }
 }

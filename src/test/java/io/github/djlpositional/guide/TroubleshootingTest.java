@@ -3,15 +3,8 @@ package io.github.djlpositional.guide;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
-import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.types.DataType;
-import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.EngineTest;
 import java.io.IOException;
-import java.lang.ref.Reference;
 import java.net.URI;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystem;
 import java.nio.file.FileSystems;
@@ -95,18 +88,5 @@ class TroubleshootingTest {
                 constants.append(new String(Files.readAllBytes(file), StandardCharsets.UTF_8));
             }
         }
-    }
-
-    @SuppressWarnings("ReachabilityFenceUsage") // an exception leaves no array to protect
-    @EngineTest
-    void createsAnArrayFromABufferInUse(NDManager manager) {
-        float[] numbers = {1, 2, 3};
-        // tag::buffer[]
-        ByteBuffer buffer = manager.allocateDirect(4 * numbers.length);
-        buffer.asFloatBuffer().put(numbers);
-        NDArray array = manager.create(buffer, new Shape(numbers.length), DataType.FLOAT32);
-        Reference.reachabilityFence(buffer); // after the engine copied from its address
-        // end::buffer[]
-        assertThat(array.toFloatArray()).isEqualTo(numbers);
     }
 }

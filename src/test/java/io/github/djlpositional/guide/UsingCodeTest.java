@@ -12,11 +12,18 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
 import ai.djl.nn.BlockFactory;
+import ai.djl.nn.core.Linear;
 import ai.djl.repository.zoo.Criteria;
 import ai.djl.repository.zoo.ZooModel;
+import ai.djl.training.DefaultTrainingConfig;
+import ai.djl.training.EasyTrain;
 import ai.djl.training.ParameterStore;
+import ai.djl.training.Trainer;
+import ai.djl.training.dataset.ArrayDataset;
+import ai.djl.training.loss.Loss;
 import ai.djl.translate.NoopTranslator;
 import ai.djl.util.JsonUtils;
 import ai.djl.util.PairList;
@@ -25,13 +32,19 @@ import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.options.HasArguments;
 import io.github.djlpositional.relative.AlibiBiasBlock;
+import io.github.djlpositional.relative.KerpleBiasBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.io.IOException;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The code of docs/using.md. */
@@ -65,6 +78,7 @@ class UsingCodeTest {
             Map<String, Object> arguments = input.getArguments(); // {type=InputEmbeddingBlock, vocabularySize=1000, …}
             Files.writeString(folder.resolve("input.json"), JsonUtils.GSON.toJson(arguments));
             // end::arguments[]
+            assertThat(arguments.toString()).startsWith("{type=InputEmbeddingBlock, vocabularySize=1000, ");
             model.setBlock(input);
             input.initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, 3));
             before = Forward.infer(manager, input, manager.create(new int[][] {{5, 6, 7}}))
@@ -85,6 +99,107 @@ class UsingCodeTest {
             NDArray ids = manager.create(new int[][] {{5, 6, 7}});
             assertThat(predictor.predict(new NDList(ids)).singletonOrThrow().toFloatArray())
                     .containsExactly(before);
+        }
+    }
+
+    @Test
+    void encodingByName() {
+        // tag::named[]
+        RelativeEncoding kerple =
+                RelativeEncoding.named("KERPLE", 8, 64, Map.of("form", "POWER")); // 8 heads of size 64
+        // end::named[]
+        assertThat(kerple).isInstanceOf(KerpleBiasBlock.class);
+        assertThat(((HasArguments) kerple).getArguments()).containsEntry("form", "POWER");
+    }
+
+    /** Learns whether the sum of two numbers is below 11. */
+    static final class Classifier extends AbstractBlock {
+
+        private final Block encoder;
+        private final Block head;
+
+        Classifier(TransformerStackBlock encoder, int classes) {
+            this.encoder = addChildBlock("encoder", encoder);
+            head = addChildBlock("head", Linear.builder().setUnits(classes).build());
+        }
+
+        @Override
+        // tag::pooling[]
+        protected NDList forwardInternal(
+                ParameterStore store, NDList ids, boolean training, PairList<String, Object> params) {
+            NDArray x = encoder.forward(store, ids, training, params).head(); // (B, T, D)
+            NDArray isToken = ids.head().neq(0).toType(x.getDataType(), false).expandDims(2); // (B, T, 1)
+            NDArray sum = x.mul(isToken).sum(new int[] {1});
+            NDArray mean = sum.div(isToken.sum(new int[] {1})); // (B, D)
+            return head.forward(store, new NDList(mean), training);
+        }
+        // end::pooling[]
+
+        @Override
+        protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
+            encoder.initialize(manager, dataType, inputShapes);
+            head.initialize(manager, dataType, new Shape(1, encoder.getOutputShapes(inputShapes)[0].get(2)));
+        }
+
+        @Override
+        public Shape[] getOutputShapes(Shape[] inputShapes) {
+            Shape x = encoder.getOutputShapes(inputShapes)[0];
+            return head.getOutputShapes(new Shape[] {new Shape(x.get(0), x.get(2))});
+        }
+    }
+
+    private static TransformerStackBlock encoder() {
+        return TransformerStackBlock.builder()
+                .optInput(InputEmbeddingBlock.builder()
+                        .setVocabularySize(100)
+                        .setEmbeddingSize(16)
+                        .optPaddingIndex(0)
+                        .build())
+                .setLayers(
+                        1,
+                        () -> TransformerLayerBlock.builder()
+                                .setAttention(MultiHeadAttentionBlock.builder()
+                                        .setEmbeddingSize(16)
+                                        .setHeadCount(2)
+                                        .build())
+                                .setHiddenSize(32))
+                .build();
+    }
+
+    @EngineTest
+    void classifier(NDManager manager) throws Exception {
+        String engine = manager.getEngine().getEngineName();
+        manager.getEngine().setRandomSeed(1);
+        int[][] sentences = new int[256][6];
+        float[] classes = new float[256];
+        for (int i = 0; i < 256; i++) {
+            sentences[i][0] = 1 + i * 37 % 10;
+            sentences[i][1] = 1 + i / 10 % 10;
+            classes[i] = sentences[i][0] + sentences[i][1] < 11 ? 1 : 0;
+        }
+        TransformerStackBlock encoder = encoder();
+        try (Model model = Model.newInstance("classifier", Device.cpu(), engine)) {
+            NDArray ids = model.getNDManager().create(sentences);
+            NDArray labels = model.getNDManager().create(classes);
+            // tag::classifier[]
+            model.setBlock(new Classifier(encoder, 2)); // encoder: a stack with optPaddingIndex(0)
+            ArrayDataset dataset = new ArrayDataset.Builder()
+                    .setData(ids) // (sentences, T), with padding 0
+                    .optLabels(labels) // (sentences)
+                    .setSampling(32, true)
+                    .build();
+            DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss());
+            try (Trainer trainer = model.newTrainer(config)) {
+                trainer.initialize(new Shape(1, 1)); // ids (B, T)
+                EasyTrain.fit(trainer, 20, dataset, null);
+                // end::classifier[]
+                NDArray found =
+                        trainer.evaluate(new NDList(ids)).head().argMax(1).toType(DataType.FLOAT32, false);
+                assertThat(found.eq(labels).sum().toType(DataType.INT64, false).getLong())
+                        .isGreaterThan(240);
+                // tag::classifier[]
+            }
+            // end::classifier[]
         }
     }
 

@@ -115,19 +115,15 @@ class WeightsCodeTest {
         TransformerStackBlock decoder = TransformerStackBlock.builder()
                 .setLayers(2, () -> layer().optNormPlacement(NormPlacement.BEFORE_PART))
                 .build();
-        // tag::rounding[]
         decoder.initialize(manager, DataType.FLOAT16, new Shape(1, 1, 8));
         WeightLoader.of(WeightFile.open(path)) // of F32 or BF16
                 .module("", decoder, TensorNames.GPT2)
                 .allowRounding()
                 .allowUnused("wte.weight", "wpe.weight")
                 .load(decoder);
-        // end::rounding[]
         Block model = model(512, 3);
         model.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 8));
-        // tag::half[]
         HalfPrecision.round(model); // now in FLOAT16
-        // end::half[]
         NDArray x = manager.ones(new Shape(1, 3, 8)).toType(DataType.FLOAT16, false);
         assertThat(Forward.infer(manager, decoder, x).getDataType()).isEqualTo(DataType.FLOAT16);
         assertThat(Forward.infer(manager, model, x).getDataType()).isEqualTo(DataType.FLOAT16);
@@ -289,6 +285,7 @@ class WeightsCodeTest {
                 .optRelativeEncoding(sliding)
                 .build();
         // end::config[]
+        assertThat(full.toString()).contains("maxSequenceLength=4096", "autoExtend=32768");
         assertThat(attention.getHeadSize()).isEqualTo(256);
         assertThat(full.getArguments()).containsEntry("base", 1_000_000.0);
     }

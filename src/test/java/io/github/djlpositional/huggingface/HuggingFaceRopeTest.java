@@ -8,10 +8,7 @@ import ai.djl.MalformedModelException;
 import io.github.djlpositional.guide.Tables;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
-import io.github.djlpositional.weights.Weights;
-import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
@@ -20,7 +17,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.CsvFileSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
@@ -82,25 +79,13 @@ class HuggingFaceRopeTest {
 
     /** The axes of the pairs in order, and base^(-k / pairs) on each, from the classes of transformers 5.18. */
     @ParameterizedTest
-    @CsvSource(
+    @CsvFileSource(
+            resources = "/configurations/vision-towers.csv",
             delimiter = '|',
-            quoteCharacter = '"',
-            value = {
-                "ernie4_5_vl_moe | {}                                                          | 80  | 10000 | 01",
-                "gemma4          | {}                                                          | 64  | 100   | 10",
-                "gemma4 | {'head_dim': 72, 'rope_parameters': {'rope_theta': 50, 'rope_type': 'default'}} | 72 | 50 | 10",
-                "glm4v           | {'rope_parameters': {'rope_type': 'axial', 'rope_theta': 500}}       | 128 | 500   | 01",
-                "glm5_next       | {}                                                          | 64  | 10000 | 01",
-                "glm_ocr         | {'hidden_size': 1536, 'num_heads': 12}                      | 128 | 10000 | 01",
-                "minimax_m3_vl   | {'model_type': 'clip_vision_model', 'rope_theta': 5000}     | 80  | 5000  | 012",
-                "paddleocr_vl    | {'num_attention_heads': 8}                                  | 144 | 10000 | 01",
-                "qwen2_5_vl      | {'hidden_size': 1280}                                       | 80  | 10000 | 01",
-                "qwen2_vl        | {'hidden_size': 3584, 'embed_dim': 640}                     | 40  | 10000 | 01",
-                "qwen3_5         | {'rope_parameters': null}                                   | 72  | 10000 | 01",
-                "qwen3_vl        | {'hidden_size': 1024, 'depth': 24}                          | 64  | 10000 | 01"
-            })
+            quoteCharacter = '`',
+            numLinesToSkip = 1)
     void readsVisionTowers(String type, String vision, int headSize, double base, String axes) throws Exception {
-        String json = "{\"model_type\": \"" + type + "\", \"vision_config\": " + vision.replace('\'', '"') + "}";
+        String json = "{\"model_type\": \"" + type + "\", \"vision_config\": " + vision + "}";
         Path file = Files.writeString(folder.resolve("config.json"), json);
         HuggingFaceRope config = HuggingFaceRope.readVision(file);
         RotaryEmbeddingBlock block = config.rotary().build();
@@ -120,15 +105,6 @@ class HuggingFaceRopeTest {
         assertThat(config.getScale()).isCloseTo(type.equals("gemma4") ? 1 : 1 / Math.sqrt(headSize), within(ERROR));
     }
 
-    /** Cohere 2 rotates in layers with windows only. */
-    @Test
-    void theOnlyRotatedLayersNeedNoName() throws Exception {
-        HuggingFaceRope config =
-                HuggingFaceRope.read(ModelTable.CONFIGURATIONS.resolve("c4ai-command-r7b-12-2024.json"));
-        assertThat(config.rotary().build())
-                .hasToString(config.rotary("sliding_attention").build().toString());
-    }
-
     /** JsonTest has more texts that are not JSON. */
     @Test
     void damagedAndHugeFilesAreRejected() throws Exception {
@@ -141,13 +117,5 @@ class HuggingFaceRopeTest {
                     .withMessageContainingAll(file.toString(), ": expected ", "; ")
                     .satisfies(e -> assertThat(e.getMessage()).hasLineCount(1));
         }
-    }
-
-    @Test
-    void pathsWithoutAFileAreRefused() {
-        Weights.assertRejected(() -> HuggingFaceRope.read(folder), folder.toString());
-        assertThatExceptionOfType(IOException.class)
-                .isThrownBy(() -> HuggingFaceRope.read(folder.resolve("none.json")))
-                .isInstanceOf(NoSuchFileException.class);
     }
 }

@@ -5,10 +5,9 @@ import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.util.JsonUtils;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
-import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
-import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.refusals.Expression;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import java.io.IOException;
@@ -18,7 +17,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -35,23 +33,13 @@ class ModelTableTest {
     private static final String OPTIONS = "scaling or options";
     private static final String UNKNOWN = "-";
 
-    private static final Map<String, Function<Integer, SinusoidalEncoding>> SINUSOIDS = Map.of(
-            "tensor2tensor",
-            size -> SinusoidalEncoding.tensor2tensor(size, 1, 10_000),
-            "xTransformers",
-            SinusoidalEncoding::xTransformers);
-
-    static List<Map<String, String>> configured() throws IOException {
-        return ModelTable.configured();
-    }
-
     static Stream<Map<String, String>> others() throws IOException {
         return ModelTable.models().stream().filter(row -> row.get("layer").isEmpty());
     }
 
     @Test
     void everyConfigurationHasARow() throws IOException {
-        assertThat(configured().stream().map(row -> row.get("model")).collect(Collectors.toSet()))
+        assertThat(ModelTable.configured().stream().map(row -> row.get("model")).collect(Collectors.toSet()))
                 .isEqualTo(ModelTable.published());
     }
 
@@ -63,13 +51,13 @@ class ModelTableTest {
     void everyModelTypeIsCompared() throws IOException {
         assertThat(ModelAttention.TYPES.keySet()).isEqualTo(ModelType.names());
         Set<String> compared = ModelTable.compared();
-        configured().forEach(row -> compared.add(row.get("model_type")));
+        ModelTable.configured().forEach(row -> compared.add(row.get("model_type")));
         assertThat(ModelTable.ofText())
                 .allMatch(name -> compared.contains(name) || ModelTable.isOnlyLike(ModelAttention.TYPES.get(name)));
     }
 
     @ParameterizedTest
-    @MethodSource("configured")
+    @MethodSource("io.github.djlpositional.huggingface.ModelTable#configured")
     void aConfigurationIsReadAsTheTableSays(Map<String, String> row) throws Exception {
         HuggingFaceRope config = HuggingFaceRope.read(ModelTable.CONFIGURATIONS.resolve(row.get("model") + ".json"));
         ModelAttention layer = new ModelAttention(config, Integer.parseInt(row.get("layer")));
@@ -90,7 +78,12 @@ class ModelTableTest {
             actual.put("heads", "" + attention.getHeadCount());
             actual.put("head size", "" + attention.getHeadSize());
             actual.put("window", chunk == null ? text(arguments.get("window")) : chunk + " (chunks)");
-            actual.put("norm", norm((Map<?, ?>) arguments.get("queryNorm")));
+            // an epsilon is a power of ten
+            actual.put(
+                    "norm",
+                    arguments.get("queryNorm") instanceof Map<?, ?> norm
+                            ? "1e" + Math.round(Math.log10((double) norm.get("epsilon")))
+                            : "");
         }
         if (rotary != null) {
             putAll(actual, rotary.getArguments());
@@ -127,11 +120,6 @@ class ModelTableTest {
                 : value == null ? "" : value.toString();
     }
 
-    /** The epsilon, which is a power of ten. */
-    private static String norm(Map<?, ?> norm) {
-        return norm == null ? "" : "1e" + Math.round(Math.log10((double) norm.get("epsilon")));
-    }
-
     private static String scaling(Map<String, Object> rotary) {
         if (rotary.get("frequencies") != null) {
             return text(((Map<?, ?>) rotary.get("frequencies")).get("type")).toLowerCase(Locale.ROOT);
@@ -150,13 +138,11 @@ class ModelTableTest {
         return switch (scaling.get("type").toString()) {
             case "None" -> "";
             case "LongRope" -> "longRope " + (int) scaling.get("maxLength") / (int) scaling.get("originalLength");
-            default -> named(scaling.get("type").toString()) + " " + text(scaling.get("factor"));
+            default -> {
+                String type = text(scaling.get("type")); // the name of a factory begins with a small letter
+                yield Character.toLowerCase(type.charAt(0)) + type.substring(1) + " " + text(scaling.get("factor"));
+            }
         };
-    }
-
-    /** As the factory is named. */
-    private static String named(String type) {
-        return Character.toLowerCase(type.charAt(0)) + type.substring(1);
     }
 
     @ParameterizedTest
@@ -165,24 +151,21 @@ class ModelTableTest {
         int heads = Integer.parseInt(row.get("heads"));
         int headSize = Integer.parseInt(row.get("head size"));
         String options = row.get(OPTIONS);
-        Map<String, Object> arguments = new HashMap<>();
+        String context = row.get("context");
         switch (row.get("encoding")) {
             case "learned" -> {
-                arguments.put("embeddingSize", heads * headSize);
+                Map<String, Object> arguments = new HashMap<>(Map.of("embeddingSize", heads * headSize));
                 arguments.put(
                         options.isEmpty() ? "maxSequenceLength" : "grid",
-                        options.isEmpty() ? Integer.valueOf(row.get("context")) : map(options));
+                        options.isEmpty() ? Integer.valueOf(context) : map(options));
                 LearnedPositionalEncodingBlock block = LearnedPositionalEncodingBlock.fromArguments(arguments);
-                assertThat(block.getArguments().get("maxSequenceLength")).hasToString(row.get("context"));
+                assertThat(block.getArguments().get("maxSequenceLength")).hasToString(context);
             }
             case "sinusoidal" -> {
-                int context = Integer.parseInt(row.get("context"));
-                PositionalEncodingBlock block = PositionalEncodingBlock.builder()
-                        .setEmbeddingSize(heads * headSize)
-                        .optEncoding(SINUSOIDS.get(options).apply(heads * headSize))
-                        .optMaxSequenceLength(context)
-                        .build();
-                assertThat(block.getMaxSequenceLength()).isEqualTo(context);
+                String size = heads * headSize + (options.equals("tensor2tensor") ? ", 1, 10000" : "");
+                Expression.valueOf("PositionalEncodingBlock.builder().setEmbeddingSize(" + heads * headSize
+                        + ").optEncoding(SinusoidalEncoding." + options + "(" + size + ")).optMaxSequenceLength("
+                        + context + ").build()");
             }
             default -> {
                 RelativeEncoding encoding = RelativeEncoding.named(row.get("encoding"), heads, headSize, map(options));

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.djlpositional.EngineTestExtension;
 import io.github.djlpositional.RandomCases;
 import io.github.djlpositional.ResourceGuard;
+import io.github.djlpositional.refusals.Expression;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -26,34 +26,10 @@ class UntrustedConfigurationsTest {
     /** For the frequencies of the largest head: each of its 4096 dimensions takes some two kilobytes of garbage. */
     private static final long FIXED_BYTES = 16 << 20;
 
-    private static final List<Object> HOSTILE = Arrays.asList(
-            null,
-            0,
-            -1,
-            1,
-            7,
-            1.5,
-            1e-300,
-            1e300,
-            Double.NaN,
-            Double.POSITIVE_INFINITY,
-            Integer.MAX_VALUE,
-            Integer.MIN_VALUE,
-            Long.MAX_VALUE,
-            1 << 21,
-            true,
-            "",
-            "two\nlines",
-            "NaN",
-            List.of(),
-            List.of(0),
-            List.of("two\nlines"),
-            Collections.singletonList(null),
-            Collections.nCopies(16, 1 << 20),
-            Map.of(),
-            Map.of("rope_type", "yarn"),
-            Map.of("full_attention", Map.of("rope_type", "two\nlines")),
-            Collections.singletonMap(null, 1));
+    private static final List<?> HOSTILE = (List<?>) Expression.valueOf("[null, 0, -1, 1, 7, 1.5, 1e-300, 1e300, NaN,"
+            + " Infinity, 2147483647, -2147483648, 9223372036854775807, 2097152, true, '', 'two\nlines', 'NaN', [], [0],"
+            + " ['two\nlines'], [null], Collections.nCopies(16, 1048576), {}, {rope_type: yarn},"
+            + " {full_attention: {rope_type: 'two\nlines'}}, Collections.singletonMap(null, 1)]");
 
     private static final Map<String, Map<?, ?>> PUBLISHED = new TreeMap<>();
 
@@ -64,14 +40,16 @@ class UntrustedConfigurationsTest {
         return PUBLISHED.keySet();
     }
 
-    /** Fails unless everything of a configuration is read, or rejected with a description of one line. */
-    private static void read(Map<?, ?> config) {
+    private static Map<String, Object> keyed(Map<?, ?> config) {
         Map<String, Object> keyed = new LinkedHashMap<>();
         config.forEach((key, value) -> keyed.put((String) key, value));
+        return keyed;
+    }
+
+    /** Fails unless everything of a configuration is read, or rejected with a description of one line. */
+    private static void read(Map<?, ?> config) {
         HuggingFaceRope[] read = new HuggingFaceRope[1];
-        guard(config, () -> read[0] = HuggingFaceRope.of(keyed));
-        Map<String, Object> ofVision = Map.of("model_type", "minimax_m3_vl", "vision_config", keyed);
-        guard(config, () -> HuggingFaceRope.ofVision(ofVision));
+        guard(config, () -> read[0] = HuggingFaceRope.of(keyed(config)));
         if (read[0] != null) {
             guard(config, () -> read[0].rotary(ModelType.SLIDING, 5000).build());
             guard(config, () -> read[0].rotary(5000).build());
@@ -128,6 +106,8 @@ class UntrustedConfigurationsTest {
                 config = changed(random, config, RandomCases.one(random, all));
             }
             read(config);
+            Map<String, Object> ofVision = Map.of("model_type", "minimax_m3_vl", "vision_config", keyed(config));
+            guard(ofVision, () -> HuggingFaceRope.ofVision(ofVision));
         });
     }
 

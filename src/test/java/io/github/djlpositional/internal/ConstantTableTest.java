@@ -19,20 +19,18 @@ import io.github.djlpositional.math.Rows;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
-import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
-import java.util.Random;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 
-/** Tables whose row for position p is (p, p). */
+/** Tables whose row for position p is (p, p). SoakTest has threads that share a table while it grows. */
 class ConstantTableTest {
 
     private static final int LENGTH = 10_000;
@@ -92,39 +90,23 @@ class ConstantTableTest {
         }
     }
 
-    private interface Task<T> {
-        T run(int thread) throws Exception;
-    }
-
-    private static <T> List<T> inThreads(Task<T> task) throws Exception {
-        ExecutorService executor = Executors.newFixedThreadPool(THREADS);
-        try {
-            List<T> results = new ArrayList<>();
-            List<Callable<T>> tasks = IntStream.range(0, THREADS)
-                    .<Callable<T>>mapToObj(thread -> () -> task.run(thread))
-                    .toList();
-            for (Future<T> future : executor.invokeAll(tasks)) {
-                results.add(future.get());
-            }
-            return results;
-        } finally {
-            executor.shutdownNow();
-        }
-    }
-
     @EngineTest
     void isCreatedOnceForEachDataTypeByManyThreads(NDManager manager) throws Exception {
         ConstantTable table = table(manager, 4, 4);
         assertThat(calls).hasValue(0);
+        ExecutorService executor = Executors.newFixedThreadPool(THREADS);
         CyclicBarrier together = new CyclicBarrier(THREADS);
         for (DataType type : new DataType[] {DataType.FLOAT32, DataType.FLOAT64}) {
-            List<NDArray> found = inThreads(thread -> {
+            Callable<NDArray> task = () -> {
                 together.await();
                 return whole(table, type);
-            });
-            assertThat(found).allMatch(each -> each == whole(table, type));
-            assertThat(HostData.doubles(found.get(0))).containsExactly(0, 0, 1, 1, 2, 2, 3, 3);
+            };
+            for (Future<NDArray> found : executor.invokeAll(Collections.nCopies(THREADS, task))) {
+                assertThat(found.get()).isSameAs(whole(table, type));
+            }
+            assertThat(HostData.doubles(whole(table, type))).containsExactly(0, 0, 1, 1, 2, 2, 3, 3);
         }
+        executor.shutdown();
         assertThat(calls).hasValue(2);
     }
 
@@ -172,23 +154,19 @@ class ConstantTableTest {
     }
 
     @EngineTest
-    void givesTheRowsOfPositions(NDManager manager) {
-        ConstantTable table = table(manager, LENGTH, LENGTH);
+    void givesTheRowsOfPositionsAndOfDistances(NDManager manager) {
+        ConstantTable positions = table(manager, LENGTH, LENGTH);
         for (int first : new int[] {0, 1, 63, 64, 65, 4095, 4096, 4097, LENGTH - 1, 0}) {
-            requireRows(table, first, 1);
-            requireRows(table, first, Math.min(7, LENGTH - first));
+            requireRows(positions, first, 1);
+            requireRows(positions, first, Math.min(7, LENGTH - first));
         }
-    }
-
-    @EngineTest
-    void givesTheRowsOfDistances(NDManager manager) {
-        ConstantTable table = ConstantTable.ofDistances(rows, 4, 100);
+        ConstantTable distances = ConstantTable.ofDistances(rows, 4, 100);
         for (int first : new int[] {-3, 0, 3, -9, -40, 39, -99}) {
-            requireRows(table, first, 1);
-            requireRows(table, first, Math.min(7, 100 - first));
+            requireRows(distances, first, 1);
+            requireRows(distances, first, Math.min(7, 100 - first));
         }
-        assertThat(table.array(like, DataType.FLOAT32).getShape()).isEqualTo(new Shape(199, 2));
-        table.close();
+        assertThat(whole(distances, DataType.FLOAT32).getShape()).isEqualTo(new Shape(199, 2));
+        distances.close();
     }
 
     @EngineTest
@@ -211,20 +189,6 @@ class ConstantTableTest {
         assertThat(shorter.toFloatArray()).containsExactly(0, 0, 1, 1, 2, 2, 3, 3);
         table.close();
         assertThat(shorter.isReleased()).isTrue();
-    }
-
-    @EngineTest
-    void isSharedByThreadsWhileItGrows(NDManager manager) throws Exception {
-        ConstantTable table = table(manager, 4, LENGTH);
-        inThreads(thread -> {
-            Random random = new Random(thread);
-            for (int i = 0; i < 300; i++) {
-                int length = Math.min(LENGTH, 4 + 40 * i);
-                int first = random.nextInt(length);
-                requireRows(table, first, random.nextBoolean() ? 1 : 1 + random.nextInt(length - first));
-            }
-            return null;
-        });
     }
 
     /** A manager whose engine has no memory left. */

@@ -1,5 +1,6 @@
 package io.github.djlpositional.internal;
 
+import static io.github.djlpositional.attention.TestNumbers.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
@@ -16,7 +17,6 @@ import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.refusals.Expression;
 import java.util.List;
 import java.util.Map;
-import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -26,12 +26,6 @@ class MachineMemoryTest {
     @AfterEach
     void detectMemoryAgain() {
         HostData.detectMemoryBy(null);
-    }
-
-    private static void refused(ThrowingCallable call, Shape table, long bytes) {
-        assertThatIllegalArgumentException()
-                .isThrownBy(call)
-                .withMessageContainingAll(table.toString(), Long.toString(bytes));
     }
 
     /** 64 MB: smaller tables are not checked. */
@@ -60,8 +54,8 @@ class MachineMemoryTest {
                 "RotaryEmbeddingBlock{headSize: 1024, maxSequenceLength: 8192} | #1x1x3x1024");
     }
 
-    private static void refused(NDManager manager, Block block, Shape input) {
-        refused(() -> block.initialize(manager, DataType.FLOAT64, input), TABLE, 8 * TABLE.size());
+    private static void refusedInitialization(NDManager manager, Block block, Shape input) {
+        refused(() -> block.initialize(manager, DataType.FLOAT64, input), TABLE.toString(), "" + 8 * TABLE.size());
     }
 
     /** A trainer initializes a loaded model again. */
@@ -72,7 +66,7 @@ class MachineMemoryTest {
         block.initialize(manager, DataType.FLOAT64, input(row));
         HostData.detectMemoryBy(() -> 1000);
         block.initialize(manager, DataType.FLOAT64, input(row));
-        refused(manager, block(row), input(row));
+        refusedInitialization(manager, block(row), input(row));
     }
 
     @EngineTest(onCpu = true)
@@ -83,7 +77,7 @@ class MachineMemoryTest {
         NDArray table = block.getEncodings();
         HostData.detectMemoryBy(() -> 1000);
         try (NDManager other = manager.newSubManager()) {
-            refused(other, block, input(row));
+            refusedInitialization(other, block, input(row));
         }
         assertThat(block.getEncodings()).isSameAs(table);
         assertThat(table.isReleased()).isFalse();
@@ -120,7 +114,7 @@ class MachineMemoryTest {
         NDArray x = manager.ones(input);
         block.initialize(manager, DataType.FLOAT32, input);
         float[] expected = Forward.infer(manager, block, x).toFloatArray();
-        refused(() -> Forward.inferFrom(manager, (1 << 29) - 1, block, x), table, 4 * table.size());
+        refused(() -> Forward.inferFrom(manager, (1 << 29) - 1, block, x), table.toString(), "" + 4 * table.size());
         assertThat(Forward.infer(manager, block, x).toFloatArray()).isEqualTo(expected);
     }
 }

@@ -3,8 +3,8 @@ package io.github.djlpositional.math;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import io.github.djlpositional.CaseFile;
 import io.github.djlpositional.Goldens;
-import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
 import io.github.djlpositional.refusals.Expression;
 import java.math.BigDecimal;
 import java.math.BigInteger;
@@ -14,7 +14,6 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -28,10 +27,6 @@ class ReferenceValuesTest {
 
     private static int integer(String text) {
         return Integer.parseInt(text);
-    }
-
-    private static double real(String text) {
-        return Double.parseDouble(text);
     }
 
     private static double[] reals(String text) {
@@ -52,55 +47,22 @@ class ReferenceValuesTest {
                 .isLessThanOrEqualTo(ulps);
     }
 
-    /** Conventions of sinusoids, for a size. */
-    private static final Map<String, String> CONVENTIONS = Map.of(
-            "ddpm", "diffusion(%s)",
-            "improved-diffusion", "diffusion(%s, 0, 1, true)",
-            "diffusers flipped", "diffusion(%s, 1, 1, true)",
-            "diffusers scale 1000", "diffusion(%s, 0, 1000, false)",
-            "bert4keras 10000", "bert4keras(%s, 10000)",
-            "bert4keras 500", "bert4keras(%s, 500)",
-            "x-transformers", "xTransformers(%s)");
+    private static final CaseFile OBJECTS = CaseFile.read("cases/reference-values.txt");
 
-    /** Encodings of grids, with the sizes of the file. */
-    private static final Map<String, String> GRIDS = Map.of(
-            "detr", "detr(8, 1)",
-            "deformable", "detr(8, 0.5)",
-            "pixart", "builder().setAxes(2).add(1, four).add(0, four).optScale(2).optNormalized(0).build()",
-            "sd3",
-                    "builder().setAxes(2).add(1, four).add(0, four).optScale(4).optNormalized(0).optCenterCrop(9).build()",
-            "timm",
-                    "builder().setAxes(2).add(0, four, 0, 2).add(1, four, 0, 2).add(0, four, 2, 2).add(1, four, 2, 2).build()",
-            "diffusers3d", "builder().setAxes(3).add(0, four).add(2, six).add(1, six).build()",
-            "monai3d", "builder().setAxes(3).add(1, four).add(0, four).add(2, four).build()");
+    private static final Map<String, List<String>> EXPRESSIONS = OBJECTS.byFirstColumn();
 
-    private static final Map<String, String> DEFINITIONS =
-            Map.of("four", "SinusoidalEncoding.xTransformers(4)", "six", "SinusoidalEncoding.xTransformers(6)");
+    /** The objects of expressions, which many rows share. */
+    private static final Map<String, Object> CREATED = new HashMap<>();
 
-    private static Object value(String expression) {
-        try {
-            return new Expression(expression, DEFINITIONS, null).value();
-        } catch (Exception e) {
-            throw new AssertionError(expression, e);
-        }
+    @SuppressWarnings("unchecked")
+    private static <T> T object(String kind, Object... cells) {
+        String expression = EXPRESSIONS.get(kind).get(0).formatted(cells);
+        return (T) CREATED.computeIfAbsent(expression, text -> Expression.valueOf(text, OBJECTS.definitions(), null));
     }
 
-    private static SinusoidalEncoding sinusoids(String file, String... row) {
-        return switch (file) {
-            case "sinusoidal_vaswani.csv", "zero_crossings.csv" ->
-                SinusoidalEncoding.vaswani(integer(row[0]), real(row[1]));
-            case "sinusoidal_rounded_up.csv" ->
-                SinusoidalEncoding.builder()
-                        .setEmbeddingSize(integer(row[0]))
-                        .optBase(real(row[1]))
-                        .optOddSize(OddSize.ROUNDED_UP)
-                        .build();
-            case "sinusoidal_tensor2tensor.csv" ->
-                SinusoidalEncoding.tensor2tensor(integer(row[0]), real(row[1]), real(row[2]));
-            default ->
-                (SinusoidalEncoding)
-                        value("SinusoidalEncoding." + CONVENTIONS.get(row[0]).formatted(row[1]));
-        };
+    /** The object of a row whose second cell has its numbers. */
+    private static <T> T objectOf(String... row) {
+        return object(row[0], (Object[]) row[1].split(" ", -1));
     }
 
     @ParameterizedTest
@@ -117,9 +79,11 @@ class ReferenceValuesTest {
         Map<List<String>, float[][]> tables = new HashMap<>();
         for (String[] row : Goldens.rows(file)) {
             int at = row.length - 3;
-            SinusoidalEncoding encoding =
-                    encodings.computeIfAbsent(List.of(Arrays.copyOf(row, at)), settings -> sinusoids(file, row));
-            double position = real(row[at]);
+            SinusoidalEncoding encoding = encodings.computeIfAbsent(
+                    List.of(Arrays.copyOf(row, at)),
+                    settings ->
+                            EXPRESSIONS.containsKey(file) ? object(file, settings.toArray()) : object(row[0], row[1]));
+            double position = Double.parseDouble(row[at]);
             int dimension = integer(row[at + 1]);
             // StrictMath's sine and cosine are within 1 ulp; the correction's product and sum add less than another
             assertUlps(encoding.value(position, dimension), row[at + 2], 2, row);
@@ -139,14 +103,7 @@ class ReferenceValuesTest {
     @Test
     void gridsAreWithinTwoUlps() {
         for (String[] row : Goldens.rows("grids.csv")) {
-            int channels = integer(row[2]);
-            GridEncoding encoding = switch (row[0]) {
-                case "tensor2tensor" -> GridEncoding.tensor2tensor(integer(row[1]), channels, 1, 10_000);
-                case "multidim" -> GridEncoding.multidim(integer(row[1]), channels);
-                case "visionTransformer" -> GridEncoding.visionTransformer(channels);
-                case "simpleVit" -> GridEncoding.simpleVit(channels);
-                default -> throw new IllegalArgumentException(row[0]);
-            };
+            GridEncoding encoding = object(row[0], row[1], row[2]);
             assertUlps(encoding.value(integer(row[4]), reals(row[3])), row[5], 2, row);
         }
     }
@@ -154,11 +111,15 @@ class ReferenceValuesTest {
     @Test
     void gridsOfEveryKindOfCoordinateAreThoseOfPublishedCode() {
         for (String[] row : Goldens.rows("grid_coordinates.csv")) {
-            GridEncoding encoding = (GridEncoding) value("GridEncoding." + GRIDS.get(row[0]));
+            GridEncoding encoding = object(row[0]);
             int[] sizes = sizes(row[2]);
             double[] expected = reals(row[4]);
-            boolean[] isVisible = row[3].isEmpty() ? null : visible(reals(row[3]));
-            Rows.Value cells = isVisible == null ? encoding.cells(sizes) : encoding.cells(sizes, isVisible);
+            String mask = row[3].replace(" ", "");
+            boolean[] isVisible = new boolean[mask.length()];
+            for (int cell = 0; cell < isVisible.length; cell++) {
+                isVisible[cell] = mask.charAt(cell) == '1';
+            }
+            Rows.Value cells = mask.isEmpty() ? encoding.cells(sizes) : encoding.cells(sizes, isVisible);
             double[] actual = new double[expected.length];
             int channels = encoding.getEmbeddingSize();
             Arrays.setAll(actual, i -> cells.at(Math.floorDiv(i, channels), i % channels));
@@ -167,14 +128,6 @@ class ReferenceValuesTest {
             double tolerance = "deformable".equals(row[0]) && row[3].contains("0 0 0 0") ? 0x1p-29 : 0x1p-48;
             assertThat(actual).as(row[0] + " " + row[3]).containsExactly(expected, within(tolerance));
         }
-    }
-
-    private static boolean[] visible(double... mask) {
-        boolean[] isVisible = new boolean[mask.length];
-        for (int i = 0; i < mask.length; i++) {
-            isVisible[i] = mask[i] == 1;
-        }
-        return isVisible;
     }
 
     private static int[] sizes(String text) {
@@ -199,14 +152,7 @@ class ReferenceValuesTest {
     @Test
     void frequenciesAreRightToAlmostTwoDoubles() {
         for (String[] row : Goldens.rows("frequencies.csv")) {
-            double[] p = reals(row[1]);
-            int pair = integer(row[2]);
-            Frequencies frequencies = switch (row[0]) {
-                case "vaswani" -> Frequencies.geometric(pair + 1, p[0], p[1] / 2);
-                case "timescales" -> Frequencies.timescales((int) p[0], p[1], p[2]);
-                case "proportional" -> Frequencies.proportional((int) p[0], p[1], p[2], p[3]);
-                default -> throw new IllegalArgumentException(row[0]);
-            };
+            Frequencies frequencies = object(row[0], (Object[]) (row[1] + " " + (integer(row[2]) + 1)).split(" ", -1));
             assertFrequency(frequencies, 0x1p-96, row);
         }
     }
@@ -224,37 +170,14 @@ class ReferenceValuesTest {
                 .isLessThan(tolerance);
     }
 
-    private static double[] factors(double step) {
-        return IntStream.range(0, 8).mapToDouble(k -> 1 + step * k / 4).toArray();
-    }
-
     @ParameterizedTest
     @CsvSource({"rotary_frequencies.csv, 1e-19", "rotary_scalings.csv, 0x1p-90"}) // the first has 20 digits
     void rotaryFrequenciesAreRight(String file, double tolerance) {
         for (String[] row : Goldens.rows(file)) {
             double[] p = reals(row[1]);
-            RotaryScaling scaling = switch (row[0]) {
-                case "default" -> RotaryScaling.none();
-                case "linear" -> RotaryScaling.linear(p[2]);
-                case "dynamic" -> RotaryScaling.dynamicNtk(p[2], (int) p[3], (int) p[4]);
-                case "yarn" -> RotaryScaling.yarn(p[2], (int) p[3]);
-                case "yarn_untruncated" ->
-                    RotaryScaling.yarn(p[2], (int) p[3], p[4], p[5], false, 0.1 * StrictMath.log(p[2]) + 1);
-                case "llama3" -> RotaryScaling.llama3(p[2], p[3], p[4], (int) p[5]);
-                case "ntk" -> RotaryScaling.ntkAware(p[2]);
-                case "yarn_mscale" -> {
-                    double ratio = RotaryScaling.yarnMagnitude(p[2], p[4]) / RotaryScaling.yarnMagnitude(p[2], p[5]);
-                    yield RotaryScaling.yarn(p[2], (int) p[3], 32, 1, false, ratio);
-                }
-                case "longrope_mscale" ->
-                    RotaryScaling.longRope(factors(1), factors(3), (int) p[2], (int) p[3], p[5], p[6], (int) p[4]);
-                case "longrope_by_max" -> // vLLM uses the maximum length
-                    RotaryScaling.longRope(factors(1), factors(3), (int) p[2], (int) p[3], (int) p[3]);
-                case "longrope" -> RotaryScaling.longRope(factors(1), factors(3), (int) p[2], (int) p[3], (int) p[4]);
-                default -> throw new IllegalArgumentException(row[0]);
-            };
+            RotaryScaling scaling = objectOf(row);
             assertFrequency(scaling.frequencies((int) p[0], p[1]), tolerance, row);
-            assertThat(scaling.attentionFactor()).isCloseTo(real(row[4]), within(1e-15));
+            assertThat(scaling.attentionFactor()).isCloseTo(Double.parseDouble(row[4]), within(1e-15));
         }
     }
 
@@ -263,8 +186,8 @@ class ReferenceValuesTest {
         for (String[] row : Goldens.rows("rotary_rows.csv")) {
             int size = integer(row[0]);
             int position = integer(row[3]);
-            Frequencies frequencies = RotaryScaling.none().frequencies(size, real(row[1]));
-            RotaryRows table = new RotaryRows(frequencies, PairLayout.INTERLEAVED, real(row[2]));
+            Frequencies frequencies = RotaryScaling.none().frequencies(size, Double.parseDouble(row[1]));
+            RotaryRows table = new RotaryRows(frequencies, PairLayout.INTERLEAVED, Double.parseDouble(row[2]));
             ByteBuffer consecutive = ByteBuffer.allocate(size * Float.BYTES);
             ByteBuffer explicit = ByteBuffer.allocate(2 * size * Float.BYTES);
             table.write(new double[] {position}, FloatFormat.FLOAT32, consecutive);
@@ -282,9 +205,10 @@ class ReferenceValuesTest {
     void xposRowsAreWithinThreeUlps() {
         for (String[] row : Goldens.rows("xpos_rows.csv")) {
             int size = integer(row[0]);
-            double position = real(row[2]);
+            double position = Double.parseDouble(row[2]);
             Frequencies frequencies = RotaryScaling.none().frequencies(size, 10_000);
-            RotaryRows table = new RotaryRows(frequencies, PairLayout.CONCATENATED, 1).withXpos(real(row[1]));
+            RotaryRows table =
+                    new RotaryRows(frequencies, PairLayout.CONCATENATED, 1).withXpos(Double.parseDouble(row[1]));
             ByteBuffer out = ByteBuffer.allocate(size * Double.BYTES);
             table.write(new double[] {position}, FloatFormat.FLOAT64, out);
             int column = integer(row[3]);
@@ -297,13 +221,8 @@ class ReferenceValuesTest {
     @Test
     void queryScalesAreWithinTwoUlps() {
         for (String[] row : Goldens.rows("query_scales.csv")) {
-            double[] p = reals(row[1]);
-            QueryScale scale = switch (row[0]) {
-                case "logN" -> new QueryScale.LogN((int) p[0]);
-                case "learnedLogN" -> new QueryScale.LearnedLogN(p[0]);
-                default -> new QueryScale.FloorLogarithm(p[0], p[1]);
-            };
-            double position = real(row[2]);
+            QueryScale scale = objectOf(row);
+            double position = Double.parseDouble(row[2]);
             // two logarithms within one ulp each and a quotient, all in about [1, 2)
             assertUlps(scale.factor(position), row[3], 2, row);
             ByteBuffer out = ByteBuffer.allocate(2 * Float.BYTES);
@@ -371,6 +290,39 @@ class ReferenceValuesTest {
                             .isEqualTo(isBeyond);
                 }
             }
+        }
+    }
+
+    @Test
+    void sineIsRightAtTheLargestIntegerOfADouble() {
+        // mpmath, 60 digits: sin and cos of (2^53 - 1) · 10000^(-1/8), an angle whose double is off by more than 0.1
+        Frequencies frequencies = Frequencies.geometric(2, 10_000, 8);
+        double position = 0x1p53 - 1;
+        assertUlps(frequencies.sine(position, 1), "-0.660191788168797785652748770242", 2);
+        assertUlps(frequencies.cosine(position, 1), "0.751097066186844609572432069619", 2);
+    }
+
+    @Test
+    void sineIsNearTheTrueOneWhereThatIsAlmostZero() {
+        // mpmath, 60 digits: sin and cos of 2624.3688406067654 · 10000^(-187/256), whose position is the double nearest
+        // to π divided by it; the relative error is thousands of ulps there
+        Frequencies frequencies = Frequencies.geometric(188, 10_000, 256);
+        double position = 2624.3688406067654;
+        assertThat(frequencies.sine(position, 187)).isCloseTo(9.218727486302689e-20, within(0x1p-76));
+        assertThat(frequencies.cosine(position, 187)).isEqualTo(-1);
+    }
+
+    @Test
+    void yarnsRampEndsAtTheLastDimension() {
+        // over 1e6 positions, pair log(1e6 / 2π) / (2 log 10) · 8 = 20.8 makes one turn: beyond the last dimension, 7;
+        // and pair 0.8, which is rounded down to 0, a hundred thousand
+        Frequencies scaled =
+                RotaryScaling.yarn(2, 1_000_000, 100_000, 1, true, 1).frequencies(8, 10);
+        for (int pair = 0; pair < 4; pair++) {
+            double ramp = pair / 7.0;
+            double expected = Math.pow(10, -pair / 4.0) * (1 - ramp + ramp / 2);
+            // a few roundings of double
+            assertThat(scaled.get(pair)).isCloseTo(expected, within(1e-14));
         }
     }
 }

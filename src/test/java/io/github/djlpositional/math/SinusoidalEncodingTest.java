@@ -9,7 +9,6 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
@@ -158,7 +157,7 @@ class SinusoidalEncodingTest {
         assertThat(rows).hasSize(9);
         for (MatchResult row : rows) {
             String configuration = "SinusoidalEncoding." + row.group(1).replaceAll("(\\d)_(\\d)", "$1$2");
-            SinusoidalEncoding encoding = (SinusoidalEncoding) new Expression(configuration, Map.of(), null).value();
+            SinusoidalEncoding encoding = (SinusoidalEncoding) Expression.valueOf(configuration);
             double[] values = Stream.of(row.group(2).split(" ", -1))
                     .mapToDouble(Double::parseDouble)
                     .toArray();

@@ -3,6 +3,7 @@ package io.github.djlpositional.options;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.github.djlpositional.relative.AlibiBiasBlock;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Files;
@@ -14,19 +15,11 @@ import org.junit.jupiter.api.io.TempDir;
 /** Names of a program's classes; OwnEncodingTest has classes that are found and created by name. */
 public class OptionTypesTest {
 
-    /** A type of the program. */
-    public static final class Own implements HasArguments {
-        @Override
-        public Map<String, Object> getArguments() {
-            return Map.of();
-        }
-    }
-
-    /** Gives it the name of an encoding of the library, in another spelling. */
+    /** Gives a type the name of an encoding of the library, in another spelling. */
     public static final class SameName implements TypeProvider {
         @Override
         public Map<String, Class<?>> types() {
-            return Map.of("Ali-bi", Own.class);
+            return Map.of("Ali-bi", RotaryEmbeddingBlock.class);
         }
     }
 
@@ -40,7 +33,8 @@ public class OptionTypesTest {
             Thread.currentThread().setContextClassLoader(program);
             assertThatIllegalStateException()
                     .isThrownBy(() -> OptionTypes.of(HasArguments.class))
-                    .withMessageContainingAll("alibi", Own.class.getName(), AlibiBiasBlock.class.getName());
+                    .withMessageContainingAll(
+                            "alibi", RotaryEmbeddingBlock.class.getName(), AlibiBiasBlock.class.getName());
         } finally {
             Thread.currentThread().setContextClassLoader(before);
         }

@@ -1,7 +1,6 @@
 package io.github.djlpositional.options;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
@@ -162,14 +161,6 @@ class SettingsTest {
                 assertThatIllegalArgumentException().isThrownBy(() -> component(name, endless));
             }
         }
-    }
-
-    @Test
-    void writesComponentsInTheirOrder() {
-        Map<String, Object> written =
-                Settings.toMap(Settings.create(All.class, Map.of("flag", true, "size", "SMALL", "whole", 1)));
-        assertThat(written.keySet()).containsExactly("whole", "flag", "size");
-        assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(() -> written.put("a", 1));
     }
 
     static Stream<Arguments> shown() {

@@ -15,13 +15,10 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
-import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.huggingface.HuggingFaceRope;
-import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.options.HasArguments;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
-import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightLoader;
 import io.github.djlpositional.weights.Weights;
 import java.io.IOException;
@@ -44,6 +41,10 @@ final class Calls {
 
     Calls(NDManager manager) {
         this.manager = manager;
+    }
+
+    NDManager manager() {
+        return manager;
     }
 
     NDArray infer(Block block, NDArray... inputs) {
@@ -116,12 +117,12 @@ final class Calls {
         return block;
     }
 
-    int[] ints(int... values) {
-        return values;
+    double quotient(double dividend, double divisor) {
+        return dividend / divisor;
     }
 
-    KeyValueCache cache(int capacity) {
-        return new KeyValueCache(manager, capacity);
+    int[] ints(int... values) {
+        return values;
     }
 
     /** Loads the file of a block into another one; if it is rejected, nothing is loaded. */
@@ -227,15 +228,6 @@ final class Calls {
         return ByteBuffer.allocate(bytes);
     }
 
-    List<Object> repeated(int count, Object value) {
-        return Collections.nCopies(count, value);
-    }
-
-    Frequencies joined(int parts, int pairs) {
-        return Frequencies.joined(Collections.nCopies(parts, Frequencies.geometric(pairs, 10, 1e9))
-                .toArray(Frequencies[]::new));
-    }
-
     /** The configuration of a model with other values. */
     HuggingFaceRope rope(String model, Map<String, ?> values) throws IOException {
         String json = Files.readString(Path.of("src/test/resources/configurations", model + ".json"));
@@ -261,17 +253,9 @@ final class Calls {
         return longer;
     }
 
-    WeightLoader weights(String file) throws Exception {
-        return Weights.loader(file);
-    }
-
-    WeightLoader strict(String file) throws Exception {
-        return WeightLoader.of(Weights.open(file));
-    }
-
     /** A strict loader of a file of layers. */
     WeightLoader layers(String file) throws Exception {
-        return WeightLoader.of(WeightFile.open(Path.of("src/test/resources/layers", file + ".safetensors")))
+        return WeightLoader.of(Weights.layers(file))
                 .allowUnused("input", "memory*", "padding", "output*", "gradient*", "decoder.layers.*");
     }
 
@@ -286,12 +270,5 @@ final class Calls {
     Parameter closed(Parameter parameter) {
         parameter.getArray().close();
         return parameter;
-    }
-
-    Parameter uninitialized() {
-        return Parameter.builder()
-                .setName("table")
-                .setType(Parameter.Type.OTHER)
-                .build();
     }
 }

@@ -16,6 +16,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -45,7 +48,15 @@ public final class Expression {
             "ai.djl.nn.core.",
             "java.lang.",
             "java.nio.",
+            "java.nio.file.",
             "java.util.");
+
+    /** The classes that names stand for. */
+    private static final Map<String, Optional<Class<?>>> CLASSES = new ConcurrentHashMap<>();
+
+    private static final Pattern NAME = Pattern.compile("\\w*");
+    private static final Pattern NUMBER = Pattern.compile("[-.0-9eE]*");
+    private static final Pattern SIZES = Pattern.compile("[-x0-9]*");
 
     private static final Object NONE = new Object();
 
@@ -76,6 +87,20 @@ public final class Expression {
         return value;
     }
 
+    /** The value of an expression that is not refused. */
+    public static Object valueOf(String text, Map<String, String> definitions, NDManager manager) {
+        try {
+            return new Expression(text, definitions, manager).value();
+        } catch (Exception e) {
+            throw new AssertionError("cannot evaluate " + text, e);
+        }
+    }
+
+    /** The value of an expression without definitions and arrays. */
+    public static Object valueOf(String text) {
+        return valueOf(text, Map.of(), null);
+    }
+
     /** The number of the manager's arrays before the outermost call of a method of {@link Calls}; -1 for another. */
     int arraysBeforeCall() {
         return arraysBeforeCall;
@@ -94,18 +119,17 @@ public final class Expression {
     }
 
     /** The characters from here that match. */
-    private String take(String regex) {
-        int from = at;
-        while (at < text.length() && text.substring(at, at + 1).matches(regex)) {
-            at++;
-        }
-        return text.substring(from, at);
+    private String take(Pattern pattern) {
+        Matcher matcher = pattern.matcher(text).region(at, text.length());
+        require(matcher.lookingAt(), pattern.pattern());
+        at = matcher.end();
+        return matcher.group();
     }
 
     private Object next() throws Exception {
         Object value = primary();
         while (takes(".")) {
-            String name = take("\\w");
+            String name = take(NAME);
             value = takes("(") ? call(value, name, list(")")) : member((Class<?>) value, name);
         }
         return value;
@@ -114,9 +138,10 @@ public final class Expression {
     private Object primary() throws Exception {
         for (String quote : List.of("'", "`")) {
             if (takes(quote)) {
-                String quoted = take("[^" + quote + "]");
-                require(takes(quote), quote);
-                return quoted;
+                int from = at;
+                at = text.indexOf(quote, from) + 1;
+                require(at > 0, quote);
+                return text.substring(from, at - 1);
             }
         }
         if (takes("[")) {
@@ -129,9 +154,9 @@ public final class Expression {
             return shape();
         }
         boolean isNegative = takes("-");
-        String number = at < text.length() && Character.isDigit(text.charAt(at)) ? take("[-.0-9eE]") : "";
+        String number = at < text.length() && Character.isDigit(text.charAt(at)) ? take(NUMBER) : "";
         if (number.isEmpty()) {
-            return named(take("\\w"), isNegative ? -1 : 1);
+            return named(take(NAME), isNegative ? -1 : 1);
         }
         String signed = (isNegative ? "-" : "") + number;
         return number.matches("[0-9]+") ? whole(Long.parseLong(signed)) : (Object) Double.parseDouble(signed);
@@ -149,11 +174,9 @@ public final class Expression {
             return name.equals("null") ? null : Boolean.valueOf(name);
         }
         if (definitions.containsKey(name)) {
-            return argument(new Expression(definitions.get(name), definitions, manager));
+            return valueOf(definitions.get(name), definitions, manager); // a mistake in it is not the refusal
         }
-        Optional<Class<?>> type = PACKAGES.stream()
-                .flatMap(prefix -> loaded(prefix + name).stream())
-                .findFirst();
+        Optional<Class<?>> type = CLASSES.computeIfAbsent(name, Expression::find);
         if (takes("(")) {
             List<Object> arguments = list(")");
             return type.isPresent() ? call(type.get(), "", arguments) : call(new Calls(manager), name, arguments);
@@ -165,21 +188,15 @@ public final class Expression {
         return type.isPresent() ? type.get() : new Constant(name);
     }
 
-    private static Optional<Class<?>> loaded(String name) {
-        try {
-            return Optional.of(Class.forName(name));
-        } catch (ClassNotFoundException | NoClassDefFoundError e) {
-            return Optional.empty();
+    private static Optional<Class<?>> find(String name) {
+        for (String prefix : PACKAGES) {
+            try {
+                return Optional.of(Class.forName(prefix + name));
+            } catch (ClassNotFoundException | NoClassDefFoundError e) {
+                // in another package
+            }
         }
-    }
-
-    /** A mistake in an argument is not the refusal of the call. */
-    private static Object argument(Expression expression) {
-        try {
-            return expression.value();
-        } catch (Exception e) {
-            throw new AssertionError("cannot evaluate the argument " + expression.text, e);
-        }
+        return Optional.empty();
     }
 
     private List<Object> list(String end) {
@@ -207,7 +224,7 @@ public final class Expression {
     }
 
     private Shape shape() {
-        String sizes = take("[-x0-9]");
+        String sizes = take(SIZES);
         return sizes.isEmpty()
                 ? new Shape()
                 : new Shape(Stream.of(sizes.split("x", -1))
@@ -218,7 +235,7 @@ public final class Expression {
     private NDArray array() {
         if (!takes("[")) {
             Shape shape = shape();
-            DataType type = takes(":") ? DataType.valueOf(take("\\w")) : DataType.FLOAT32;
+            DataType type = takes(":") ? DataType.valueOf(take(NAME)) : DataType.FLOAT32;
             return manager.zeros(shape, DataType.FLOAT64).toType(type, false);
         }
         List<Object> values = list("]");
@@ -237,16 +254,20 @@ public final class Expression {
         Shape shape = new Shape(sizes);
         boolean isReal = Arrays.stream(numbers).anyMatch(each -> each != Math.rint(each));
         DataType type = takes(":")
-                ? DataType.valueOf(take("\\w"))
+                ? DataType.valueOf(take(NAME))
                 : isReal || numbers.length == 0 ? DataType.FLOAT32 : DataType.INT64;
         // a double holds the whole numbers of the case files, but converting NaN to a whole number is undefined
         return manager.create(numbers, shape).toType(type, false);
     }
 
-    private static Object member(Class<?> type, String name) throws ReflectiveOperationException {
-        Optional<Class<?>> nested = Stream.of(type.getDeclaredClasses())
+    private static Optional<Class<?>> nested(Class<?> type, String name) {
+        return Stream.of(type.getDeclaredClasses())
                 .filter(each -> each.getSimpleName().equals(name))
                 .findFirst();
+    }
+
+    private static Object member(Class<?> type, String name) throws ReflectiveOperationException {
+        Optional<Class<?>> nested = nested(type, name);
         if (nested.isPresent()) {
             return nested.get();
         }
@@ -257,9 +278,7 @@ public final class Expression {
 
     private Object call(Object on, String name, List<Object> values) throws Exception {
         Class<?> type = on instanceof Class<?> named ? named : on.getClass();
-        Optional<Class<?>> nested = Stream.of(type.getDeclaredClasses())
-                .filter(each -> each.getSimpleName().equals(name))
-                .findFirst();
+        Optional<Class<?>> nested = nested(type, name);
         Stream<? extends Executable> candidates = nested.isPresent() || name.isEmpty()
                 ? Stream.of(nested.orElse(type).getDeclaredConstructors())
                 : methods(type).filter(each -> each.getName().equals(name));
@@ -291,10 +310,11 @@ public final class Expression {
     }
 
     private static Stream<Method> methods(Class<?> type) {
-        Stream<Method> declared = type == null
+        return type == null
                 ? Stream.of()
-                : Stream.concat(Stream.of(type.getDeclaredMethods()), methods(type.getSuperclass()));
-        return type == null ? declared : Stream.concat(declared, Stream.of(type.getMethods()));
+                : Stream.concat(
+                        Stream.concat(Stream.of(type.getDeclaredMethods()), methods(type.getSuperclass())),
+                        Stream.of(type.getMethods()));
     }
 
     private static boolean isExact(Executable method, List<Object> values) {

@@ -50,49 +50,21 @@ class AttentionDevicesTest {
     private static final int HEADS = 2;
     private static final int BATCH = 2;
 
-    private static final List<EncodingType> ENCODINGS = List.of(EncodingType.values());
-
     private final SimulatedGpuEngine engine = new SimulatedGpuEngine();
-
-    private enum Mask {
-        NONE,
-        TOKENS,
-        NUMBERS_OF_TOKENS,
-        OF_QUERIES,
-        NUMBERS_OF_QUERIES,
-        OF_SCORES,
-        ADDED,
-        ADDED_TO_KEYS;
-
-        /** Hides the first key from all queries. */
-        NDArray array(NDManager manager, int queries, int keys, DataType type) {
-            Shape shape = switch (this) {
-                case NONE -> new Shape();
-                case TOKENS, NUMBERS_OF_TOKENS -> new Shape(BATCH, keys);
-                case OF_QUERIES, NUMBERS_OF_QUERIES -> new Shape(BATCH, queries, keys);
-                case OF_SCORES, ADDED -> new Shape(BATCH, HEADS, queries, keys);
-                case ADDED_TO_KEYS -> new Shape(1, 1, 1, keys);
-            };
-            NDArray tokens = manager.arange(0, keys, 1, DataType.INT32).neq(0).broadcast(shape);
-            return switch (this) {
-                case TOKENS, OF_QUERIES, OF_SCORES -> tokens;
-                case ADDED, ADDED_TO_KEYS ->
-                    tokens.toType(DataType.FLOAT32, true).log().toType(type, false);
-                default -> tokens.toType(DataType.INT64, true);
-            };
-        }
-    }
 
     /**
      * One combination of options.
      *
+     * @param mask 0 for none, 1 for (1, 1, 1, F), otherwise the rank of the mask
+     * @param isConverted whether the mask is whole numbers or is added to scores, rather than a condition
      * @param ends the tokens that the steps of a decoder end with; empty without a cache
      * @param isCross whether the keys are of another sequence
      */
     private record Case(
             EncodingType encoding,
             List<String> options,
-            Mask mask,
+            int mask,
+            boolean isConverted,
             List<Integer> ends,
             boolean isCross,
             boolean isLayer,
@@ -101,7 +73,7 @@ class AttentionDevicesTest {
             boolean positions) {
 
         static Case of(SplittableRandom random) {
-            EncodingType encoding = RandomCases.one(random, ENCODINGS);
+            EncodingType encoding = RandomCases.one(random, List.of(EncodingType.values()));
             List<Integer> ends = RandomCases.one(random, List.of(List.of(), List.of(4, 6, 8), List.of(4, 6, 7)));
             boolean isWhole = ends.isEmpty();
             int inputs = random.nextInt(3);
@@ -120,7 +92,8 @@ class AttentionDevicesTest {
                     encoding,
                     options.filter(option -> !option.isEmpty() && !option.equals(excluded))
                             .toList(),
-                    RandomCases.one(random, List.of(Mask.values())),
+                    random.nextInt(5),
+                    random.nextBoolean(),
                     ends,
                     isWhole && inputs == 0,
                     isWhole && inputs == 1,
@@ -175,8 +148,21 @@ class AttentionDevicesTest {
                 NDArray others = numbers(manager, 4, type, BATCH, keys, SIZE);
                 inputs = new NDList(others, inputs.head(), others);
             }
-            if (mask != Mask.NONE) {
-                inputs.add(mask.array(manager, queries, keys, type));
+            if (mask > 0) {
+                Shape[] shapes = {
+                    new Shape(1, 1, 1, keys),
+                    new Shape(BATCH, keys),
+                    new Shape(BATCH, queries, keys),
+                    new Shape(BATCH, HEADS, queries, keys)
+                };
+                Shape shape = shapes[mask - 1];
+                // hides the first key from all queries
+                NDArray tokens =
+                        manager.arange(0, keys, 1, DataType.INT32).neq(0).broadcast(shape);
+                NDArray converted = shape.dimension() < 4
+                        ? tokens.toType(DataType.INT64, true)
+                        : tokens.toType(DataType.FLOAT32, true).log().toType(type, false);
+                inputs.add(isConverted ? converted : tokens);
             }
             return inputs;
         }
@@ -281,7 +267,9 @@ class AttentionDevicesTest {
         try (NDManager manager = engine.newBaseManager(Device.gpu(0))) {
             NDArray positions = manager.create(new int[][] {{0, 1, 0, 1, 2}});
             engine.takeWaits();
+            int before = manager.getManagedArrays().size();
             NDArray mask = MultiHeadAttentionBlock.packedMask(positions);
+            assertThat(manager.getManagedArrays()).as("only the mask").hasSize(before + 1);
             assertThat(engine.takeWaits()).isZero();
             assertThat(mask.getDevice()).isEqualTo(Device.gpu(0));
         }

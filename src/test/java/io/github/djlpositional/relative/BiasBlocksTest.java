@@ -3,7 +3,6 @@ package io.github.djlpositional.relative;
 import static io.github.djlpositional.attention.TestNumbers.HEADS;
 import static io.github.djlpositional.attention.TestNumbers.SIZE;
 import static io.github.djlpositional.attention.TestNumbers.copyWeights;
-import static io.github.djlpositional.attention.TestNumbers.djls;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
@@ -28,28 +27,12 @@ import java.util.DoubleSummaryStatistics;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Supplier;
 import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Accurate numbers of biases, also at large distances, and their use as a mask. */
 class BiasBlocksTest {
-
-    @EngineTest
-    void alibiIsRoundedToTheNearestNumberAtALargeDistance(NDManager manager) {
-        // mpmath: -2^(-1/2) · 3001 = -2122.02745034…; the nearest float and the nearest half (a multiple of 2 there)
-        AlibiBiasBlock block = AlibiBiasBlock.builder().setHeadCount(16).build();
-        for (DataType type : new DataType[] {DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64}) {
-            NDArray x = manager.create(new float[1], new Shape(1, 1, 1)).toType(type, false);
-            NDArray bias = Forward.inferFrom(manager, 3001, block, x);
-            assertThat(bias.getDataType()).isEqualTo(type);
-            assertThat(bias.getShape()).isEqualTo(new Shape(1, 16, 1, 3002));
-            double expected = -2122.027450340829;
-            double rounded = type == DataType.FLOAT16 ? -2122 : type == DataType.FLOAT32 ? (float) expected : expected;
-            assertThat(bias.toType(DataType.FLOAT64, true).toDoubleArray()[0]).isEqualTo(rounded);
-        }
-    }
 
     @EngineTest
     void theBiasOfADecodingStepIsARowOfTheWholeBias(NDManager manager, EncodingType type) {
@@ -105,33 +88,18 @@ class BiasBlocksTest {
     }
 
     /** A file of biases by parameters of one head and a distance, with 60-digit arithmetic. */
-    @SuppressWarnings("ImmutableEnumChecker") // suppliers have no state
     private enum Formula {
-        KERPLE(
-                "kerple_biases.csv",
-                () -> KerpleBiasBlock.builder().setHeadCount(1).build(),
-                "logA",
-                "logB"),
-        KERPLE_POWER(
-                "kerple_powers.csv",
-                () -> KerpleBiasBlock.builder()
-                        .setHeadCount(1)
-                        .optForm(KerpleBiasBlock.Form.POWER)
-                        .build(),
-                "logA",
-                "logitP"),
-        GAUSSIAN(
-                "gaussian_biases.csv",
-                () -> GaussianBiasBlock.builder().setHeadCount(1).build(),
-                "logSigma");
+        KERPLE("kerple_biases.csv", EncodingType.KERPLE, "logA", "logB"),
+        KERPLE_POWER("kerple_powers.csv", EncodingType.KERPLE_POWER, "logA", "logitP"),
+        GAUSSIAN("gaussian_biases.csv", EncodingType.GAUSSIAN, "logSigma");
 
         private final String file;
-        private final Supplier<Block> block;
+        private final EncodingType type;
         private final List<String> parameters;
 
-        Formula(String file, Supplier<Block> block, String... parameters) {
+        Formula(String file, EncodingType type, String... parameters) {
             this.file = file;
-            this.block = block;
+            this.type = type;
             this.parameters = List.of(parameters);
         }
 
@@ -158,7 +126,7 @@ class BiasBlocksTest {
         int farthest = 100_003;
         int count = formula.parameters.size();
         for (DataType type : List.of(DataType.FLOAT32, DataType.FLOAT64)) {
-            Block block = formula.block.get();
+            Block block = formula.type.encoding(1);
             block.initialize(manager, type, new Shape(1, -1, 4));
             NDArray x = manager.zeros(new Shape(1, 1, 4), type);
             Map<List<String>, double[]> biases = new HashMap<>();
@@ -246,29 +214,21 @@ class BiasBlocksTest {
         }
     }
 
-    /** The mask of DJL's attention, and of one without an encoding, as for one bias for all layers. */
+    /** As for one bias for all layers; guide.DjlAttentionTest has it as the mask of DJL's attention. */
     @EngineTest
     void aBiasServesAsTheMaskOfAnotherAttention(NDManager manager) {
-        AlibiBiasBlock alibi = AlibiBiasBlock.builder().setHeadCount(HEADS).build();
-        RelativePositionBiasBlock t5 =
-                RelativePositionBiasBlock.builder().setHeadCount(HEADS).build();
-        for (ScoreTermBlock bias : List.of(alibi, t5)) {
-            MultiHeadAttentionBlock own = filled(
-                    manager,
-                    EncodingType.NONE.attention(HEADS).optRelativeEncoding(bias).build(),
-                    DataType.FLOAT32);
+        for (EncodingType type : List.of(EncodingType.ALIBI, EncodingType.T5)) {
+            MultiHeadAttentionBlock own = filled(manager, type.attention(HEADS).build(), DataType.FLOAT32);
             MultiHeadAttentionBlock without =
                     filled(manager, EncodingType.NONE.attention(HEADS).build(), DataType.FLOAT32);
             copyWeights(own, without);
             NDArray x = numbers(manager, 3, DataType.FLOAT32, 2, 6, SIZE);
-            NDArray mask = Forward.infer(manager, bias, x);
+            NDArray mask = Forward.infer(manager, own.getRelativeEncodings().get(0), x);
             float[] expected = Forward.infer(manager, own, x).toFloatArray();
-            for (Block other : List.of(djls(manager, own), without)) {
-                // numbers up to 8, each a sum of 8 products that may be rounded in another order: 8 · 8 · 2^-24
-                assertThat(Forward.infer(manager, other, x, mask).toFloatArray())
-                        .containsExactly(expected, within(4e-6f));
-                assertThat(Forward.infer(manager, other, x).toFloatArray()).isNotEqualTo(expected);
-            }
+            // numbers up to 8, each a sum of 8 products that may be rounded in another order: 8 · 8 · 2^-24
+            assertThat(Forward.infer(manager, without, x, mask).toFloatArray())
+                    .containsExactly(expected, within(4e-6f));
+            assertThat(Forward.infer(manager, without, x).toFloatArray()).isNotEqualTo(expected);
         }
     }
 }

@@ -5,7 +5,6 @@ import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.relative.RotaryPresetsTest.stored;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.engine.Engine;
@@ -15,7 +14,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
-import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import java.util.Map;
 
 /** Learned frequencies beside timm's functions in {@code src/test/python/make_rotary.py}. */
@@ -101,29 +99,5 @@ class LearnedRotaryEmbeddingBlockTest {
         NDArray scores = near.matMul(near.transpose(0, 1, 3, 2));
         // sums of 16 products below 4
         requireClose(far.matMul(far.transpose(0, 1, 3, 2)), doubles(scores), 2e-5);
-    }
-
-    @EngineTest
-    void rejectsAnAttentionOfOtherHeads(NDManager manager) {
-        LearnedRotaryEmbeddingBlock block = block(manager, DataType.FLOAT32, 1);
-        MultiHeadAttentionBlock.Builder builder = MultiHeadAttentionBlock.builder()
-                .setEmbeddingSize(64)
-                .setHeadCount(4)
-                .optRelativeEncoding(block);
-        // groups of two heads share frequencies, whose keys may be one
-        for (Integer keyHeads : new Integer[] {4, 2}) {
-            MultiHeadAttentionBlock attention =
-                    builder.optKeyValueHeadCount(keyHeads).build();
-            NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, 3, 64);
-            attention.initialize(manager, DataType.FLOAT32, x.getShape());
-            assertThat(Forward.infer(manager, attention, x).getShape()).isEqualTo(x.getShape());
-        }
-        MultiHeadAttentionBlock.Builder other = MultiHeadAttentionBlock.builder()
-                .setEmbeddingSize(48)
-                .setHeadCount(3)
-                .optRelativeEncoding(block);
-        assertThatIllegalArgumentException()
-                .isThrownBy(other::build)
-                .withMessageContainingAll("3 heads of size 16", "setHeadCount(3)", "headCount=2");
     }
 }

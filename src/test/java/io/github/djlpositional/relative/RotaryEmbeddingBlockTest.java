@@ -3,7 +3,6 @@ package io.github.djlpositional.relative;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static io.github.djlpositional.relative.RotaryPresetsTest.stored;
-import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
@@ -16,7 +15,6 @@ import ai.djl.training.ParameterStore;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.attention.AttentionCall;
-import io.github.djlpositional.attention.TestCalls;
 import io.github.djlpositional.attention.TestNumbers;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.math.Frequencies;
@@ -29,7 +27,7 @@ import java.util.Map;
 class RotaryEmbeddingBlockTest {
 
     private static RotaryEmbeddingBlock.Builder builder() {
-        return RotaryEmbeddingBlock.builder().setHeadSize(16);
+        return RotaryEmbeddingBlock.builder().setHeadSize(16).optMaxSequenceLength(100);
     }
 
     private static NDArray heads(NDManager manager, long... shape) {
@@ -49,17 +47,6 @@ class RotaryEmbeddingBlockTest {
             NDList positioned = rotated(manager, block, queries, keys, positions);
             requireSame(positioned.get(0), Forward.infer(manager, block, queries, positions));
             requireSame(positioned.get(1), Forward.infer(manager, block, keys, positions));
-        }
-    }
-
-    @EngineTest
-    void initializationCreatesTheTableThatForwardsUse(NDManager manager) {
-        RotaryEmbeddingBlock block = builder().build();
-        try (NDManager own = manager.newSubManager()) {
-            block.initialize(own, DataType.FLOAT32, new Shape(1, 1, -1, 16));
-            assertThat(own.getManagedArrays()).hasSize(1);
-            Forward.infer(manager, block, heads(manager, 1, 1, 3, 16));
-            assertThat(own.getManagedArrays()).hasSize(1);
         }
     }
 
@@ -94,8 +81,7 @@ class RotaryEmbeddingBlockTest {
         NDArray queries = stored(manager, "xpos.queries");
         NDArray keys = stored(manager, "xpos.keys");
         double[] expected = stored(manager, "xpos.scores").toDoubleArray();
-        RotaryEmbeddingBlock block =
-                builder().optXpos(5).optMaxSequenceLength(100).build();
+        RotaryEmbeddingBlock block = builder().optXpos(5).build();
         NDArray late = manager.arange(90, 97);
         NDArray real = late.toType(DataType.FLOAT64, true).sub(95.5);
         // sums of 16 products of numbers up to 8, whose scales differ by up to (7/2)^(97/5) · 2^-52 at late positions
@@ -120,26 +106,12 @@ class RotaryEmbeddingBlockTest {
                 NDArray reals = positions.toType(DataType.FLOAT64, true);
                 for (NDArray given : List.of(positions, reals)) {
                     Positions tokens = new Positions(7, 3, given, 31);
-                    AttentionCall call = TestCalls.of(manager, tokens);
+                    AttentionCall call = TestNumbers.call(manager, tokens);
                     NDList expected = rotated(manager, block, x, x, given);
-                    requireSame(TestCalls.rotated(block, call, x, false), expected.get(0));
-                    requireSame(TestCalls.rotated(block, call, x, true), expected.get(1));
+                    requireSame(TestNumbers.rotated(block, call, x, false), expected.get(0));
+                    requireSame(TestNumbers.rotated(block, call, x, true), expected.get(1));
                 }
             }
-        }
-    }
-
-    @EngineTest
-    void leavesNoArrayOpenButItsResults(NDManager manager) {
-        RotaryEmbeddingBlock block = axes().optXpos(512).build();
-        NDArray x = heads(manager, 2, 1, 3, 16);
-        NDArray positions = manager.zeros(new Shape(2, 2, 3), DataType.INT32);
-        NDArray reals = positions.toType(DataType.FLOAT64, true);
-        for (NDArray given : List.of(positions, reals, positions)) {
-            rotated(manager, block, x, x, given).close();
-            int before = manager.getManagedArrays().size();
-            rotated(manager, block, x, x, given).close();
-            assertThat(manager.getManagedArrays()).hasSize(before);
         }
     }
 }

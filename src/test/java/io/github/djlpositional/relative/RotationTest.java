@@ -149,7 +149,7 @@ class RotationTest {
         Rotation rotation = new Rotation(0, 64, layout, null);
         List<float[]> first = new ArrayList<>();
         for (int round = 0; round < 3; round++) {
-            for (int length = 1; length <= 50; length++) {
+            for (int length = 1; length <= 25; length++) {
                 float[] result = rotatedBits(manager, rotation, length);
                 if (round == 0) {
                     first.add(result);
@@ -159,11 +159,11 @@ class RotationTest {
         }
         ExecutorService threads = Executors.newFixedThreadPool(4);
         try {
-            List<Future<float[]>> results = IntStream.range(0, 200)
-                    .mapToObj(i -> threads.submit(() -> rotatedBits(manager, rotation, 1 + i % 50)))
+            List<Future<float[]>> results = IntStream.range(0, 100)
+                    .mapToObj(i -> threads.submit(() -> rotatedBits(manager, rotation, 1 + i % 25)))
                     .toList();
             for (int i = 0; i < results.size(); i++) {
-                assertThat(results.get(i).get()).isEqualTo(first.get(i % 50));
+                assertThat(results.get(i).get()).isEqualTo(first.get(i % 25));
             }
         } finally {
             threads.shutdown();

@@ -2,7 +2,6 @@ package io.github.djlpositional.transformer;
 
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
-import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.engine.Engine;
@@ -13,7 +12,6 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.util.JsonUtils;
 import ai.djl.util.Pair;
-import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.CaseFile;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
@@ -102,17 +100,5 @@ class ModelLayersTest {
         StoredLayer stored = new StoredLayer(manager, name);
         FiniteDifferences.requireGradients(
                 manager, loaded(manager, stored, name, DataType.FLOAT64), null, stored.get("input"));
-    }
-
-    @EngineTest
-    void isSavedAndLoaded(NDManager manager, String name) throws Exception {
-        StoredLayer stored = new StoredLayer(manager, name);
-        TransformerLayerBlock saved = loaded(manager, stored, name, DataType.FLOAT32);
-        TransformerLayerBlock loaded = layer(name);
-        BlockBytes.load(manager, loaded, BlockBytes.saved(saved));
-        saved.freezeParameters(true);
-        loaded.freezeParameters(true);
-        NDArray x = stored.get("input", DataType.FLOAT32);
-        requireSame(Forward.infer(manager, loaded, x), Forward.infer(manager, saved, x));
     }
 }

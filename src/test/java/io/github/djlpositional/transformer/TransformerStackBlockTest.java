@@ -1,6 +1,7 @@
 package io.github.djlpositional.transformer;
 
 import static io.github.djlpositional.attention.TestNumbers.doubles;
+import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.refused;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
@@ -10,13 +11,13 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import ai.djl.Device;
 import ai.djl.Model;
+import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
-import ai.djl.nn.Parameter;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.GradientCollector;
@@ -37,9 +38,9 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.options.HasArguments;
 import io.github.djlpositional.relative.RelativePositionBiasBlock;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -58,23 +59,11 @@ class TransformerStackBlockTest {
 
     /** The stack of a definition of the case file, with weights that make attention far from uniform. */
     private static TransformerStackBlock stack(NDManager manager, String name, Shape... shapes) {
-        return filled(manager, TransformerStackBlock.fromArguments(arguments(name)), shapes);
+        return filled(manager, TransformerStackBlock.fromArguments(arguments(name)), DataType.FLOAT64, shapes);
     }
 
     private static Map<?, ?> arguments(String name) {
         return JsonUtils.GSON.fromJson(CASES.expanded(name), Map.class);
-    }
-
-    private static TransformerStackBlock filled(NDManager manager, TransformerStackBlock stack, Shape... shapes) {
-        stack.initialize(manager, DataType.FLOAT64, shapes);
-        long seed = 1;
-        for (Parameter parameter : stack.getParameters().values()) {
-            NDArray array = parameter.getArray();
-            NDArray values =
-                    numbers(manager, seed++, DataType.FLOAT64, array.getShape().getShape());
-            values.muli(0.5).copyTo(array);
-        }
-        return stack;
     }
 
     /** Three layers with this encoding, after token ids. */
@@ -151,28 +140,6 @@ class TransformerStackBlockTest {
                 .collect(Collectors.toCollection(NDList::new));
     }
 
-    /** The limit of DJL's container that docs/using.md describes. */
-    @EngineTest
-    void inASequentialBlockAMaskReachesOnlyTheFirstLayer(NDManager manager) {
-        TransformerStackBlock stack = stack(manager, "encoder", new Shape(2, 5, SIZE));
-        SequentialBlock container = new SequentialBlock();
-        stack.getLayers().forEach(container::add);
-        NDArray x = array(manager, "x");
-        NDArray mask = array(manager, "isToken");
-        NDArray chained = Forward.infer(manager, stack.getLayers().get(0), x, mask);
-        for (Block layer : stack.getLayers().subList(1, 3)) {
-            chained = Forward.infer(manager, layer, chained);
-        }
-        NDArray contained = Forward.infer(manager, container, x, mask);
-        requireSame(contained, chained);
-        assertThat(contained
-                        .sub(Forward.infer(manager, stack, x, mask))
-                        .abs()
-                        .max()
-                        .getDouble())
-                .isGreaterThan(0.01);
-    }
-
     @EngineTest
     void masksOfStepsAndOfPaddingFollowEachOther(NDManager manager) {
         TransformerStackBlock stack = stack(manager, "rotaryOfIds", new Shape(1, 6));
@@ -191,48 +158,70 @@ class TransformerStackBlockTest {
         }
     }
 
-    /** T5 has one bias for all layers. */
+    /**
+     * By all layers of a stack, as in T5, by the attentions of a layer, or by the layers in a container of the user.
+     */
     @EngineTest
-    void aSharedEncodingIsSavedAndLoadedOnce(NDManager manager) throws Exception {
-        RelativePositionBiasBlock shared = bias();
-        TransformerStackBlock stack = filled(manager, sharing(shared), new Shape(2, 5));
-        assertThat(stack.getLayers())
-                .allMatch(layer -> layer.getAttention().getRelativeEncodings().get(0) == shared);
-        stack.freezeParameters(true);
-        byte[] file = BlockBytes.saved(stack);
-        TransformerStackBlock loaded = sharing(bias());
+    void aSharedEncodingIsSavedAndLoaded(NDManager manager) throws Exception {
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 5, SIZE);
+        requireSavedAndLoaded(manager, encoding -> sharing(encoding), array(manager, "ids"));
+        requireSavedAndLoaded(manager, encoding -> sharingInALayer(encoding), x, x);
+        requireSavedAndLoaded(
+                manager,
+                encoding -> new SequentialBlock()
+                        .add(layer(encoding).build())
+                        .add(layer(encoding).build()),
+                x);
+    }
+
+    private static TransformerLayerBlock sharingInALayer(RelativeEncoding encoding) {
+        return layer(encoding).optCrossAttention(attention(encoding)).build();
+    }
+
+    private static void requireSavedAndLoaded(
+            NDManager manager, Function<RelativeEncoding, Block> sharing, NDArray... inputs) throws Exception {
+        Block block = filled(manager, sharing.apply(bias()), DataType.FLOAT64, new NDList(inputs).getShapes());
+        block.freezeParameters(true);
+        byte[] file = BlockBytes.saved(block);
+        Block loaded = sharing.apply(bias());
         BlockBytes.load(manager, loaded, file);
-        requireSame(
-                Forward.infer(manager, loaded, array(manager, "ids")),
-                Forward.infer(manager, stack, array(manager, "ids")));
+        requireSame(Forward.infer(manager, loaded, inputs), Forward.infer(manager, block, inputs));
         assertThat(BlockBytes.saved(loaded)).isEqualTo(file);
     }
 
-    /** A layer whose attentions share an encoding, or a container of the user with such layers. */
-    private static Block sharing(RelativeEncoding encoding, boolean isLayer) {
-        return isLayer
-                ? layer(encoding).optCrossAttention(attention(encoding)).build()
-                : new SequentialBlock()
-                        .add(layer(encoding).build())
-                        .add(layer(encoding).build());
-    }
-
     @EngineTest
-    void aSharedEncodingIsSavedAndLoadedWithEachAttention(NDManager manager, boolean isLayer) throws Exception {
-        NDArray x = numbers(manager, 1, DataType.FLOAT32, 2, 5, SIZE);
-        NDArray[] inputs = isLayer ? new NDArray[] {x, x} : new NDArray[] {x};
-        Block block = sharing(bias(), isLayer);
-        block.initialize(manager, DataType.FLOAT32, new NDList(inputs).getShapes());
-        block.freezeParameters(true);
-        Block loaded = sharing(bias(), isLayer);
-        BlockBytes.load(manager, loaded, BlockBytes.saved(block));
-        requireSame(Forward.infer(manager, loaded, inputs), Forward.infer(manager, block, inputs));
+    void aSharedEncodingMovesByItsGradientOnce(Engine engine, NDManager manager) {
+        RelativePositionBiasBlock shared = bias();
+        Device device = manager.getDevice();
+        try (Model model = Model.newInstance("stack", device, engine.getEngineName())) {
+            model.setBlock(sharing(shared));
+            Tracker rate = Tracker.fixed(0.5f);
+            DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.l2Loss())
+                    .optDevices(new Device[] {device})
+                    .optOptimizer(Optimizer.sgd().setLearningRateTracker(rate).build());
+            try (Trainer trainer = model.newTrainer(config)) {
+                trainer.initialize(new Shape(2, 5));
+                NDArray biases = shared.getBiases().getArray();
+                NDArray moved;
+                try (GradientCollector collector = trainer.newGradientCollector()) {
+                    NDArray ids = array(trainer.getManager(), "ids");
+                    NDArray y = trainer.forward(new NDList(ids)).head();
+                    collector.backward(y.mul(numbers(manager, 1, DataType.FLOAT32, 2, 5, SIZE))
+                            .sum());
+                    moved = biases.sub(biases.getGradient().mul(0.5f));
+                }
+                assertThat(moved).isNotEqualTo(biases);
+                trainer.step();
+                // one rounding of the product and one of the difference from a number below 1
+                requireClose(
+                        biases, doubles(moved), 0x1p-22 * (2 + moved.abs().max().getFloat()));
+            }
+        }
     }
 
     @Test
     void argumentsCannotShareAnEncoding() {
         RelativeEncoding shared = bias();
-        TransformerLayerBlock.Builder inOneLayer = layer(shared).optCrossAttention(attention(shared));
         for (HasArguments block : List.of(
                 sharing(shared),
                 TransformerStackBlock.builder()
@@ -240,7 +229,7 @@ class TransformerStackBlockTest {
                                 .map(encoding -> layer(encoding).build())
                                 .toList())
                         .build(),
-                inOneLayer.build())) {
+                sharingInALayer(shared))) {
             assertThatExceptionOfType(UnsupportedOperationException.class)
                     .isThrownBy(block::getArguments)
                     .withMessageStartingWith("several attentions share ")
@@ -254,46 +243,6 @@ class TransformerStackBlockTest {
                         .map(layer ->
                                 layer.getAttention().getRelativeEncodings().get(0)))
                 .doesNotHaveDuplicates();
-    }
-
-    /** Each parameter moves by its gradient, that of the shared encoding once. */
-    @EngineTest
-    void isTrained(NDManager given) throws Exception {
-        float rate = 0.5f;
-        Device device = given.getDevice();
-        RelativePositionBiasBlock shared = bias();
-        TransformerStackBlock stack = sharing(shared);
-        try (Model model = Model.newInstance("stack", device, given.getEngine().getEngineName())) {
-            model.setBlock(stack);
-            DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.l2Loss())
-                    .optDevices(new Device[] {device})
-                    .optOptimizer(Optimizer.sgd()
-                            .setLearningRateTracker(Tracker.fixed(rate))
-                            .build());
-            try (Trainer trainer = model.newTrainer(config)) {
-                trainer.initialize(new Shape(2, 5));
-                NDManager manager = trainer.getManager();
-                NDArray weights = numbers(manager, 1, DataType.FLOAT32, 2, 5, SIZE);
-                Map<Parameter, NDArray> expected = new HashMap<>();
-                try (GradientCollector collector = trainer.newGradientCollector()) {
-                    NDArray y =
-                            trainer.forward(new NDList(array(manager, "ids"))).head();
-                    collector.backward(y.mul(weights).sum());
-                    for (Parameter parameter : stack.getParameters().values()) {
-                        NDArray gradient = parameter.getArray().getGradient();
-                        expected.put(parameter, parameter.getArray().sub(gradient.mul(rate)));
-                    }
-                }
-                assertThat(expected.get(shared.getBiases()))
-                        .isNotEqualTo(shared.getBiases().getArray());
-                trainer.step();
-                // one rounding of the product and one of the difference from a number below 1
-                expected.forEach((parameter, array) -> requireClose(
-                        parameter.getArray(),
-                        doubles(array),
-                        0x1p-22 * (2 + array.abs().max().getFloat())));
-            }
-        }
     }
 
     @Test

@@ -50,6 +50,10 @@ record AttentionKind(String text, String encoding) {
     /** Those that Python's module has beside masks. */
     private static final Set<String> IN_PYTHON = Set.of("none", "rotary", "shaw", "transformer-xl");
 
+    /** Those that take real positions, such as times. */
+    private static final Set<String> AT_TIMES =
+            Set.of("rotary", "alibi", "t5", "kerple", "sandwich", "gaussian", "distance-network", "fire");
+
     /** Those whose tokens are the cells of one window. */
     private static final Set<String> OF_CELLS = Set.of("swin", "swin-v2", "mvitv2");
 
@@ -67,6 +71,10 @@ record AttentionKind(String text, String encoding) {
 
     boolean isInPython() {
         return isMask() || IN_PYTHON.contains(text);
+    }
+
+    boolean takesTimes() {
+        return AT_TIMES.contains(text);
     }
 
     /** The number of keys that a query of {@link #WINDOW} sees, and of the tokens of a sequence of {@link #MASK}. */

@@ -3,8 +3,11 @@ package io.github.djlpositional.benchmarks;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDResource;
+import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.Block;
 import ai.djl.nn.transformer.ScaledDotProductAttentionBlock;
+import ai.djl.util.PairList;
+import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import java.util.concurrent.Callable;
 import java.util.function.Function;
@@ -19,6 +22,11 @@ final class Attentions {
     static final Operation ATTEND_DJL = inference("ATTEND_DJL", "DJL", setting -> djl(setting, () -> null));
     static final Operation ATTEND_DJL_MASK =
             inference("ATTEND_DJL_MASK", "DJL with mask", setting -> djl(setting, Masks.ofDjl(setting, false)));
+
+    static final Operation ATTEND_AT_TIMES =
+            inference("ATTEND_AT_TIMES", "", setting -> own(setting, true).at(times(setting)));
+    static final Operation ATTEND_AT_INDICES =
+            inference("ATTEND_AT_INDICES", "no positions passed", setting -> own(setting, true));
 
     static final Operation ATTEND_IN_ONE_CALL = new Operation("ATTEND_IN_ONE_CALL", "one call", Attentions::inOneCall);
 
@@ -36,8 +44,20 @@ final class Attentions {
      * An attention that is to be initialized.
      *
      * @param mask what each forward gets beside x; null for nothing
+     * @param params of each forward; null for none
      */
-    private record Attention(Block block, Supplier<NDArray> mask) {}
+    private record Attention(Block block, Supplier<NDArray> mask, PairList<String, Object> params) {
+
+        Attention(Block block, Supplier<NDArray> mask) {
+            this(block, mask, null);
+        }
+
+        Attention at(NDArray positions) {
+            PairList<String, Object> positionsOnly = new PairList<>();
+            positionsOnly.add(PositionalEncodingBlock.POSITIONS, positions);
+            return new Attention(block, mask, positionsOnly);
+        }
+    }
 
     private static Attention own(Setting setting, boolean isFused) {
         int length = setting.size(1);
@@ -48,6 +68,12 @@ final class Attentions {
                 .optFusedKernel(isFused)
                 .build();
         return new Attention(block, () -> mask);
+    }
+
+    /** 0, 1, … as real positions of each sequence, (B, T): the results are those of the indices. */
+    private static NDArray times(Setting setting) {
+        NDArray indices = setting.manager().arange(setting.size(1)).toType(DataType.FLOAT32, false);
+        return indices.expandDims(0).repeat(0, setting.size(0));
     }
 
     private static Callable<NDResource> inOneCall(Setting setting) throws Exception {
@@ -95,7 +121,8 @@ final class Attentions {
         return () -> {
             NDArray mask = attention.mask().get();
             NDList inputs = mask == null ? new NDList(x) : new NDList(x, mask);
-            return block.forward(setting.store(), inputs, isTraining).singletonOrThrow();
+            return block.forward(setting.store(), inputs, isTraining, attention.params())
+                    .singletonOrThrow();
         };
     }
 }

@@ -97,6 +97,11 @@ enum Table {
                     new Shape(32, 32, 256)),
             Common.ATTENTIONS),
     ATTENTION_LONG("The same, a long sequence", kinds(ATTEND, new Shape(1, 16_384, 512))),
+    ATTENTION_TIMES(
+            "Attention at real positions of each sequence, inference",
+            kinds(ATTEND_AT_TIMES, new Shape(8, 256, 512))
+                    .filter(each -> each.kind().takesTimes()),
+            ATTEND_AT_INDICES),
     ATTENTION_MXNET(
             "Attention on MXNet, inference", kinds(ATTEND, Common.SHAPES).map(each -> each.on(Case.MXNET)), Peer.NONE),
     ATTENTION_MEMORY(

@@ -29,6 +29,10 @@ class CasesTest {
                 .map(own -> own.kind().isMask() && !LEARNED.contains(own.kind().text())
                         ? Row.of(own, Attentions.ATTEND_NOT_FUSED, Attentions.ATTEND_DJL_MASK)
                         : Row.of(own, Attentions.ATTEND_NOT_FUSED));
+        Stream<Row> times = AttentionKind.ALL.stream()
+                .filter(AttentionKind::takesTimes)
+                .map(kind ->
+                        Row.of(Case.of(Attentions.ATTEND_AT_TIMES, SHAPE).with(kind), Attentions.ATTEND_AT_INDICES));
         Stream<Row> others = Stream.of(
                 Row.of(Case.of(Encodings.ADD, SHAPE), Encodings.ADD_LIKE_BOOK),
                 Row.of(Case.of(Encodings.EMBED, SHAPE), Encodings.EMBED_LIKE_BOOK),
@@ -43,7 +47,7 @@ class CasesTest {
                 Row.of(
                         Case.of(Attentions.TRAIN_ATTENTION, SHAPE).with(AttentionKind.NONE),
                         Attentions.TRAIN_ATTENTION_DJL));
-        return Stream.concat(attentions, others);
+        return Stream.of(attentions, times, others).flatMap(rows -> rows);
     }
 
     @ParameterizedTest

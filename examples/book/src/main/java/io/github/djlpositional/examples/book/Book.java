@@ -10,12 +10,11 @@ import java.io.UncheckedIOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
-import java.util.Set;
-import java.util.TreeSet;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import picocli.CommandLine.Command;
@@ -71,6 +70,7 @@ public final class Book implements Callable<Integer> {
             Training.run(folder.resolve("trained"), Training.GLOSSES);
             return 0;
         }
+        AtomicFile.prepare(folder.resolve("index.html"));
         List<Chapter> chapters = new ArrayList<>();
         for (String name : names.isEmpty() ? CHAPTERS : names) {
             System.out.printf("%n%s%n%s%n", name, "-".repeat(name.length()));
@@ -96,42 +96,37 @@ public final class Book implements Callable<Integer> {
 
     /** Writes the site of chapters. */
     static void write(Path folder, List<Chapter> chapters) throws IOException {
-        for (int i = 0; i < chapters.size(); i++) {
-            Chapter chapter = chapters.get(i);
-            Optional<Chapter> previous = i == 0 ? Optional.empty() : Optional.of(chapters.get(i - 1));
-            Optional<Chapter> next = chapters.stream().skip(i + 1L).findFirst();
-            write(folder.resolve(chapter.name() + ".html"), Page.of(chapter, previous, next));
-            write(folder.resolve(chapter.name() + ".ipynb"), Jupyter.of(chapter));
+        Files.createDirectories(folder.resolve("play"));
+        for (Chapter chapter : chapters) {
+            Files.writeString(folder.resolve(chapter.name() + ".html"), Page.of(chapter, chapters));
+            Files.writeString(folder.resolve(chapter.name() + ".ipynb"), Jupyter.of(chapter));
         }
         Chapter index = index();
-        write(folder.resolve("index.html"), Page.contents(index, chapters));
-        Set<String> files = new TreeSet<>(List.of("style.css", "cat.png", "play/play.js"));
-        Stream.concat(chapters.stream(), Stream.of(index))
+        Files.writeString(folder.resolve("index.html"), Page.contents(index, chapters));
+        Stream<String> scripts = Stream.concat(chapters.stream(), Stream.of(index))
                 .flatMap(chapter -> chapter.scripts().stream())
-                .forEach(script -> files.add("play/" + script + ".js"));
-        for (String file : files) {
-            byte[] bytes = new Resource("/site/" + file, "djl-positional-book").read();
-            AtomicFile.prepare(folder.resolve(file));
-            AtomicFile.write(folder.resolve(file), out -> out.write(bytes));
+                .map("play/%s.js"::formatted);
+        Stream<String> shared = Stream.of("style.css", "cat.png", "play/play.js");
+        for (String file : Stream.concat(shared, scripts).distinct().toList()) {
+            Files.write(folder.resolve(file), bytes("/site/" + file));
         }
     }
 
     /** Returns the start page, in which {@code {{contents}}} is the list of chapters. */
     static Chapter index() {
-        return Chapter.of("index", read("/chapters/index.md"), "", List.of());
+        return Chapter.of("index", read("/chapters/index.md"), "", Map.of());
     }
 
     /** Returns a text file of the book. */
     static String read(String resource) {
+        return new String(bytes(resource), StandardCharsets.UTF_8);
+    }
+
+    private static byte[] bytes(String resource) {
         try {
-            return new String(new Resource(resource, "djl-positional-book").read(), StandardCharsets.UTF_8);
+            return new Resource(resource, "djl-positional-book").read();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-    }
-
-    static void write(Path file, String text) throws IOException {
-        AtomicFile.prepare(file);
-        AtomicFile.write(file, out -> out.write(text.getBytes(StandardCharsets.UTF_8)));
     }
 }

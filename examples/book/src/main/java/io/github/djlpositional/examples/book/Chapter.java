@@ -5,7 +5,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -56,7 +55,7 @@ record Chapter(String name, String title, String line, List<Part> parts, String 
     private static final String MARKER = "        // %% ";
 
     /** Joins the Markdown and the program of a chapter with what the program printed and drew. */
-    static Chapter of(String name, List<Notebook.Output> outputs) {
+    static Chapter of(String name, Map<String, Notebook.Output> outputs) {
         return of(name, Book.read("/chapters/" + name + ".md"), Book.read("/chapters/" + name + ".java"), outputs);
     }
 
@@ -66,7 +65,7 @@ record Chapter(String name, String title, String line, List<Part> parts, String 
      * @throws IllegalArgumentException if the Markdown has no title, does not name all pieces of the program in order,
      *     or has more or fewer captions than a piece that has run has drawn pictures
      */
-    static Chapter of(String name, String markdown, String program, List<Notebook.Output> outputs) {
+    static Chapter of(String name, String markdown, String program, Map<String, Notebook.Output> outputs) {
         Matcher text = MARKDOWN.matcher(markdown);
         check(text.matches(), name, "begins without # and its title, and a paragraph: add them");
         Matcher java = PROGRAM.matcher(program);
@@ -77,8 +76,7 @@ record Chapter(String name, String title, String line, List<Part> parts, String 
                 .forEach(piece -> pieces.put(piece.lines().findFirst().orElseThrow(), piece));
         String imports =
                 program.lines().filter(each -> each.startsWith("import ")).collect(Collectors.joining("\n"));
-        String members =
-                hasProgram ? java.group(2).stripTrailing().stripIndent().strip() : "";
+        String members = hasProgram ? dedented(java.group(2)) : "";
         return new Chapter(
                 name,
                 text.group(1),
@@ -103,7 +101,7 @@ record Chapter(String name, String title, String line, List<Part> parts, String 
     }
 
     private static List<Part> parts(
-            String chapter, String markdown, Map<String, String> pieces, List<Notebook.Output> outputs) {
+            String chapter, String markdown, Map<String, String> pieces, Map<String, Notebook.Output> outputs) {
         List<MatchResult> directives = DIRECTIVE.matcher(markdown).results().toList();
         List<String> used = directives.stream()
                 .filter(each -> each.group(1).equals("code"))
@@ -127,30 +125,25 @@ record Chapter(String name, String title, String line, List<Part> parts, String 
         return parts;
     }
 
-    private static Code code(String chapter, String piece, MatchResult directive, List<Notebook.Output> outputs) {
+    private static Code code(
+            String chapter, String piece, MatchResult directive, Map<String, Notebook.Output> outputs) {
         String name = directive.group(2);
-        List<Notebook.Output> own = outputs.stream()
-                .filter(each -> each.place().equals(chapter + "-" + name))
-                .toList();
+        Notebook.Output output = outputs.getOrDefault(chapter + "-" + name, new Notebook.Output());
+        List<Figure> figures = output.figures();
         List<String> captions = PICTURE.matcher(directive.group(4))
-                .results()
-                .map(each -> each.group(1))
-                .toList();
-        List<Figure> figures = own.stream()
-                .map(Notebook.Output::figure)
-                .filter(Objects::nonNull)
+                .replaceAll("$1")
+                .lines()
+                .skip(1)
                 .toList();
         String problem = "has %d captions after {{code %s}}: expected one for each of %d pictures; change the Markdown"
                 .formatted(captions.size(), name, figures.size());
-        check(own.isEmpty() || captions.size() == figures.size(), chapter, problem);
-        String printed = own.stream()
-                .filter(each -> each.figure() == null)
-                .map(each -> each.text() + "\n")
-                .collect(Collectors.joining());
-        String[] code = piece.substring(name.length()).split(" +// \\.\\.\\.\n", 2);
-        String folded =
-                code.length == 1 ? "" : code[1].stripTrailing().stripIndent().strip();
-        return new Code(code[0].stripTrailing().stripIndent().strip(), folded, printed, figures, captions);
+        check(outputs.isEmpty() || captions.size() == figures.size(), chapter, problem);
+        String[] code = (piece.substring(name.length()) + "\n// ...\n").split(" *// \\.\\.\\.\n", -1);
+        return new Code(dedented(code[0]), dedented(code[1]), output.printed().toString(), figures, captions);
+    }
+
+    private static String dedented(String code) {
+        return code.stripTrailing().stripIndent().strip();
     }
 
     /** Returns the names of the scripts of all sliders. */

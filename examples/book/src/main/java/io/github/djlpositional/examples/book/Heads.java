@@ -27,8 +27,8 @@ public final class Heads {
         List<AttentionMaps> without = SentenceEncoder.attention(SENTENCES, false);
         List<Head> best = heads(6, 12, head -> mean(ofBefore(with, head)));
         for (Head head : best.subList(0, 5)) {
-            double bare = mean(ofBefore(without, head));
-            out.print("%s: %.3f with, %.3f without", head, mean(ofBefore(with, head)), bare);
+            double[] means = {mean(ofBefore(with, head)), mean(ofBefore(without, head))};
+            out.print("%s: %.3f, without %.3f", head, means[0], means[1]);
         }
         // ...
         out.pictures(2, ofAll("With positions", with), ofAll("Without", without));
@@ -44,26 +44,25 @@ public final class Heads {
         Function<Head, double[]> byDistance = head -> each(9, i -> mean(weights(small, head, (size, t) -> t - i + 4)));
         List<Head> peaks = heads(3, 4, head -> quantile(0.99, byDistance.apply(head)));
         // ...
-        out.print("%-15s %5s %5s %5s %5s %5s", "", "first", "last", "Δ=1", "Δ=4", "Δ=-4");
+        out.print("%-15s %5s %5s %5s %5s", "", "first", "last", "Δ=1", "Δ=4");
         for (Head head : peaks.subList(0, 3)) {
             double[] ends = each(2, i -> mean(weights(small, head, (size, t) -> i * (size - 1))));
             double[] means = byDistance.apply(head);
-            out.print("%s %.3f %.3f %.3f %.3f %.3f", head, ends[0], ends[1], means[5], means[8], means[0]);
+            out.print("%s %.3f %.3f %.3f %.3f", head, ends[0], ends[1], means[5], means[8]);
         }
         out.pictures(2, map(small.get(0), peaks.get(0), "first word"), map(small.get(0), peaks.get(2), "last word"));
         // %% decoder
         Map<String, double[]> rotary = Measured.heads("trained/decoder", "rotary");
-        Map<String, double[]> none = Measured.heads("trained/decoder", "none");
         List<Head> byWeight = heads(2, 4, head -> rotary.get(head + ", mean")[1]);
         // ...
         LineChart chart = LineChart.of("The heads of layer 2", "distance Δ", "mean weight");
-        out.print("%-15s %6s %5s %5s %6s %7s", "", "before", "10 %", "90 %", "last 4", "without");
+        out.print("%-15s %5s %5s %5s %6s", "", "mean", "10 %", "90 %", "last 4");
         for (Head head : byWeight.subList(0, 4)) {
             double[] means = rotary.get(head + ", mean");
             double low = rotary.get(head + ", 10 %")[1];
             double high = rotary.get(head + ", 90 %")[1];
-            double[] ends = {Arrays.stream(means, 0, 4).sum(), none.get(head + ", mean")[1]};
-            out.print("%s %6.3f %5.3f %5.3f %6.3f %7.3f", head, means[1], low, high, ends[0], ends[1]);
+            double last = Arrays.stream(means, 0, 4).sum();
+            out.print("%s %.3f %.3f %.3f %6.3f", head, means[1], low, high, last);
             chart.line(head.toString(), 17, distance -> means[distance]);
         }
         out.picture(chart.yRange(0, 0.6));

@@ -23,27 +23,21 @@ final class Jupyter {
     /** Returns a notebook with the outputs of the run. */
     static String of(Chapter chapter) {
         Jupyter notebook = new Jupyter();
-        notebook.add("markdown", "# " + Book.heading(chapter) + "\n\n*" + chapter.line() + "*");
-        notebook.addCode(
-                "%maven " + Book.read("/artifact.txt").strip() + "\n\nimport " + Jupyter.class.getPackageName()
-                        + ".*;\n" + chapter.setup() + "\n\nNotebook out = Notebook.open();",
-                "");
+        notebook.text("# " + Book.heading(chapter) + "\n\n*" + chapter.line() + "*");
+        String imports = "\n\nimport " + Jupyter.class.getPackageName() + ".*;\n";
+        String setup = imports + chapter.setup() + "\n\nNotebook out = Notebook.open();";
+        notebook.code("%maven " + Book.read("/artifact.txt").strip() + setup, "", object());
         for (Chapter.Part part : chapter.parts()) {
             if (part instanceof Chapter.Text text) {
                 // notebooks link to notebooks
-                notebook.add("markdown", text.markdown().strip().replaceAll("\\]\\((\\w+)\\.html", "]($1.ipynb"));
-            } else if (part instanceof Chapter.Play) {
-                notebook.add("markdown", "*The page `" + chapter.name() + ".html` has sliders here.*");
+                notebook.text(text.markdown().strip().replaceAll("\\]\\((\\w+)\\.html", "]($1.ipynb"));
             } else if (part instanceof Chapter.Code code) {
-                if (!code.shown().isEmpty()) {
-                    notebook.addCode(code.shown(), code.folded().isEmpty() ? code.printed() : "");
-                }
-                if (!code.folded().isEmpty()) {
-                    // JupyterLab folds the code
-                    notebook.addCode(code.folded(), code.printed())
-                            .put("metadata", object("jupyter", object("source_hidden", true)));
-                }
-                code.captions().forEach(caption -> notebook.add("markdown", "*" + caption + "*"));
+                notebook.code(code.shown(), code.folded().isEmpty() ? code.printed() : "", object());
+                // JupyterLab folds the code
+                notebook.code(code.folded(), code.printed(), object("jupyter", object("source_hidden", true)));
+                code.captions().forEach(caption -> notebook.text("*" + caption + "*"));
+            } else {
+                notebook.text("*The page `" + chapter.name() + ".html` has sliders here.*");
             }
         }
         Object kernel = object("kernelspec", object("name", "java", "display_name", "Java", "language", "java"));
@@ -59,20 +53,24 @@ final class Jupyter {
         return object;
     }
 
-    private Map<String, Object> add(String type, String source) {
-        Map<String, Object> cell =
-                object("cell_type", type, "id", "cell-" + (cells.size() + 1), "metadata", object(), "source", source);
-        cells.add(cell);
-        return cell;
+    private void text(String markdown) {
+        add("markdown", markdown, object());
     }
 
-    /** Adds code with what it has printed; a cell draws its pictures when it runs. */
-    private Map<String, Object> addCode(String code, String printed) {
-        Map<String, Object> cell = add("code", code);
-        // the kernel of the reader has not run it
-        cell.put("execution_count", null);
-        Object output = object("output_type", "stream", "name", "stdout", "text", printed);
-        cell.put("outputs", printed.isEmpty() ? List.of() : List.of(output));
-        return cell;
+    /** Adds code, if there is some, with what it has printed; a cell draws its pictures when it runs. */
+    private void code(String code, String printed, Object metadata) {
+        if (!code.isEmpty()) {
+            Map<String, Object> cell = add("code", code, metadata);
+            // the kernel of the reader has not run it
+            cell.put("execution_count", null);
+            Object output = object("output_type", "stream", "name", "stdout", "text", printed);
+            cell.put("outputs", printed.isEmpty() ? List.of() : List.of(output));
+        }
+    }
+
+    private Map<String, Object> add(String type, String source, Object metadata) {
+        String id = "cell-" + (cells.size() + 1);
+        cells.add(object("cell_type", type, "id", id, "metadata", metadata, "source", source));
+        return cells.get(cells.size() - 1);
     }
 }

@@ -25,11 +25,10 @@ public final class Learned {
         double[][] sinusoids = new double[512][];
         Arrays.setAll(sinusoids, t -> Vectors.row(formula, t));
         for (int t : new int[] {0, 1, 2, 100, 511}) {
-            out.print("t = %3d: norm %6.3f learned, %6.3f sinusoids", t, norm(learned[t]), norm(sinusoids[t]));
+            out.print("t = %3d: %6.3f, sinusoids %6.3f", t, norm(learned[t]), norm(sinusoids[t]));
         }
         // ...
-        out.pictures(
-                2, similarity("Learned by all-MiniLM-L6-v2", learned, 100), similarity("Sinusoids", sinusoids, 100));
+        out.pictures(2, similarity("Learned by all-MiniLM-L6-v2", learned), similarity("Sinusoids", sinusoids));
         // %% distance
         double[][] all = new double[120][];
         Arrays.setAll(all, distance -> cosines(learned, distance));
@@ -40,29 +39,35 @@ public final class Learned {
             out.print("%4d %6.3f %6.3f %6.3f %10.3f", n, each[0], each[1], each[2], each[3]);
         }
         double closer = 505 * mean(each(505, i -> all[3][i] < all[6][i] ? 1 : 0));
-        out.print("%.0f of %d are closer to the sixth after it", closer, all[6].length);
+        out.print("%.0f of %d are closer to the sixth", closer, all[6].length);
         LineChart byDistance = LineChart.of("Similarity by distance", "distance Δ", "cosine");
         byDistance.line("learned, mean", 120, distance -> mean(all[distance]));
         byDistance.line("sinusoids", 120, distance -> mean(cosines(sinusoids, distance)));
         out.picture(byDistance);
         // %% waves
-        double[] ofLearned = waves(learned);
+        double[] lengths = each(255, j -> 511.0 / (j + 1));
+        double[] ofLearned = waves(learned); // in percent
         double[] ofFormula = waves(sinusoids);
         // ...
         for (double[] band : new double[][] {{255, 511}, {127, 171}, {46, 64}, {16, 21}, {5.4, 6.7}}) {
-            double[] shares = {100 * share(ofLearned, band), 100 * share(ofFormula, band)};
+            double[] isInside = each(255, j -> lengths[j] >= band[0] && lengths[j] <= band[1] ? 1 : 0);
+            double[] shares = {dot(ofLearned, isInside), dot(ofFormula, isInside)};
             out.print("%5.1f to %5.1f: %4.1f %%, sinusoids %4.1f %%", band[0], band[1], shares[0], shares[1]);
         }
+        LineChart spectrum = LineChart.of("Share of each wave", "length in positions", "share in percent");
+        spectrum.xLogarithmic().line("learned", lengths, ofLearned);
+        spectrum.line("sinusoids", lengths, ofFormula);
+        out.picture(spectrum);
         // %% small
         double[][] own = Measured.positions();
         for (int t : new int[] {0, 1, 2, 3, 5, 7, 11, 14}) {
-            out.print("t = %2d: norm %.3f, cosine to the next %6.3f", t, norm(own[t]), cosine(own[t], own[t + 1]));
+            out.print("t = %2d: norm %.3f, next %6.3f", t, norm(own[t]), cosine(own[t], own[t + 1]));
         }
     }
 
-    private static HeatMapChart similarity(String title, double[][] table, int count) {
-        return HeatMapChart.of(
-                title, "position", "position", count, count, (row, column) -> cosine(table[row], table[column]));
+    private static HeatMapChart similarity(String title, double[][] table) {
+        HeatMapChart.Cells cells = (t, s) -> cosine(table[t], table[s]);
+        return HeatMapChart.of(title, "position", "position", 100, 100, cells);
     }
 
     private static double[] cosines(double[][] table, int distance) {
@@ -78,10 +83,6 @@ public final class Learned {
             double[] sines = times(columns, each(n, t -> Math.sin(2 * Math.PI * (k + 1) * t / n)));
             return dot(cosines, cosines) + dot(sines, sines);
         });
-        return each(n / 2, k -> squares[k] / mean(squares) / squares.length);
-    }
-
-    private static double share(double[] waves, double... band) {
-        return dot(waves, each(255, i -> 511.0 / (i + 1) >= band[0] && 511.0 / (i + 1) <= band[1] ? 1 : 0));
+        return each(n / 2, k -> 100 * squares[k] / mean(squares) / squares.length);
     }
 }

@@ -1,117 +1,50 @@
 package io.github.djlpositional.examples.book;
 
-import java.io.IOException;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.w3c.dom.Document;
-import org.w3c.dom.Element;
-import org.w3c.dom.Node;
-import org.w3c.dom.NodeList;
-import uk.ac.ed.ph.snuggletex.SnuggleEngine;
-import uk.ac.ed.ph.snuggletex.SnuggleInput;
-import uk.ac.ed.ph.snuggletex.SnuggleSession;
-import uk.ac.ed.ph.snuggletex.XMLStringOutputOptions;
-import uk.ac.ed.ph.snuggletex.utilities.MessageFormatter;
+import org.mozilla.javascript.Context;
+import org.mozilla.javascript.RhinoException;
+import org.mozilla.javascript.ScriptableObject;
 
-/** Formulas in MathML, which browsers display without a script. */
+/** Formulas in MathML, which browsers display without a script: KaTeX converts them from LaTeX, here. */
 final class MathMl {
 
-    private static final String NAMESPACE = "http://www.w3.org/1998/Math/MathML";
+    private static final String KATEX = "/META-INF/resources/webjars/katex/0.16.4/dist/katex.min.js";
 
-    /** Usual commands that SnuggleTeX does not define. */
-    private static final String COMMANDS =
-            "\\newcommand{\\text}[1]{\\mbox{#1}}\\newcommand{\\operatorname}[1]{\\mbox{#1}}"
-                    + "\\newcommand{\\dots}{\\ldots}\\newcommand{\\to}{\\rightarrow}";
+    private static final String CONVERT = ";function convert(latex, isDisplayed) {"
+            + " return katex.renderToString(latex, {output: 'mathml', displayMode: isDisplayed}) }";
 
-    private static final SnuggleEngine ENGINE = new SnuggleEngine();
+    private static ScriptableObject scope;
 
     private MathMl() {}
 
     /**
      * Converts a displayed formula, or several with wide spaces between them, which a narrow page displays in lines.
-     *
-     * @throws IllegalArgumentException if the LaTeX has an error, or a command that is not supported
      */
     static String of(String latex) {
         return Stream.of(latex.split("\\\\qquad", -1))
-                .map(each -> converted("$$" + each + "$$", latex))
+                .map(each -> converted(each, true))
                 .collect(Collectors.joining("\n"));
     }
 
     /** Converts a formula within a line. */
     static String inline(String latex) {
-        return converted("$" + latex + "$", latex);
+        return converted(latex, false);
     }
 
-    private static String converted(String input, String latex) {
-        SnuggleSession session = ENGINE.createSession();
-        // SnuggleTeX puts no space around the name of a function
-        String spaced = input.replaceAll("\\\\(ln|sin|cos)(\\^\\w)? (?=\\\\?\\w)|\\w (?=\\\\ln)", "$0\\\\, ");
-        try {
-            session.parseInput(new SnuggleInput(COMMANDS + spaced));
-        } catch (IOException e) {
-            throw new IllegalStateException("a string cannot be read", e);
-        }
-        XMLStringOutputOptions options = new XMLStringOutputOptions();
-        options.setEncoding("UTF-8");
-        options.setDOMPostProcessors((document, unused, stylesheets) -> forBrowsers(document));
-        String xml = session.buildXMLString(options);
-        if (!session.getErrors().isEmpty()) {
-            String errors = session.getErrors().stream()
-                    .map(MessageFormatter::getErrorMessage)
-                    .collect(Collectors.joining("; "));
+    private static synchronized String converted(String latex, boolean isDisplayed) {
+        try (Context context = Context.enter()) {
+            if (scope == null) {
+                context.setInterpretedMode(true);
+                scope = context.initSafeStandardObjects();
+                context.evaluateString(scope, Book.read(KATEX) + CONVERT, KATEX, 1, null);
+            }
+            Object html = ScriptableObject.callMethod(context, scope, "convert", new Object[] {latex, isDisplayed});
+            // without the LaTeX, and without what KaTeX's style sheet needs
+            return Context.toString(html).replaceAll("<annotation.*?</annotation>|</?(?:semantics|span)[^>]*>", "");
+        } catch (RhinoException e) {
             throw new IllegalArgumentException(
-                    "formula " + latex + ": expected LaTeX that SnuggleTeX supports (" + errors + "); simplify it");
-        }
-        return xml;
-    }
-
-    private static Document forBrowsers(Document document) {
-        NodeList elements = document.getElementsByTagNameNS(NAMESPACE, "*");
-        // the list is live: it has the brackets that a fence becomes
-        for (int i = 0; i < elements.getLength(); i++) {
-            Element element = (Element) elements.item(i);
-            switch (element.getLocalName()) {
-                case "mfenced" -> replaceFence(element);
-                case "mo", "mn", "mi" -> replaceSigns(element);
-                default -> {}
-            }
-        }
-        return document;
-    }
-
-    /** Replaces a fence by its brackets: browsers no longer display {@code mfenced}. */
-    private static void replaceFence(Element fence) {
-        Node row = fence.getOwnerDocument().createElementNS(NAMESPACE, "mrow");
-        append(row, fence.getAttribute("open"));
-        for (Node child = fence.getFirstChild(); child != null; child = fence.getFirstChild()) {
-            row.appendChild(child);
-            if (fence.hasChildNodes()) {
-                append(row, ",");
-            }
-        }
-        append(row, fence.getAttribute("close"));
-        fence.getParentNode().replaceChild(row, fence);
-    }
-
-    private static void append(Node row, String operator) {
-        row.appendChild(row.getOwnerDocument().createElementNS(NAMESPACE, "mo")).setTextContent(operator);
-    }
-
-    /**
-     * Replaces hyphens by minus signs, apostrophes by primes, and the bar that Chromium draws beside its letter;
-     * removes the space that browsers put around brackets, bars and slashes, and makes bars no higher than letters.
-     */
-    private static void replaceSigns(Element element) {
-        String text = element.getTextContent();
-        element.setTextContent(
-                text.replace('-', '\u2212').replace('\'', '\u2032').replace('\u0304', '\u00AF'));
-        if (element.getLocalName().equals("mo") && "()|/".contains(text)) {
-            element.setAttribute("lspace", "0");
-            element.setAttribute("rspace", "0");
-            if (text.equals("|")) {
-                element.setAttribute("stretchy", "false");
-            }
+                    "formula " + latex + ": expected LaTeX that KaTeX supports; correct it", e);
         }
     }
 }

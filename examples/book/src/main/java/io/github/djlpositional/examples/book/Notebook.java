@@ -1,28 +1,29 @@
 package io.github.djlpositional.examples.book;
 
-import io.github.djlpositional.examples.AtomicFile;
 import io.github.djlpositional.examples.Chart;
 import io.github.djlpositional.examples.Figure;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 
 /** What the program of a chapter prints and draws. It is shown at once, and recorded with the piece of the program. */
 public final class Notebook {
 
-    /**
-     * Something that was printed or drawn.
-     *
-     * @param place the names of the chapter and of the piece of its program
-     * @param text what was printed; empty for a picture
-     * @param figure the picture; null for printed text
-     */
-    record Output(String place, String text, Figure figure) {}
+    /** What a piece of a program has printed and drawn. */
+    record Output(StringBuilder printed, List<Figure> figures) {
+
+        Output() {
+            this(new StringBuilder(), new ArrayList<>());
+        }
+    }
 
     private static final String PACKAGE = Notebook.class.getPackageName() + ".";
 
@@ -31,7 +32,7 @@ public final class Notebook {
 
     private final PrintStream out;
     private final Path folder;
-    private final List<Output> outputs = new ArrayList<>();
+    private final Map<String, Output> outputs = new HashMap<>();
 
     private Notebook(PrintStream out, Path folder) {
         this.out = out;
@@ -43,8 +44,8 @@ public final class Notebook {
         return Objects.requireNonNullElseGet(current, () -> new Notebook(System.out, Path.of("pictures")));
     }
 
-    /** Runs the program of a chapter, and returns what it printed and drew. */
-    static List<Output> record(Callable<?> program, PrintStream out, Path folder) throws Exception {
+    /** Runs the program of a chapter, and returns its outputs by the names of the chapter and the piece. */
+    static Map<String, Output> record(Callable<?> program, PrintStream out, Path folder) throws Exception {
         Notebook notebook = new Notebook(out, folder);
         current = notebook;
         try {
@@ -52,14 +53,14 @@ public final class Notebook {
         } finally {
             current = null;
         }
-        return List.copyOf(notebook.outputs);
+        return notebook.outputs;
     }
 
     /** Prints a line, with the arguments of {@link String#format(Locale, String, Object...)}. */
     public void print(String format, Object... values) {
-        String text = String.format(Locale.ROOT, format, values);
-        outputs.add(new Output(place(), text, null));
-        out.println(text);
+        String line = String.format(Locale.ROOT, format, values) + "\n";
+        outputs.computeIfAbsent(place(), piece -> new Output()).printed().append(line);
+        out.print(line);
     }
 
     /** Draws a chart and saves it as SVG. */
@@ -80,14 +81,14 @@ public final class Notebook {
     /** Draws the charts of a list like {@link #pictures(int, Chart...)}. */
     public void pictures(int columns, List<? extends Chart> charts) throws IOException {
         String place = place();
-        long before = outputs.stream()
-                .filter(each -> each.figure() != null && each.place().equals(place))
-                .count();
-        String name = (before == 0 ? place : place + "-" + (before + 1)).replaceAll("(?<=[a-z])(?=[A-Z])", "-");
+        List<Figure> figures =
+                outputs.computeIfAbsent(place, piece -> new Output()).figures();
+        figures.add(new Figure(columns, charts));
+        String number = figures.size() == 1 ? "" : "-" + figures.size();
+        String name = (place + number).replaceAll("(?<=[a-z])(?=[A-Z])", "-");
         Path file = folder.resolve(name.toLowerCase(Locale.ROOT) + ".svg");
-        outputs.add(new Output(place, "", new Figure(columns, charts)));
-        AtomicFile.prepare(file);
-        new Figure(columns, charts).save(file);
+        Files.createDirectories(folder);
+        Files.writeString(file, new Figure(columns, charts).svg());
         out.println("[" + file + "]");
     }
 

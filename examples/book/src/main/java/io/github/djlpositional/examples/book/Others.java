@@ -32,9 +32,9 @@ public final class Others {
         NDArray before = x.add(forward(one, x));
         NDArray after = swapped.add(forward(one, swapped));
         boolean isSame = isClose(before.get(":, 4"), after.get(":, 4"));
-        boolean isSameOfTwo =
+        boolean ofTwo =
                 isClose(forward(two, before).get(":, 4"), forward(two, after).get(":, 4"));
-        out.print("the same: after one layer %b, after two %b", isSame, isSameOfTwo);
+        out.print("one layer: same %b; two layers: %b", isSame, ofTwo);
         // %% packed
         NDArray positions = manager.create(new int[][] {{0, 1, 2, 0, 1, 2, 3}}); // (B, T)
         NDArray mask = MultiHeadAttentionBlock.packedMask(positions); // (B, T, T)
@@ -49,10 +49,10 @@ public final class Others {
         for (String document : List.of(":, :3", ":, 3:")) {
             NDArray alone = forward(rotary, both.get(document));
             boolean[] isAlone = {isClose(packed.get(document), alone), isClose(unmasked.get(document), alone)};
-            out.print("as by itself: %b; without the mask: %b", isAlone[0], isAlone[1]);
+            out.print("as by itself: %b; unmasked: %b", isAlone[0], isAlone[1]);
         }
-        HeatMapChart.Cells cells = (i, j) -> j <= i && mask.getBoolean(0, i, j) ? 1 : 0;
-        out.picture(HeatMapChart.of("Keys that a query sees", "key", "query", 7, 7, cells));
+        HeatMapChart.Cells cells = (t, s) -> s <= t && mask.getBoolean(0, t, s) ? 1 : 0;
+        out.picture(HeatMapChart.of("Visible keys", "key", "query", 7, 7, cells).range(0, 1));
         // %% cope
         NDArray isStop = manager.create(STOPS);
         NDArray gates = Activation.sigmoid(isStop.mul(12).sub(6)); // q · k is 6 for ., else -6
@@ -63,8 +63,8 @@ public final class Others {
         NDArray term = share.mul(terms.get(places.ceil().toType(DataType.INT64, false)))
                 .add(share.neg().add(1).mul(terms.get(places.floor().toType(DataType.INT64, false))));
         // ...
-        for (int j = 0; j < WORDS.size(); j++) {
-            out.print("%-4s position %.3f, added %6.3f", WORDS.get(j), places.getFloat(j), term.getFloat(j));
+        for (int s = 0; s < WORDS.size(); s++) {
+            out.print("%-4s position %.3f, added %6.3f", WORDS.get(s), places.getFloat(s), term.getFloat(s));
         }
         manager.close();
     }

@@ -3,8 +3,6 @@ package io.github.djlpositional.examples.book;
 import io.github.djlpositional.examples.Figure;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
-import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -29,19 +27,20 @@ final class Page {
 
     private static final Pattern HEADING = Pattern.compile("<h2>(.*)</h2>");
 
-    /** What is highlighted in Java: each group of the pattern has a class of {@code span}. */
+    /** What is highlighted in escaped Java: each group of the pattern has a class of {@code span}. */
     private static final List<String> KINDS = List.of("comment", "string", "keyword", "number");
 
     private static final Pattern JAVA = Pattern.compile("(//.*|/\\*[\\s\\S]*?\\*/)"
-            + "|(\"\"\"[\\s\\S]*?\"\"\"|\"(?:\\\\.|[^\"\\\\])*\"|'(?:\\\\.|[^'\\\\])')"
+            + "|(&quot;&quot;&quot;[\\s\\S]*?&quot;&quot;&quot;|&quot;(?:\\\\.|(?!&quot;)[^\\\\])*&quot;"
+            + "|'(?:\\\\.|&\\w+;|[^'\\\\])')"
             + "|(\\b(?:boolean|case|default|double|else|float|for|if|int|long|new|private|return|static"
             + "|switch|throws|try|void|while|final|true|false|null|var|record)\\b)"
             + "|(\\b\\d[\\d_]*(?:\\.\\d+)?(?:e-?\\d+)?\\b)");
 
     private Page() {}
 
-    /** Returns the page of a chapter, with links to its neighbors. */
-    static String of(Chapter chapter, Optional<Chapter> previous, Optional<Chapter> next) {
+    /** Returns the page of a chapter, with links to its neighbors among all chapters. */
+    static String of(Chapter chapter, List<Chapter> all) {
         String setup = chapter.setup().isEmpty()
                 ? ""
                 : details("Imports, constants and methods of this chapter", code(chapter.setup()));
@@ -56,8 +55,9 @@ final class Page {
             return Matcher.quoteReplacement(
                     "<h2 id=\"%1$s\"><a href=\"#%1$s\">%2$s</a></h2>".formatted(id, match.group(1)));
         });
-        String links = "<nav aria-label=\"Chapters, at the %s\">" + link(previous, "prev", "← ")
-                + "<a href=\"index.html\">Contents</a>" + link(next, "next", "→ ") + "</nav>\n";
+        int index = all.indexOf(chapter);
+        String links = "<nav aria-label=\"Chapters, at the %s\">" + link(all, index - 1, "prev", "← ")
+                + "<a href=\"index.html\">Contents</a>" + link(all, index + 1, "next", "→ ") + "</nav>\n";
         String heading = Book.heading(chapter);
         String main = "<main id=\"main\">\n<h1>" + escaped(heading) + "</h1>\n" + html(chapter.line())
                 + "<nav class=\"toc\" aria-label=\"On this page\">" + headings + "</nav>\n" + anchored + "</main>\n";
@@ -110,10 +110,13 @@ final class Page {
                         chapter.scripts().isEmpty() ? "" : scripts);
     }
 
-    private static String link(Optional<Chapter> chapter, String relation, String arrow) {
-        return chapter.map(target -> "<a rel=\"%s\" href=\"%s.html\">%s%s</a>"
-                        .formatted(relation, target.name(), arrow, escaped(Book.heading(target))))
-                .orElse("<span></span>");
+    private static String link(List<Chapter> all, int index, String relation, String arrow) {
+        if (index < 0 || index == all.size()) {
+            return "<span></span>";
+        }
+        String heading = escaped(Book.heading(all.get(index)));
+        return "<a rel=\"%s\" href=\"%s.html\">%s%s</a>"
+                .formatted(relation, all.get(index).name(), arrow, heading);
     }
 
     private static String body(Chapter chapter) {
@@ -164,18 +167,14 @@ final class Page {
     }
 
     private static String code(String java) {
-        StringBuilder html = new StringBuilder("<pre class=\"code\"><code>");
-        int end = 0;
-        for (MatchResult match : JAVA.matcher(java).results().toList()) {
-            int group = 1;
-            while (match.group(group) == null) {
-                group++;
+        String html = JAVA.matcher(escaped(java)).replaceAll(match -> {
+            int kind = 0;
+            while (match.group(kind + 1) == null) {
+                kind++;
             }
-            html.append(escaped(java.substring(end, match.start())))
-                    .append("<span class=\"%s\">%s</span>".formatted(KINDS.get(group - 1), escaped(match.group())));
-            end = match.end();
-        }
-        return html.append(escaped(java.substring(end))) + "</code></pre>\n";
+            return Matcher.quoteReplacement("<span class=\"%s\">%s</span>".formatted(KINDS.get(kind), match.group()));
+        });
+        return "<pre class=\"code\"><code>" + html + "</code></pre>\n";
     }
 
     static String escaped(String text) {

@@ -10,7 +10,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.attention.RelativeEncoding;
-import io.github.djlpositional.examples.Chart;
 import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.RelativeBuckets;
@@ -33,40 +32,37 @@ public final class Relative {
         RelativeEncoding alibi = RelativeEncoding.named("ALiBi", 8, 64, Map.of());
         NDArray added = added(alibi, words); // (8, 24, 24): for each head, query and key
         // ...
-        out.print("%-8s %5d %6d %6d %7d %7d", "Δ", 0, 1, 2, 4, 16);
+        out.print("%-8s %6d %6d %7d %7d", "Δ", 1, 2, 4, 16);
         List<String> curves = List.of("ALiBi", "Sandwich", "KERPLE", "Gaussian");
         for (String name : curves) {
             float[] row = added(encoding(name, manager), words).get("0, 0").toFloatArray();
             double[] b = each(24, distance -> row[distance] - row[0]);
-            out.print("%-8s %5.3f %6.3f %6.3f %7.3f %7.3f", name, b[0], b[1], b[2], b[4], b[16]);
+            out.print("%-8s %6.3f %6.3f %7.3f %7.3f", name, b[1], b[2], b[4], b[16]);
         }
-        out.pictures(4, charts(words, curves));
+        draw(out, words, 1, curves);
         // %% functions
         RelativeBuckets encoder = RelativeBuckets.of(true, 32, 128);
-        RelativeBuckets decoder = RelativeBuckets.of(false, 32, 128); // takes the key's position minus the query's
+        RelativeBuckets decoder = RelativeBuckets.of(false, 32, 128); // of s - t
         // ...
         out.print("%5s %8s %8s %8s", "Δ", "before", "after", "decoder");
         for (int n : new int[] {0, 1, 7, 8, 12, 16, 32, 58, 112, 113, 1000}) {
             out.print("%5d %8d %8d %8d", n, encoder.bucket(-n), encoder.bucket(n), decoder.bucket(-n));
         }
-        out.pictures(4, charts(words, List.of("T5", "distance network", "FIRE")));
+        draw(out, words, 1, List.of("T5", "distance network", "FIRE"));
         // %% terms
         NDArray repeated = words.get(":, :, 0:1").repeat(2, 24); // one word 24 times
-        NDArray ofOneWord = added(encoding("Shaw", manager), repeated);
+        NDArray term = added(encoding("Shaw", manager), repeated);
         // ...
-        out.pictures(4, charts(words, List.of("Shaw", "Transformer-XL", "DeBERTa", "rotary")));
+        draw(out, words, 8, List.of("Shaw", "Transformer-XL", "DeBERTa", "rotary"));
         // %% trained
         Map<String, double[]> heads = Measured.heads("biases-text", "t5"); // 8 heads, a number for each distance
         // ...
         List<LineChart> learned = new ArrayList<>();
         for (String name : List.of("T5", "KERPLE", "distance network", "FIRE")) {
-            String key = name.replace(' ', '_').toLowerCase(Locale.ROOT);
             LineChart chart = LineChart.of(name, "distance", "weight").yRange(0.0, Double.NaN);
-            Measured.heads("biases-text", key).forEach((head, bias) -> {
-                double[] powers = each(64, distance -> Math.exp(bias[distance]));
-                double sum = Arrays.stream(powers).sum();
-                chart.thin(head.startsWith("layer 1") ? 0 : 1, each(25, i -> i), each(25, i -> powers[i] / sum));
-            });
+            Measured.heads("biases-text", name.replace(' ', '_').toLowerCase(Locale.ROOT))
+                    .forEach((head, bias) ->
+                            chart.thin(head.charAt(6) - '1', each(25, i -> i), weights(Arrays.copyOf(bias, 64))));
             learned.add(chart);
         }
         out.pictures(4, learned);
@@ -94,29 +90,33 @@ public final class Relative {
         return (output.size() == 1 ? output.head() : product(output).sub(product(pair))).squeeze(0);
     }
 
+    private static double[] weights(double... scores) {
+        double sum = Arrays.stream(scores).map(Math::exp).sum();
+        return each(scores.length, s -> Math.exp(scores[s]) / sum);
+    }
+
     private static NDArray product(NDList pair) {
         return pair.get(0).matMul(pair.get(1).swapAxes(2, 3));
     }
 
-    private static List<Chart> charts(NDArray words, List<String> names) {
-        List<Chart> charts = new ArrayList<>();
+    private static void draw(Notebook out, NDArray words, double scale, List<String> names) throws Exception {
+        LineChart curves = LineChart.of("The first head, one word repeated", "distance Δ", "added");
+        List<HeatMapChart> matrices = new ArrayList<>();
         for (String name : names) {
             RelativeEncoding encoding = encoding(name, words.getManager());
             int after = name.equals("FIRE") ? 0 : 23; // FIRE is made for keys before the query
             NDArray one = added(encoding, words.get(":, :, 0:1").repeat(2, 24)).get(0);
-            NDArray all = added(encoding, words).get(0);
-            LineChart curve = LineChart.of(name, "distance", "added");
-            curve.line(
-                    "",
-                    each(after + 24, i -> i - after),
-                    each(after + 24, i -> i < after ? one.getFloat(0, after - i) : one.getFloat(23, 23 + after - i)));
-            charts.add(curve);
-            NDArray shown = after == 0 ? all.get(23) : all;
-            float smallest = shown.min().getFloat();
-            HeatMapChart matrix = HeatMapChart.of(
-                    name, "key", "query", 24, 24, (t, s) -> s > t + after ? 0 : all.getFloat(t, s) - smallest);
-            charts.add(matrix.range(0, Math.round(100 * (shown.max().getFloat() - smallest)) / 100.0));
+            float[] all = added(encoding, words).get(0).toFloatArray();
+            double[] y = each(after + 24, i -> one.getFloat(23 + Math.min(i - after, 0), 23 - Math.max(i - after, 0)));
+            curves.line(name, each(y.length, i -> i - after), each(y.length, i -> y[i] - y[after]));
+            double[][] weights = new double[24][];
+            Arrays.setAll(weights, t -> weights(each(Math.min(24, t + after + 1), s -> all[24 * t + s] / scale)));
+            HeatMapChart.Cells cells = (t, s) -> s > t + after ? 0 : 100 * weights[t][s] - 100.0 / weights[t].length;
+            double largest = Vectors.quantile(0.999, each(576, i -> cells.value(i / 24, i % 24)));
+            double end = Double.parseDouble(String.format(Locale.ROOT, "%.1e", largest));
+            matrices.add(HeatMapChart.of(name, "key", "query", 24, 24, cells).range(-end, end));
         }
-        return charts;
+        out.picture(curves);
+        out.pictures(4, matrices);
     }
 }

@@ -87,7 +87,7 @@ public final class Rotary {
             Frequencies omega = RotaryScaling.none().frequencies(64, base);
             double[] score = each(1000, distance -> Vectors.mean(each(32, m -> Math.cos(omega.get(m) * distance))));
             out.print("base %,7d  %.3f %.3f %.3f %.3f", base, score[1], score[10], score[100], score[999]);
-            curves.line("equal, base " + base, 201, distance -> score[distance]);
+            curves.line("ones, base " + base, 201, distance -> score[distance]);
         }
         // ...
         double norms = Math.sqrt(product(q, q) * product(k, k));

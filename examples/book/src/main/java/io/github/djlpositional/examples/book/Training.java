@@ -11,6 +11,7 @@ import io.github.djlpositional.examples.Judgement;
 import io.github.djlpositional.examples.TrainEncoder;
 import io.github.djlpositional.examples.UserError;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
@@ -45,7 +46,7 @@ final class Training {
                 }
             }
         }
-        Book.write(folder.resolve("attention.csv"), attention.toString());
+        Files.writeString(folder.resolve("attention.csv"), attention);
         // a row for each position of the learned table
         StringBuilder positions = new StringBuilder();
         Path learned = train(folder, "learned", glosses);
@@ -59,7 +60,7 @@ final class Training {
                 append(positions, ",%.6f", row.toType(DataType.FLOAT64, false).toDoubleArray());
             }
         }
-        Book.write(folder.resolve("positions.csv"), positions.toString().replaceAll("(?m)^,", ""));
+        Files.writeString(folder.resolve("positions.csv"), positions.toString().replaceAll("(?m)^,", ""));
     }
 
     private static Path train(Path folder, String encodings, int glosses) {

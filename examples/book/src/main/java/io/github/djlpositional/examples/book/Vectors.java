@@ -4,7 +4,6 @@ import static io.github.djlpositional.examples.LineChart.each;
 
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Arrays;
-import java.util.stream.IntStream;
 
 /** What several chapters compute of vectors, which are arrays of numbers. */
 public final class Vectors {
@@ -17,7 +16,11 @@ public final class Vectors {
     }
 
     public static double dot(double[] a, double[] b) {
-        return IntStream.range(0, a.length).mapToDouble(i -> a[i] * b[i]).sum();
+        double sum = 0;
+        for (int i = 0; i < a.length; i++) {
+            sum += a[i] * b[i];
+        }
+        return sum;
     }
 
     public static double norm(double... vector) {

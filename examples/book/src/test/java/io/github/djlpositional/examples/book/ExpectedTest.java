@@ -1,6 +1,9 @@
 package io.github.djlpositional.examples.book;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.stream.Collectors.mapping;
+import static java.util.stream.Collectors.partitioningBy;
+import static java.util.stream.Collectors.toList;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.OutputStream;
@@ -11,6 +14,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
@@ -35,8 +39,8 @@ class ExpectedTest {
 
     private static final List<Chapter> WRITTEN = new ArrayList<>();
 
-    /** Text with its numbers: the pattern is that of a printed line or phrase; its groups are the numbers. */
-    private record Row(String pattern, List<String> numbers) {
+    /** The pattern of a printed line or a phrase, whose groups are the numbers, and the numbers that are expected. */
+    private record Row(Pattern pattern, List<String> numbers) {
 
         static Row of(String line) {
             // the text may be a row of a table
@@ -44,20 +48,10 @@ class ExpectedTest {
             int numbers = line.lastIndexOf(" | ", source - 1);
             assertThat(numbers).as("text | numbers | source: %s", line).isPositive();
             assertThat(line.substring(source + 3)).as(line).matches("(numpy|count|trained|paper: |measured: ).*");
-            String text = squeezed(line.substring(0, numbers));
-            String pattern = "(?<![\\d.,])\\Q" + text.replace("{}", "\\E ?(" + NUMBER + ")\\Q") + "\\E";
+            String text = squeezed(line.substring(0, numbers)).replace("{}", "\\E ?(" + NUMBER + ")\\Q");
             return new Row(
-                    pattern, List.of(line.substring(numbers + 3, source).strip().split("\\s+", -1)));
-        }
-
-        /** Finds the text in whole lines, or else within the Markdown. */
-        List<MatchResult> find(String printed, String markdown) {
-            Pattern line = Pattern.compile("(?m)^" + pattern + "$");
-            return (line.matcher(printed).find()
-                            ? line.matcher(printed)
-                            : Pattern.compile(pattern).matcher(markdown))
-                    .results()
-                    .toList();
+                    Pattern.compile("(?<![\\d.,])\\Q" + text + "\\E"),
+                    List.of(line.substring(numbers + 3, source).strip().split("\\s+", -1)));
         }
 
         boolean agrees(MatchResult found) {
@@ -90,22 +84,20 @@ class ExpectedTest {
                         part instanceof Chapter.Code code ? code.printed().lines() : Stream.empty())
                 .map(ExpectedTest::squeezed)
                 .toList();
-        String text = squeezed(Book.read("/chapters/" + name + ".md"));
+        String text = String.join("\n", printed) + "\n" + squeezed(Book.read("/chapters/" + name + ".md"));
         List<String> problems = new ArrayList<>();
         Set<String> agreeing = new HashSet<>();
         for (String line : Book.read("/expected/" + name + ".txt").lines().toList()) {
             if (!line.isBlank() && !line.startsWith("#")) {
                 Row row = Row.of(line);
-                List<MatchResult> found = row.find(String.join("\n", printed), text);
                 // several lines may have the same text: then each has a row
-                List<String> right = found.stream()
-                        .filter(row::agrees)
-                        .map(MatchResult::group)
-                        .toList();
-                agreeing.addAll(right);
-                if (right.isEmpty()) {
-                    problems.add(line + " is not what is found: "
-                            + found.stream().map(MatchResult::group).toList());
+                Map<Boolean, List<String>> found = row.pattern()
+                        .matcher(text)
+                        .results()
+                        .collect(partitioningBy(row::agrees, mapping(MatchResult::group, toList())));
+                agreeing.addAll(found.get(true));
+                if (found.get(true).isEmpty()) {
+                    problems.add(line + " is not what is found: " + found.get(false));
                 }
             }
         }

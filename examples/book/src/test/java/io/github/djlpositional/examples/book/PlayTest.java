@@ -24,7 +24,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.function.IntFunction;
 import java.util.function.IntToDoubleFunction;
+import java.util.function.ToDoubleBiFunction;
 import java.util.stream.Collectors;
 import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
@@ -206,15 +208,12 @@ class PlayTest {
     void patches(String encoding) {
         GridEncoding grid = GridEncoding.visionTransformer(64);
         SinusoidalEncoding number = SinusoidalEncoding.vaswani(64);
-        double[][] rows = new double[12 * 16][];
-        Arrays.setAll(
-                rows,
-                n -> encoding.equals("axes")
-                        ? each(64, i -> grid.value(i, Math.floorDiv(n, 16), n % 16))
-                        : row(number, n));
-        assertClose(numbers("patches.values", encoding, 4, 10, 16, 64), rows[74]);
+        IntFunction<double[]> patch =
+                n -> encoding.equals("axes") ? each(64, i -> grid.value(i, n / 16, n % 16)) : row(number, n);
+        double[] chosen = patch.apply(74);
+        assertClose(numbers("patches.values", encoding, 4, 10, 16, 64), chosen);
         double[] similarities = numbers("patches.similarities", encoding, 4, 10, 12, 16, 64);
-        assertClose(similarities, each(rows.length, n -> dot(rows[74], rows[n]) / 32));
+        assertClose(similarities, each(12 * 16, n -> dot(chosen, patch.apply(n)) / 32));
     }
 
     @ParameterizedTest
@@ -259,24 +258,24 @@ class PlayTest {
 
     @Test
     void mapsAreThoseOfTheModelAndTheTable() throws Exception {
-        for (String encoding : new String[] {"with1", "without1", "with2", "without2"}) {
-            AttentionMaps maps = SentenceEncoder.attention(
-                            List.of("a rose is a rose is a rose"),
-                            encoding.startsWith("with") && !encoding.contains("out"))
+        for (boolean isWith : new boolean[] {true, false}) {
+            AttentionMaps model = SentenceEncoder.attention(List.of("a rose is a rose is a rose"), isWith)
                     .get(0);
-            double[][] cells = call(double[][].class, "maps.cells", encoding);
-            int layer = encoding.endsWith("1") ? 0 : 1;
-            for (int t = 0; t < cells.length; t++) {
-                int query = t;
-                assertThat(cells[t])
-                        .containsExactly(each(10, s -> maps.weight(layer, 2 - layer, query, s)), within(0.00501));
-            }
+            String name = isWith ? "with" : "without";
+            assertMap(name + "1", 10, (t, s) -> model.weight(0, 2, t, s));
+            assertMap(name + "2", 10, (t, s) -> model.weight(1, 1, t, s));
         }
         double[][] table = Measured.positions();
-        double[][] learned = call(double[][].class, "maps.cells", "learned");
-        for (int t = 0; t < table.length; t++) {
-            double[] row = table[t];
-            assertThat(learned[t]).containsExactly(each(16, s -> Vectors.cosine(row, table[s])), within(0.00501));
+        assertMap("learned", 16, (t, s) -> Vectors.cosine(table[t], table[s]));
+    }
+
+    /** The script has hundredths. */
+    private static void assertMap(String name, int size, ToDoubleBiFunction<Integer, Integer> expected) {
+        double[][] cells = call(double[][].class, "maps.cells", name);
+        assertThat(cells).hasDimensions(size, size);
+        for (int t = 0; t < size; t++) {
+            int row = t;
+            assertThat(cells[t]).containsExactly(each(size, s -> expected.applyAsDouble(row, s)), within(0.00501));
         }
     }
 

@@ -18,23 +18,29 @@ import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import java.io.File;
 import java.io.IOException;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.ByteBuffer;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 
 /**
- * Blocks whose memory is used while another thread collects garbage. In a process of its own, because freed memory that
- * is used ends it.
+ * The library in a separate process and in a class loader with only one engine, as in an application server, while
+ * another thread collects garbage. Using freed memory ends the process.
  */
-public class GarbageCollectionTest {
+public class OwnProcessTest {
 
     private static final String DONE = "every value is right";
     private static final Shape X = new Shape(1, 10, 4);
     private static final float[] TABLE = SinusoidalEncoding.vaswani(4).table(0, 10);
 
     @EngineTest
-    void memoryIsNotFreedWhileItIsUsed(Engine engine) throws Exception {
+    void oneEngineIsEnoughAndMemoryIsNotFreedWhileItIsUsed(Engine engine) throws Exception {
         List<String> options = List.of(
                 "-Xmx256m",
                 // small, so that it is collected every millisecond
@@ -43,21 +49,58 @@ public class GarbageCollectionTest {
                 "-XX:-CreateCoredumpOnCrash",
                 "-XX:ErrorFile=/dev/null");
         String millis = EngineTestExtension.IS_NIGHTLY ? "5000" : "500";
-        assertThat(JavaProgram.run(options, GarbageCollectionTest.class, engine.getEngineName(), millis))
+        assertThat(JavaProgram.run(options, OwnProcessTest.class, engine.getEngineName(), millis))
                 .contains(DONE);
     }
 
-    /** The program of the process: its arguments are an engine and the milliseconds for each of its parts. */
+    /**
+     * The program of the process: runs {@link #use} in a loader that sees only Java and the jars of the chosen engine.
+     * A JVM loads a native library for one class loader only.
+     */
     public static void main(String[] args) throws Exception {
-        Duration each = Duration.ofMillis(Long.parseLong(args[1]));
-        try (NDManager manager = Engine.getEngine(args[0]).newBaseManager(Device.cpu())) {
-            Thread collector = new Thread(GarbageCollectionTest::litter);
+        String engine = args[0];
+        String hidden = engine.equals("PyTorch") ? "mxnet" : "pytorch";
+        List<URL> seen = new ArrayList<>();
+        for (String entry : System.getProperty("java.class.path").split(File.pathSeparator, -1)) {
+            Path file = Path.of(entry);
+            if (!file.getFileName().toString().toLowerCase(Locale.ROOT).startsWith(hidden)) {
+                seen.add(file.toUri().toURL());
+            }
+        }
+        try (URLClassLoader loader =
+                new URLClassLoader(seen.toArray(URL[]::new), ClassLoader.getPlatformClassLoader())) {
+            Thread.currentThread().setContextClassLoader(loader);
+            loader.loadClass(OwnProcessTest.class.getName())
+                    .getMethod("use", String.class, long.class)
+                    .invoke(null, engine, Long.parseLong(args[1]));
+        }
+    }
+
+    /** The code of an application, whose parts run for some milliseconds. */
+    public static void use(String engine, long millis) throws Exception {
+        assertThat(Engine.getAllEngines())
+                .contains(engine)
+                .doesNotContain(engine.equals("PyTorch") ? "MXNet" : "PyTorch");
+        Duration each = Duration.ofMillis(millis);
+        try (NDManager manager = Engine.getEngine(engine).newBaseManager(Device.cpu())) {
+            saveAndLoad(manager);
+            Thread collector = new Thread(OwnProcessTest::litter);
             collector.setDaemon(true);
             collector.start();
             useTables(manager, System.nanoTime() + 2 * each.toNanos());
             copyFromJava(manager, System.nanoTime() + each.toNanos());
         }
         System.out.println(DONE);
+    }
+
+    private static void saveAndLoad(NDManager manager) throws Exception {
+        PositionalEncodingBlock block = initialized(manager, positions().build(), 1, 10, 4);
+        Block loaded = PositionalEncodingBlock.fromArguments(block.getArguments());
+        BlockBytes.load(manager, loaded, BlockBytes.saved(block));
+        NDArray zeros = manager.zeros(X);
+        for (Block each : List.of(block, loaded)) {
+            assertThat(Forward.infer(manager, each, zeros).toFloatArray()).isEqualTo(TABLE);
+        }
     }
 
     /** The garbage collector runs as often as the new objects fill its young generation. */
