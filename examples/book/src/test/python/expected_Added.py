@@ -2,20 +2,21 @@
 import numpy as np
 
 row = lambda text, *numbers: print(text, "|", *numbers, "| numpy")
+MASK = (1 << 48) - 1
 
 
 def gaussians(seed, count):
-    state, numbers = (seed ^ 0x5DEECE66D) & (1 << 48) - 1, []
-    while len(numbers) < count:
-        bits = []
-        for size in (26, 27, 26, 27):
-            state = state * 0x5DEECE66D + 0xB & (1 << 48) - 1
-            bits.append(state >> 48 - size)
-        pair = [2 * ((bits[i] << 27) + bits[i + 1]) / (1 << 53) - 1 for i in (0, 2)]
-        s = pair[0] ** 2 + pair[1] ** 2
-        if 0 < s < 1:
-            numbers += [x * np.sqrt(-2 * np.log(s) / s) for x in pair]
-    return np.array(numbers[:count])
+    states = np.full(6 * count, ((seed ^ 0x5DEECE66D) * 0x5DEECE66D + 11) & MASK, np.uint64)
+    factor, term, known = 0x5DEECE66D, 11, 1
+    while known < len(states):  # as many steps at once as states are known
+        more = states[:len(states) - known] if known > len(states) - known else states[:known]
+        states[known:known + len(more)] = more * np.uint64(factor) + np.uint64(term) & np.uint64(MASK)
+        factor, term, known = factor * factor & MASK, (factor + 1) * term & MASK, known + len(more)
+    high, low = (states[0::2] >> np.uint64(22)) << np.uint64(27), states[1::2] >> np.uint64(21)
+    pairs = (2 * ((high + low) / 2.0**53) - 1).reshape(-1, 2)
+    s = (pairs**2).sum(1, keepdims=True)
+    pairs, s = pairs[(0 < s[:, 0]) & (s[:, 0] < 1)], s[(0 < s) & (s < 1)][:, None]
+    return (pairs * np.sqrt(-2 * np.log(s) / s)).ravel()[:count]
 
 
 def directions(rows, share=0.001):
@@ -30,30 +31,30 @@ def directions(rows, share=0.001):
 
 angles = np.arange(1000)[:, None] / 10000 ** (np.arange(256) / 256)
 p = np.stack([np.sin(angles), np.cos(angles)], 2).reshape(1000, 512)
-norms = np.linalg.norm(p, axis=1)
-row("that is √{} = {}.", "%.0f" % norms[0] ** 2, "%g" % round(norms[0], 9))
-long = gaussians(1, 512000).reshape(1000, 512)
-basis, word, shares = directions(p[:100]), np.arange(1000), []
-for name, words in (("long", long), ("short", long / 16)):
+row("norm is √{} = {}.", "%.0f" % (p[0] @ p[0]), "%g" % round(np.linalg.norm(p[7]), 9))
+row("about √{} = {},", 512, "%.1f" % np.sqrt(512))
+row("each embedding by √*d*, here {}.", "%.1f" % np.sqrt(512))
+sets = gaussians(1, 5120000).reshape(10, 1000, 512)
+large, basis, word = sets[0], directions(p[:100]), np.arange(1000)
+for words in (large, large / 16):
     units = (words + p[5]) / np.linalg.norm(words + p[5], axis=1, keepdims=True)
     cosine, norm = (units.sum(0) @ units.sum(0) - 1000) / 999000, np.linalg.norm(words, axis=1).mean()
-    row("mean norm of words {}, mean cosine {}", "%.3f" % norm, "%.3f" % cosine)
+    row("norm {}, cosine {}", "%.3f" % norm, "%.3f" % cosine)
+row("words now have {}:", "%.3f" % cosine)
+for length in (10, 100, 1000): row("{} positions: {} of {} dimensions", length, len(directions(p[:length])), 512)
+row("fill only {} of {} dimensions, and leave {}", len(basis), 512, 512 - len(basis))
+shares = []
+for words in sets / 16:
     sums = words + p[word % 100]
     found = np.argmax(sums @ p[:100].T, 1)
-    share = lambda rows: "%.3f" % (np.argmax(rows @ words.T, 1) == word).mean()
-    shares += [("position, from the sum: {}", "%.3f" % (found == word % 100).mean()),
-               ("word, from the sum: {}", share(sums)), ("word, position subtracted: {}", share(sums - p[found])),
-               ("word, positions projected: {}", share(sums - sums @ basis.T @ basis))]
-row("short words have {}:", "%.3f" % cosine)
-for length in (10, 100, 1000): row("{} positions fill {} of {} dimensions", length, len(directions(p[:length])), 512)
-row("the {} directions", len(basis))
-for share in shares[4:]: row(*share)
-for name, rows in (("words", long[[0, 1, 2, 3, 0, 4, 5, 0, 6, 7, 8, 0, 4]]), ("positions", p[:13])):
-    share = ((rows @ basis.T) ** 2).sum() / (rows**2).sum()
-    row("{} of the squares of the " + name + " remain", "%.3f" % share)
+    right = lambda rows: (np.argmax(rows @ words.T, 1) == word).mean()
+    shares.append([(found == word % 100).mean(), right(sums), right(sums - p[found]), right(sums - sums @ basis.T @ basis)])
+for text, share in zip(("position, from the sum:", "word, from the sum:", "word, subtracted:", "word, projected:"), np.mean(shares, 0)):
+    row(text + " {}", "%.3f" % share)
+row("from {} to {} in these ten sets", "%.2f" % np.min(shares, 0)[1], "%.2f" % np.max(shares, 0)[1])
+for name, rows in (("words", large[[0, 1, 2, 3, 0, 4, 5, 0, 6, 7, 8, 0, 4]]), ("positions", p[:13])):
+    row(name + ": {}", "%.3f" % (((rows @ basis.T) ** 2).sum() / (rows**2).sum()))
+row("a random word has about {}/{} = {}", len(basis), 512, "%.3f" % (len(basis) / 512))
 row("· {} ≈ {} positions", format(10000 ** (255 / 256), ",.0f"), format(round(2 * np.pi * 10000 ** (255 / 256), -2), ",.0f"))
-row("itself is about {}. The position's", "%.0f" % ((long / 16) ** 2).sum(1).mean())
-row("largest of so many is about {}.", "%.1f" % np.random.default_rng(1).normal(size=(2000, 1000)).max(1).mean())
-others = [np.random.default_rng(seed).normal(size=(1000, 512)) / 16 for seed in range(10)]
-found = [(np.argmax((words + p[word % 100]) @ words.T, 1) == word).mean() for words in others]
-row("give shares from {} to {}.)", "%.2f" % min(found), "%.2f" % max(found))
+row("with itself is about {}.", "%.0f" % ((large / 16) ** 2).sum(1).mean())
+row("largest of {} is about {}.", "1,000", "%.1f" % np.random.default_rng(1).normal(size=(2000, 1000)).max(1).mean())

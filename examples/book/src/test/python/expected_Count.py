@@ -29,19 +29,18 @@ for t in (0, 10, 100, 1000):
     row("t = {}: cosine of dog and man {}", t, cosine(dog + t * first, man + t * first))
 row("that is {}/{} = {}", 11**2 - 1, 11**2 + 63, "%.4f" % ((11**2 - 1) / (11**2 + 63)))
 for length in (5, 20, 50):
-    row("{} words: a step is {}, position {} is {}", length, "%.3f" % (1 / (length - 1)), 4, "%.3f" % (4 / (length - 1)))
+    row("{} words: step {}, position {}: {}", length, "%.3f" % (1 / (length - 1)), 4, "%.3f" % (4 / (length - 1)))
 for t in (0, 14, 15, 17, 24):
     row("distance of {} and {}: {}", 16, t, "%.3f" % distance(bits(16), bits(t)))
 row("all five bits change, from {} to {}", *("".join(map(str, bits(t))) for t in (15, 16)))
 angles = 2 * np.pi * np.arange(32)[:, None] / np.array([2, 4, 8, 16, 32])
 sines = np.sin(angles)
 both = np.hstack([sines, np.cos(angles)])
-row("sines: distance of {} and {}: {}", 0, 16, "%.3f" % distance(sines[0], sines[16]))
-row("with cosines: distance of {} and {}: {}", 0, 16, "%.3f" % distance(both[0], both[16]))
+row("sines, {} and {}: {}", 0, 16, "%.3f" % distance(sines[0], sines[16]))
+row("with cosines, {} and {}: {}", 0, 16, "%.3f" % distance(both[0], both[16]))
 for t in (0, 10, 100, 1000):
     p = sinusoids(t)
-    row("t = {}: cosine of dog and man {}", t, cosine(dog + p, man + p))
-    row("step to the next position {}", "%.4f" % distance(p, sinusoids(t + 1)))
+    row("t = {}: cosine {}, step {}", t, cosine(dog + p, man + p), "%.4f" % distance(p, sinusoids(t + 1)))
 row("2π, about {} positions", "%.0f" % (2 * np.pi))
 row("each pair {} times slower", "%.2f" % 10000 ** (1 / 32))
 row("a period of about {} positions", format(round(2 * np.pi * 10000 ** (31 / 32), -3), ",.0f"))

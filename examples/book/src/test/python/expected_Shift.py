@@ -22,8 +22,7 @@ def weight(keys, query, gain):
     return 1 / np.exp(gain * (scores - scores[query - 3])).sum()
 
 
-def squares(positions):
-    """The squares of the singular values of a table with 512 dimensions, as shares."""
+def squares(positions):  # of the singular values of a table with 512 dimensions, as shares
     angles = np.arange(positions)[:, None] * 10000.0 ** (-np.arange(256) * 2 / 512)
     squares = np.linalg.svd(np.concatenate([np.sin(angles), np.cos(angles)], 1), compute_uv=False) ** 2
     return squares / squares.sum()
@@ -35,23 +34,27 @@ for line in rotation(3)[:4]:
 for distance in (1, 3, 100, -7, 0.5):
     matrix = rotation(distance)
     same = all(np.allclose(matrix @ encoding(t), encoding(t + distance), 0, 1e-12) for t in range(1000))
-    row(f"Δ = {distance:.1f}: the same for all 1000 positions: {str(same).lower()}")
+    row(f"Δ = {distance:.1f}: same at 1000 positions: {str(same).lower()}")
 for t in (5, 50, 500):
     weight(600, t, 1)
-    row(f"query at {t}: the largest score is that of the key at {t - 3}")
-row(f"50 keys, query at 25: the key at 22 gets {weight(50, 25, 1):.4f}")
-row(f"600 keys, query at 500: the key at 497 gets {weight(600, 500, 1):.4f}")
+    row(f"t = {t}: largest score for key {t - 3}")
+row(f"50 keys, t = 25: key 22 gets {weight(50, 25, 1):.4f}")
+row(f"600 keys, t = 500: key 497 gets {weight(600, 500, 1):.4f}")
+few, many = (np.array([encoding(t) @ encoding(s) / 4 for s in range(n)]) for t, n in ((22, 50), (497, 600)))
+row(f"target: {few[21]:.2f} against {few[22]:.0f}")
+row(f"only {few[22] - few.min():.2f} below the target's, that of the 600 keys only {many[497] - many.min():.2f}")
 for gain in (1, 2, 4, 8, 16):
     row(f"gain {gain}: {weight(50, 25, gain):.4f} of 50 keys, {weight(600, 500, gain):.4f} of 600")
 assert f"{weight(50, 25, 16):.2f}" == f"{weight(600, 500, 16):.2f}"
 row(f"With a gain of 16 the key three places back gets {100 * weight(50, 25, 16):.0f} % in both cases")
 few, many = squares(100), squares(1000)
-row(f"the first 100 positions about {(few.cumsum() > 0.999).argmax() + 1} directions are enough")
-row(f"Of 1,000 positions, the best 64 directions hold {100 * many[:64].sum():.0f} %")
+row(f"The rows of 100 positions keep 99.9 % of their squares in the best {(few.cumsum() > 0.999).argmax() + 1}")
+row(f"The rows of 1,000 positions keep only {100 * many[:64].sum():.0f} % of their squares in the best 64")
 row("rotates all 256 pairs, thus 512 directions", "count")
 row(f"With ψ = 0.1, cos ψ = {np.cos(0.1):.3f} and sin ψ = {np.sin(0.1):.3f}.")
 row(f"(sin 0.2, cos 0.2) = ({np.sin(0.2):.3f}, {np.cos(0.2):.3f}) becomes")
 row(f"= ({np.sin(0.3):.3f}, {np.cos(0.3):.3f}), which is (sin 0.3, cos 0.3).")
-row(f"ln *n*: {np.log(49):.1f} for 49 keys, {np.log(599):.1f} for 599.")
-half = [next(g for g in np.arange(8, 10, 0.01) if weight(keys, at, g) >= 0.5) for keys, at in ((50, 25), (600, 500))]
+row(f"is ln *n*: {np.log(49):.1f} for 49 other keys, {np.log(599):.1f} for 599.")
+row(f"gain 16: {weight(50, 25, 16):.4f}")
+half = [next(g for g in np.arange(8, 10, 0.01) if weight(n, t, g) >= 0.5) for n, t in ((50, 25), (600, 500))]
 row(f"a gain of {half[0]:.1f} gives it half of 50 keys, {half[1]:.1f} half of 600")

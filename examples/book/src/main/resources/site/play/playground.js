@@ -64,7 +64,9 @@ play.start("playground", {
     view: `
         <p class="presets">Try: <button type="button" data-encoding="none">none</button>
             <button type="button" data-encoding="rotary">rotary</button> With <i>none</i>, both dogs get the same weight; with
-            <i>rotary</i>, different ones.</p>
+            <i>rotary</i>, different ones. Or <button type="button" data-text="the dog bites the man">dog bites man</button>
+            <button type="button" data-text="the man bites the dog">man bites dog</button> With <i>none</i>, the weights only
+            change places.</p>
         <div class="words" role="group" aria-label="Words: choose the query, or move a word by the arrow keys"></div>
         <figure>
             <div class="map" role="img" aria-label="The scores of each query and key"></div>
@@ -116,6 +118,10 @@ play.start("playground", {
             const select = find("select");
             select.value = event.target.dataset.encoding || select.value;
             select.dispatchEvent(new Event("input", { bubbles: true }));
+            if (event.target.dataset.text) {
+                set("text", event.target.dataset.text);
+                set("t", 2);
+            }
         });
         let from = -1;
         const on = (type, react) => find(".words").addEventListener(type, event => react(event, index(event.target)));

@@ -37,41 +37,38 @@ public final class Added {
                 PositionalEncodingBlock.builder().setEmbeddingSize(512).build();
         NDArray p = encoding.encode(manager.arange(1000)).toType(DataType.FLOAT64, false);
         Random random = new Random(1);
-        NDArray longWords = manager.create(each(512_000, i -> random.nextGaussian()), new Shape(1000, 512));
-        NDArray shortWords = longWords.div(16); // times the root of 2/d
+        Shape shape = new Shape(10, 1000, 512);
+        NDArray sets = manager.create(each(5_120_000, i -> random.nextGaussian()), shape);
+        NDArray large = sets.get(0);
         // ...
-        for (NDArray words : List.of(longWords, shortWords)) {
+        for (NDArray words : List.of(large, large.div(16))) {
             NDArray sums = words.add(p.get(5));
             double cosine = squares(sums.div(norms(sums)).sum(new int[] {0})) / (1000 * 999) - 1 / 999.0;
-            out.print(
-                    "mean norm of words %.3f, mean cosine %.3f",
-                    norms(words).mean().getDouble(), cosine);
+            out.print("norm %6.3f, cosine %.3f", norms(words).mean().getDouble(), cosine);
         }
         // %% few
         for (int length : new int[] {10, 100, 1000}) {
-            out.print(
-                    "%4d positions fill %3d of 512 dimensions",
-                    length, directions(p.get(":{}", length)).size(0));
+            NDArray found = directions(p.get(":{}", length));
+            out.print("%4d positions: %3d of 512 dimensions", length, found.size(0));
         }
         // %% read
         NDArray places = p.get(":100");
         NDArray directions = directions(places);
         NDArray word = manager.arange(0, 1000, 1, DataType.INT64);
         NDArray position = word.mod(100);
-        NDArray sums = shortWords.add(places.get(position));
+        NDArray small = sets.div(16);
+        NDArray sums = small.add(places.get(position));
         NDArray subtracted = sums.sub(places.get(found(sums, places)));
         NDArray projected = sums.sub(project(sums, directions));
         // ...
-        out.print("position, from the sum:      %.3f", share(found(sums, places), position));
-        out.print("word, from the sum:          %.3f", share(found(sums, shortWords), word));
-        out.print("word, position subtracted:   %.3f", share(found(subtracted, shortWords), word));
-        out.print("word, positions projected:   %.3f", share(found(projected, shortWords), word));
+        out.print("position, from the sum:    %.3f", share(found(sums, places), position));
+        out.print("word, from the sum:        %.3f", share(found(sums, small), word));
+        out.print("word, subtracted:          %.3f", share(found(subtracted, small), word));
+        out.print("word, projected:           %.3f", share(found(projected, small), word));
         // %% products
         // the dog that chased the cat saw the man who fed the cat
-        NDArray said = longWords.get(manager.create(new int[] {0, 1, 2, 3, 0, 4, 5, 0, 6, 7, 8, 0, 4}));
+        NDArray said = large.get(manager.create(new int[] {0, 1, 2, 3, 0, 4, 5, 0, 6, 7, 8, 0, 4}));
         NDArray at = p.get(":13");
-        out.print("%.3f of the squares of the words remain", squares(project(said, directions)) / squares(said));
-        out.print("%.3f of the squares of the positions remain", squares(project(at, directions)) / squares(at));
         // ...
         NDArray[] parts = {said, at};
         List<HeatMapChart> maps = new ArrayList<>();
@@ -82,6 +79,10 @@ public final class Added {
             maps.get(i).hideLegend();
         }
         out.pictures(4, maps);
+        // %% passed
+        out.print("words:     %.3f", squares(project(said, directions)) / squares(said));
+        out.print("positions: %.3f", squares(project(at, directions)) / squares(at));
+        // ...
         manager.close();
     }
 
@@ -97,9 +98,9 @@ public final class Added {
         NDArray all = rows.get("0:1").div(norms(rows.get("0:1")));
         NDArray rest = rows.sub(project(rows, all));
         while (squares(rest) > 0.001 * squares(rows)) {
-            // rounded, so that of two equally long rows the first one is chosen
-            NDArray longest = rest.get(norms(rest).mul(1000).round().argMax()).reshape(1, -1);
-            all = all.concat(longest.div(norms(longest)));
+            // rounded, so that of two rows with the same norm the first one is chosen
+            NDArray largest = rest.get(norms(rest).mul(1000).round().argMax()).reshape(1, -1);
+            all = all.concat(largest.div(norms(largest)));
             rest = rows.sub(project(rows, all));
         }
         return all;
@@ -110,7 +111,7 @@ public final class Added {
     }
 
     private static NDArray found(NDArray rows, NDArray candidates) {
-        return rows.matMul(candidates.transpose()).argMax(1);
+        return rows.matMul(candidates.swapAxes(-1, -2)).argMax(-1);
     }
 
     private static double share(NDArray found, NDArray right) {

@@ -24,33 +24,34 @@ public final class Clock {
         List<LineChart> hands = new ArrayList<>();
         for (int m = 0; m < 4; m++) {
             double frequency = encoding.frequency(2 * m);
-            out.print("pair %d: ω = %.3f, one full turn in %.1f positions", m, frequency, 2 * Math.PI / frequency);
+            out.print("pair %d: ω = %.3f, full turn in %.1f", m, frequency, 2 * Math.PI / frequency);
             hands.add(clock(encoding, m, each(7, i -> Math.rint(i / frequency))));
         }
         out.pictures(4, hands);
         // %% read
-        out.print("        pair 0      pair 1      pair 2      pair 3");
-        for (int t : new int[] {25, 26, 250}) {
-            out.print("%3d:%s", t, row(each(8, i -> encoding.value(t, i))));
+        double[] positions = {25, 26, 250};
+        out.print("pair   t = 25      t = 26     t = 250");
+        for (int m : new int[] {0, 1, 2, 3}) {
+            out.print("%d:%s", m, row(each(6, i -> encoding.value(positions[i / 2], 2 * m + i % 2))));
         }
         // ...
         List<LineChart> read = new ArrayList<>();
         for (int m = 0; m < 4; m++) {
-            read.add(clock(encoding, m, 25, 26, 250));
+            read.add(clock(encoding, m, positions));
         }
         out.pictures(4, read);
         // %% hand
         double slow = Math.pow(10_000, -2 / 4.0); // d = 4, m = 1
         double[] byHand = {Math.sin(3), Math.cos(3), Math.sin(3 * slow), Math.cos(3 * slow)};
         // ...
-        out.print("by hand: %.7f, %.7f, %.7f, %.7f", byHand[0], byHand[1], byHand[2], byHand[3]);
+        out.print("%.7f %.7f %.7f %.7f", byHand[0], byHand[1], byHand[2], byHand[3]);
         // %% library
         NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
         PositionalEncodingBlock block =
                 PositionalEncodingBlock.builder().setEmbeddingSize(4).build();
         float[] row = block.encode(manager.create(new int[] {3})).toFloatArray();
         // ...
-        out.print("library: %.7f, %.7f, %.7f, %.7f", row[0], row[1], row[2], row[3]);
+        out.print("%.7f %.7f %.7f %.7f", row[0], row[1], row[2], row[3]);
         manager.close();
         // %% map
         SinusoidalEncoding map = SinusoidalEncoding.vaswani(64);
@@ -59,7 +60,7 @@ public final class Clock {
         // %% waves
         for (int m : new int[] {0, 4, 8, 9, 10, 16, 24, 31}) {
             double wavelength = 2 * Math.PI / map.frequency(2 * m);
-            out.print("pair %2d: one full turn in %7.1f positions", m, wavelength);
+            out.print("pair %2d: full turn in %7.1f positions", m, wavelength);
         }
         // ...
         SinusoidalEncoding small = SinusoidalEncoding.vaswani(32);
@@ -74,9 +75,9 @@ public final class Clock {
         double[] distances = each(2000, t -> Vectors.norm(each(64, i -> map.value(0, i) - map.value(t, i))));
         // ...
         double smallest = Arrays.stream(distances).skip(1).min().orElseThrow();
-        out.print("distance of positions 0 and 1:           %.4f", distances[1]);
-        out.print("distance of positions 0 and 1000:        %.4f", distances[1000]);
-        out.print("smallest distance of 0 from 1 to 1999:   %.4f", smallest);
+        out.print("from row 0 to row 1:           %.4f", distances[1]);
+        out.print("from row 0 to row 1000:        %.4f", distances[1000]);
+        out.print("smallest, rows 1 to 1999:      %.4f", smallest);
     }
 
     /** Draws a pair at some positions; hands that are close together share a label. */
@@ -91,7 +92,7 @@ public final class Clock {
                 labels[i - 1] = "";
             }
         }
-        LineChart chart = LineChart.plane("Pair " + m, "cosine", "sine", 0, 0, 1.6);
+        LineChart chart = LineChart.plane("Pair " + m, "cosine", "sine", 0, 0, 2);
         chart.hideLegend();
         chart.circle("circle", 0, 0, 1);
         chart.hands("hand", 0, 0, x, y, labels);

@@ -26,7 +26,7 @@ public final class Count {
         // %% fractions
         for (int length : new int[] {5, 20, 50}) {
             double step = 1 / (length - 1.0);
-            out.print("%2d words: a step is %.3f, position 4 is %.3f", length, step, 4 * step);
+            out.print("%2d words: step %.3f, position 4: %.3f", length, step, 4 * step);
         }
         // ...
         LineChart fractions = LineChart.of("A position as a fraction of the sentence", "position t", "fraction");
@@ -45,15 +45,14 @@ public final class Count {
         }
         // %% sines
         // ...
-        out.print("sines: distance of 0 and 16:        %.3f", distance(waves(0, 0), waves(16, 0)));
-        out.print("with cosines: distance of 0 and 16: %.3f", distance(waves(0, 1), waves(16, 1)));
+        out.print("sines, 0 and 16:        %.3f", distance(waves(0, 0), waves(16, 0)));
+        out.print("with cosines, 0 and 16: %.3f", distance(waves(0, 1), waves(16, 1)));
         // %% sinusoids
         SinusoidalEncoding sinusoids = SinusoidalEncoding.vaswani(64);
         for (int t : new int[] {0, 10, 100, 1000}) {
             double[] p = row(sinusoids, t);
-            double[] next = row(sinusoids, t + 1);
-            out.print("t = %4d: cosine of dog and man %.4f", t, cosine(sum(dog, p), sum(man, p)));
-            out.print("          step to the next position %.4f", distance(p, next));
+            double step = distance(p, row(sinusoids, t + 1));
+            out.print("t = %4d: cosine %.4f, step %.4f", t, cosine(sum(dog, p), sum(man, p)), step);
         }
         // ...
         double[] byBits = each(32, t -> distance(bits(16), bits(t)));

@@ -45,10 +45,10 @@ public final class OrderLost {
         NDArray yWith = attend.apply(x.add(p), none);
         NDArray zWith = attend.apply(other.add(p), none);
         // ...
-        out.print("dog at position 1: %s", row(yWith.get(1)));
-        out.print("dog at position 4: %s", row(zWith.get(4)));
+        out.print("dog, t = 1%s", row(yWith.get(1)));
+        out.print("dog, t = 4%s", row(zWith.get(4)));
         double difference = largest(yWith.mean(new int[] {0}), zWith.mean(new int[] {0}));
-        out.print("the means of the sentences differ by %.3f", difference);
+        out.print("largest difference of the means: %.3f", difference);
         // %% causal
         NDArray t = manager.arange(5);
         NDArray later = t.reshape(5, 1).lt(t).toType(DataType.FLOAT32, false).mul(-1e9);
@@ -57,17 +57,16 @@ public final class OrderLost {
         NDArray once = attend.apply(x, later);
         NDArray onceOther = attend.apply(prefix, later);
         // ...
-        out.print("the dog bites the man: dog %s", row(once.get(1)));
-        out.print(
-                "the man bites the dog: dog %s", row(attend.apply(other, later).get(4)));
-        out.print("the dog bites the man: man %s", row(once.get(4)));
-        out.print("bites the the dog man: man %s", row(onceOther.get(4)));
+        String dog = row(attend.apply(other, later).get(4));
+        out.print("the dog bites the man\n  dog %s\n  man %s", row(once.get(1)), row(once.get(4)));
+        out.print("the man bites the dog\n  dog %s", dog);
+        out.print("bites the the dog man\n  man %s", row(onceOther.get(4)));
         // %% layers
         NDArray twice = attend.apply(once, later).get(4);
         NDArray twiceOther = attend.apply(onceOther, later).get(4);
         // ...
-        out.print("the dog bites the man: man %s", row(twice));
-        out.print("bites the the dog man: man %s", row(twiceOther));
+        out.print("the dog bites the man\n  man %s", row(twice));
+        out.print("bites the the dog man\n  man %s", row(twiceOther));
         manager.close();
     }
 

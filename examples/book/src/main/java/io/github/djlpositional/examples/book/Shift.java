@@ -30,7 +30,7 @@ public final class Shift {
             double[][] matrix = encoding.shift(distance);
             boolean isSame = IntStream.range(0, 1000)
                     .allMatch(t -> isEqual(times(matrix, row(encoding, t)), row(encoding, t + distance)));
-            out.print("Δ = %5.1f: the same for all 1000 positions: %b", distance, isSame);
+            out.print("Δ = %5.1f: same at 1000 positions: %b", distance, isSame);
         }
         // %% back
         double[][] back = encoding.shift(-3);
@@ -38,7 +38,7 @@ public final class Shift {
             double[] scores = scores(encoding, times(back, row(encoding, t)), 600);
             double most = Arrays.stream(scores).max().orElseThrow();
             long key = Arrays.stream(scores).takeWhile(score -> score < most).count();
-            out.print("query at %3d: the largest score is that of the key at %3d", t, key);
+            out.print("t = %3d: largest score for key %3d", t, key);
         }
         // ...
         out.pictures(
@@ -47,9 +47,9 @@ public final class Shift {
                 map(encoding, back, "Queries moved by -3"));
         // %% softmax
         double[] few = scores(encoding, times(back, row(encoding, 25)), 50);
-        out.print("50 keys, query at 25: the key at 22 gets %.4f", weight(few, 1, 22));
+        out.print("50 keys, t = 25: key 22 gets %.4f", weight(few, 1, 22));
         double[] many = scores(encoding, times(back, row(encoding, 500)), 600);
-        out.print("600 keys, query at 500: the key at 497 gets %.4f", weight(many, 1, 497));
+        out.print("600 keys, t = 500: key 497 gets %.4f", weight(many, 1, 497));
         // %% gain
         for (int gain : new int[] {1, 2, 4, 8, 16}) {
             out.print("gain %2d: %.4f of 50 keys, %.4f of 600", gain, weight(few, gain, 22), weight(many, gain, 497));

@@ -15,10 +15,11 @@ public final class Similarity {
         Notebook out = Notebook.open();
         // %% distance
         SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(64);
+        out.print("  Δ   near 100  near 1000");
         for (int distance : new int[] {0, 1, 2, 5, 10, 50}) {
             double early = dot(row(encoding, 100 + distance), row(encoding, 100));
             double late = dot(row(encoding, 1000), row(encoding, 1000 - distance));
-            out.print("Δ = %2d: %.4f at positions near 100, %.4f near 1000", distance, early, late);
+            out.print("%3d %10.4f %10.4f", distance, early, late);
         }
         // ...
         LineChart curve = LineChart.of("Similarity of two positions, d = 64", "distance Δ", "dot product");
@@ -33,7 +34,7 @@ public final class Similarity {
         // %% parts
         for (int m : new int[] {0, 1, 2, 3}) {
             double turns = 101 * encoding.frequency(2 * m) / (2 * Math.PI);
-            out.print("pair %d: %5.2f turns in 101 positions, cosine %6.3f", m, turns, Math.cos(2 * Math.PI * turns));
+            out.print("pair %d: %5.2f turns, cosine %6.3f", m, turns, Math.cos(2 * Math.PI * turns));
         }
         // ...
         LineChart parts = LineChart.of("What each pair adds to the dot product", "pair m", "cosine of its angle");
@@ -42,21 +43,17 @@ public final class Similarity {
         }
         parts.yRange(-1.0, 1.0);
         out.picture(parts);
-        out.picture(HeatMapChart.of(
-                        "Dot product divided by 32",
-                        "position",
-                        "position",
-                        120,
-                        120,
-                        (row, column) -> encoding.similarity(column - row) / 32)
-                .range(0, 1));
+        HeatMapChart map = HeatMapChart.of(
+                "Dot product divided by 32", "s", "t", 120, 120, (t, s) -> encoding.similarity(t - s) / 32);
+        out.picture(map.range(0, 1));
         // %% sizes
         SinusoidalEncoding large = SinusoidalEncoding.vaswani(512);
-        for (int distance : new int[] {10, 20, 40, 80, 160}) {
-            double limit = 1 - (Math.log(distance) + EULER) / Math.log(10_000);
-            out.print(
-                    "Δ = %3d: %.3f for d = 64, %.3f for d = 512, %.3f by the formula",
-                    distance, encoding.similarity(distance) / 32, large.similarity(distance) / 256, limit);
+        out.print("  Δ   d = 64  d = 512  formula");
+        for (int delta : new int[] {10, 20, 40, 80, 160}) {
+            double formula = 1 - (Math.log(delta) + EULER) / Math.log(10_000);
+            double few = encoding.similarity(delta) / 32;
+            double many = large.similarity(delta) / 256;
+            out.print("%3d %8.3f %8.3f %8.3f", delta, few, many, formula);
         }
         // ...
         LineChart sizes = LineChart.of("Dot product as a share of d / 2", "distance Δ", "similarity");
