@@ -54,13 +54,14 @@ class ReferenceValuesTest {
     /** The objects of expressions, which many rows share. */
     private static final Map<String, Object> CREATED = new HashMap<>();
 
-    @SuppressWarnings("unchecked")
+    @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"}) // a cast to another type fails its test
     private static <T> T object(String kind, Object... cells) {
         String expression = EXPRESSIONS.get(kind).get(0).formatted(cells);
         return (T) CREATED.computeIfAbsent(expression, text -> Expression.valueOf(text, OBJECTS.definitions(), null));
     }
 
     /** The object of a row whose second cell has its numbers. */
+    @SuppressWarnings("TypeParameterUnusedInFormals")
     private static <T> T objectOf(String... row) {
         return object(row[0], (Object[]) row[1].split(" ", -1));
     }
