@@ -4,7 +4,6 @@ import static io.github.djlpositional.weights.Weights.littleEndian;
 import static io.github.djlpositional.weights.Weights.safetensors;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.assertj.core.api.Assertions.catchThrowable;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDManager;
@@ -88,7 +87,7 @@ class UntrustedFilesTest {
             // what is allocated once, for all files
             Path path = Files.write(folder.resolve("model"), whole);
             try (NDManager manager = EngineTestExtension.cpuManager()) {
-                catchThrowable(() -> Weights.loadAll(manager, path));
+                LOADING.refusal(whole.length, 1 << 24, () -> Weights.loadAll(manager, path));
             }
         }
         RandomCases.check(1000, random -> rejection(FileDamage.of(random, RandomCases.one(random, all))));
