@@ -208,8 +208,8 @@ class PlayTest {
     void patches(String encoding) {
         GridEncoding grid = GridEncoding.visionTransformer(64);
         SinusoidalEncoding number = SinusoidalEncoding.vaswani(64);
-        IntFunction<double[]> patch =
-                n -> encoding.equals("axes") ? each(64, i -> grid.value(i, n / 16, n % 16)) : row(number, n);
+        IntFunction<double[]> patch = n ->
+                encoding.equals("axes") ? each(64, i -> grid.value(i, Math.floorDiv(n, 16), n % 16)) : row(number, n);
         double[] chosen = patch.apply(74);
         assertClose(numbers("patches.values", encoding, 4, 10, 16, 64), chosen);
         double[] similarities = numbers("patches.similarities", encoding, 4, 10, 12, 16, 64);
