@@ -38,6 +38,9 @@ equal = np.concatenate([np.full(m.shape[-1] - 1, 1 / m.shape[-1]) for m in turne
 row(f"{len(full)} tokens, smallest weight {full.min():.4f}")
 row(f"without: half below {left[len(left) // 2]:.3f}, largest {left[-1]:.3f}")
 row(f"that these {len(full)} tokens give to the token before")
+for maps in turned, bare:
+    rose = at(maps[:1], heads[0], 1)
+    row(f"print(before()) # from {rose.min():.4f} to {rose.max():.4f}")
 words = sum(len(s.split()) for s in SENTENCES)
 row(f"In them, {words} words and {len(full) - words} `[SEP]` have", "count")
 row(f"attention: {full.mean():.3f} is rounded. Without positions {left.mean():.3f} of it is left")

@@ -56,6 +56,9 @@ next_one = (own[1:] * own[:-1]).sum(1) / norms[1:] / norms[:-1]
 for t in (0, 1, 2, 3, 5, 7, 11, 14):
     row(f"t = {t}: norm {norms[t]:.3f}, next {next_one[t]:.3f}", "trained")
 row(f"cosines from {next_one[5:].min():.2f} to {next_one[5:].max():.2f} to their neighbor", "trained")
+cosines = own @ own.T / norms / norms[:, None]
+row(f"with cosines of at most {cosines[:4, 4:].max():.2f}. The fifth is only half like the later ones, "
+    f"from {cosines[4, 5:].min():.2f} to {cosines[4, 5:].max():.2f}.", "trained")
 row(f"0.02 · √64 = {0.02 * 8:.2f}")
 row(f"4,096² ≈ {4096 ** 2 / 1e6:.1f} million")
 row("Sinusoids of this size have 192 lengths", "count")

@@ -11,7 +11,7 @@ const cases = {
     patches: [{ row: 5, column: 3 }, 5, 3, 83],
     playground: [{ encoding: "alibi", text: "The  cat sat", t: 9, d: 4 },
         Math.max(...play.softmax(playground.scores("alibi", ["the", "cat", "sat"], 64)[2]))],
-    rotary: [{ distance: 9, d: 4 }, Math.cos(9) + Math.cos(0.09)],
+    rotary: [{ distance: 9, d: 4, alpha: 0 }, Math.cos(9) + Math.cos(0.09)],
     shift: [{ distance: 5, gain: 6 }, 25, Math.max(...shift.weights(8, 10000, 50, 25, 5, 16))],
     sinusoids: [{ convention: "diffusion", size: 7 }]
 };

@@ -32,10 +32,10 @@ const drag = (from, to) => {
     move("pointerup", to);
     move("pointermove", from);
 };
-// pair 8 of 32 turns by 0.1 a token: the query is at 20, the key at 17
+// pair 8 of 32 turns by 0.1 a token: the query is at 20, the key at 17 and 40 degrees ahead
 const degrees = tokens => tokens * 0.1 * 180 / Math.PI;
 drag(20 + degrees(20), 90 + degrees(20));
-drag(90 + degrees(17), 50 + degrees(17));
+drag(130 + degrees(17), 50 + degrees(17));
 const written = Object.assign(document.createElement("pre"), { id: "shown" });
 // from position 20 and dimension 8 of the heat map one to the right and one down; from row 4 and column 10 of the patches
 // one to the left and down

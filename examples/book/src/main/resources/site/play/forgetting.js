@@ -10,8 +10,8 @@ var forgetting = {
 play.start("forgetting", {
     title: "Gates that forget",
     fields: {
-        stop: { label: "gate of a full stop", min: 0.001, max: 1, step: 0.001, start: 0.007 },
-        word: { label: "gate of a word", min: 0.001, max: 1, step: 0.001, start: 0.993 }
+        stop: { label: "gate of a full stop", min: 0.0001, max: 1, step: 0.0001, start: 0.0067 },
+        word: { label: "gate of a word", min: 0.0001, max: 1, step: 0.0001, start: 0.9933 }
     },
 
     view: `

@@ -75,8 +75,10 @@ play.start("maps", {
         const count = rows.length;
         const t = Math.min(chosen, count - 1);
         const names = play.each(count, s => count === maps.words.length ? `${maps.words[s]} ${s}` : `${s}`);
-        find(".map").innerHTML = `<svg viewBox="-3 -1 ${count + 3} ${count + 5}">
-            ${names.map((name, i) => `<text x="-.3" y="${i + 0.7}" text-anchor="end">${name}</text>`).join("")}
+        const above = count === maps.words.length ? 3 : 1.5; // the names of the columns
+        find(".map").innerHTML = `<svg viewBox="-3 ${-above} ${count + 3} ${count + 4 + above}">
+            ${names.map((name, i) => `<text x="-.3" y="${i + 0.7}" text-anchor="end">${name}</text>
+                <text transform="translate(${i + 0.68} -.3) rotate(-90)">${name}</text>`).join("")}
             ${rows.flatMap((row, i) => row.map((value, j) => `<rect class="cell ${value < 0 ? "negative" : ""}" x="${j}" y="${i}"
                 width=".95" height=".95" fill-opacity="${Math.abs(value)}"/>`)).join("")}
             <rect class="chosen" y="${t}" width="${count}" height=".95"/>

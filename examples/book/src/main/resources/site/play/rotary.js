@@ -26,7 +26,7 @@ play.start("rotary", {
         d: { label: "d, dimensions", min: 2, max: 128, step: 2, start: 64, more: true },
         base: { label: "base", values: play.bases, start: 10000, more: true },
         query: { label: "query starts at (°)", min: 0, max: 359, start: 20, more: true },
-        alpha: { label: "φ, from query to key (°)", min: -180, max: 180, start: 0, more: true }
+        alpha: { label: "φ, from query to key (°)", min: -180, max: 180, start: 40, more: true }
     },
 
     view: `
@@ -43,8 +43,8 @@ play.start("rotary", {
                 <span></span><span>-20 <span>Δ</span> 100</span>
             </div>
             <p role="status" class="score"></p>
-            <figcaption>Blue: the score divided by the number of pairs. Gray: what some pairs add, up to 8; orange, dashed: the pair
-                <i>m</i>. The dots are the distances that words can have, the integers. The vertical line is at Δ.</figcaption>
+            <figcaption>Blue: the score divided by the number of pairs. Orange, dashed: the pair <i>m</i>. Gray, if there are at
+                most 8: all pairs. The dots are the distances that words can have, the integers. The vertical line is at Δ.</figcaption>
         </figure>`,
 
     draw({ distance, t, d, base, m: chosen, query, alpha: degrees }, find) {
@@ -56,8 +56,8 @@ play.start("rotary", {
         // a fast pair rotates far from one integer to the next
         const points = (value, count) => play.each(120 * count + 1, i => [i / count - 20, -value(i / count - 20)]);
         find(".curves").innerHTML = `<svg viewBox="-20 -1 120 2" preserveAspectRatio="none" style="height: 12rem">
-            ${frequencies.map((frequency, m) => m % Math.ceil(frequencies.length / 8) > 0 ? ""
-                : play.curve("other", points(pair(m), frequency > 0.2 ? 10 : 1))).join("")}
+            ${frequencies.length > 8 ? "" : frequencies.map((frequency, m) =>
+                play.curve("other", points(pair(m), frequency > 0.2 ? 10 : 1))).join("")}
             ${play.curve("curve1 trained", points(pair(m), 10))}${play.curve("curve", points(mean, 10))}
             ${play.dots("curve1", points(pair(m), 1))}${play.dots("curve", points(mean, 1))}
             <path class="zero" d="M-20 0H100"/><path d="M${distance} -1v2"/></svg>`;

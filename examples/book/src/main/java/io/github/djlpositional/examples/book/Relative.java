@@ -55,7 +55,6 @@ public final class Relative {
         // ...
         draw(out, words, 8, List.of("Shaw", "Transformer-XL", "DeBERTa", "rotary"));
         // %% trained
-        Map<String, double[]> heads = Measured.heads("biases-text", "t5"); // 8 heads, a number for each distance
         // ...
         List<LineChart> learned = new ArrayList<>();
         for (String name : List.of("T5", "KERPLE", "distance network", "FIRE")) {
@@ -65,7 +64,7 @@ public final class Relative {
                             chart.thin(head.charAt(6) - '1', each(25, i -> i), weights(Arrays.copyOf(bias, 64))));
             learned.add(chart);
         }
-        out.pictures(4, learned);
+        out.pictures(2, learned);
         manager.close();
     }
 
