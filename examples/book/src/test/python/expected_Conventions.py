@@ -25,7 +25,7 @@ for letter, numbers in conventions(1, 8).items():
 for letter in "ABCDEF":
     products = [conventions(t, 512)["A"] @ conventions(t, 512)[letter] / 256 for t in range(100)]
     print("A and %s: %.3f" % (letter, np.mean(products)))
-print("slowest: 1/%.0f 1/%.0f" % (10000.0 ** (3 / 4), 10000.0 ** (255 / 256)))
+print("slowest: 1/%.0f 1/%.0f, %.1f %%" % (10000.0 ** (3 / 4), 10000.0 ** (255 / 256), 100 - 10000.0 ** (255 / 256) / 100))
 
 
 def rotated(x, t, halves):

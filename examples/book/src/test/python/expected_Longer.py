@@ -37,6 +37,8 @@ for text in ("so the scores by its square, %.3f for the factor 8" % (0.1 * np.lo
              "divided by %.3f and %.0f, and the others by %.0f." % tuple(divisors(16, 4, 64)[1]["YaRN"][1:4]),
              "print(low, high, divisors[[20, 33, 46]]) # 20 46 [%.4f, %.4f, %.4f]" % tuple(divisors(128, 8)[1]["YaRN"][[20, 33, 46]]),
              "Pair 33 makes %.4f turns, so the paper's γ is %.4f and not %.1f." % (turns[33], (turns[33] - 1) / 31, (46 - 33) / 26),
+             "it makes %.4f turns, is halfway" % turns[33],
+             "√(1 + ln 32 / ln 4,096) = %.4f, and texts up to 4,096" % np.sqrt(1 + np.log(32) / np.log(4096)),
              "pair 45 completes its turn at distance %.1f." % (2 * np.pi / omega[45])):
     row(text)
 small = divisors(16, 4, 64)[0] * 64 / (2 * np.pi)

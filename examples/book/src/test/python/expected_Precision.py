@@ -58,3 +58,5 @@ for delta in (10, 100, 1000, 10000):
 print("999 in bfloat16: %d, cos %.4f %.4f" % (bfloat16(999), np.cos(999), np.cos(bfloat16(999))))
 print("%.1f %.6f %.6f" % (1e4 * W[1], 1e4 * W[1] / 2**24, abs(row(ROUND["float32"], 10000)[2] - exact(10000)[2])))
 print("bfloat16, float32 angles:", *["%.4f" % score("float32", "bfloat16", "bfloat16", t) for t in (100, 1000, 10000, 50000)])
+print("%.4f %.4f" % (np.cos(bfloat16(W) * 1000).mean(), np.cos(W * 1000).mean()))
+print("%.1f %d" % (257, bfloat16(257)))

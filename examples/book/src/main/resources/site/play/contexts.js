@@ -61,8 +61,8 @@ play.start("contexts", {
         <figure>
             <div class="clocks" role="img" aria-label="The angles of each pair"></div>
             <p role="status" class="score"></p>
-            <figcaption>One circle for each pair <i>m</i>, the fastest first, from the right counterclockwise. Blue are the
-                angles that training has met, red those that only the longer text reaches.</figcaption>
+            <figcaption>One circle for each pair <i>m</i>, the fastest first, from the right counterclockwise. The
+                angles met in training are blue; those that only the longer text reaches are red.</figcaption>
         </figure>`,
 
     draw({ scaling, factor, length, d }, find) {
@@ -79,7 +79,8 @@ play.start("contexts", {
             <circle class="dial" r="1"/>${arc("met", 0, Math.min(trained[m], 1))}
             ${beyond[m] ? arc("unmet", trained[m], Math.min(turns[m], 1)) : ""}</svg>${m}</div>`).join("");
         find(".score").innerHTML = `<b>${beyond.filter(is => is).length}</b> of <b>${d / 2}</b> pairs reach angles that
-            training has not met. Attention factor: <b>${play.number(contexts.attentionFactor(scaling, factor), 4)}</b>.`;
+            training has not met.${scaling === "yarn" ? ` Cosines and sines are multiplied by
+            <b>${play.number(contexts.attentionFactor(scaling, factor), 4)}</b>.` : ""}`;
         find("table").innerHTML = play.table(
             ["m", "ω divided by", "turns in training", "turns now", "new angles"],
             frequencies.map((frequency, m) => [m, play.number(unscaled[m] / frequency, 3), play.number(trained[m], 3),

@@ -2,9 +2,9 @@
 var formats = {
     /** The significant bits, the smallest exponent and the largest number of each format. */
     formats: {
-        float32: { label: "FLOAT32: 24 bits", bits: 24, smallest: -126, largest: 2 ** 128 - 2 ** 104 },
-        bfloat16: { label: "BFLOAT16: 8 bits", bits: 8, smallest: -126, largest: 2 ** 128 - 2 ** 120 },
-        float16: { label: "FLOAT16: 11 bits, up to 65,504", bits: 11, smallest: -14, largest: 65504 }
+        float32: { label: "float32: 24 bits", bits: 24, smallest: -126, largest: 2 ** 128 - 2 ** 104 },
+        bfloat16: { label: "bfloat16: 8 bits", bits: 8, smallest: -126, largest: 2 ** 128 - 2 ** 120 },
+        float16: { label: "float16: 11 bits, up to 65,504", bits: 11, smallest: -14, largest: 65504 }
     },
 
     /** Returns the nearest number of a format, that with an even last digit of two. */

@@ -67,7 +67,7 @@ play.start("patches", {
         find(".bars").innerHTML = `<svg viewBox="0 -1 ${d} 2" preserveAspectRatio="none" style="height: 5rem">
             ${play.bars(patches.values(encoding, row, column, columns, d))}<line class="zero" x2="${d}"/></svg>`;
         find(".halves").innerHTML = encoding === "axes"
-            ? `0 <span>column: sines, cosines</span><span>row: sines, cosines</span> ${d - 1}` : `0 <span>dimension</span> ${d - 1}`;
+            ? `0 <span>column: sin, cos</span><span>row: sin, cos</span> ${d - 1}` : `0 <span>dimension</span> ${d - 1}`;
         const others = [["itself", row, column], ["left", row, column - 1], ["right", row, column + 1], ["above", row - 1, column],
             ["below", row + 1, column], ["end of the row", row, columns - 1], ["start of the next row", row + 1, 0],
             ["last patch", rows - 1, columns - 1]];

@@ -29,12 +29,13 @@ public final class Conventions {
         conventions(8)
                 .forEach((letter, encoding) -> out.print("%s %s", letter, text("%.3f", Vectors.row(encoding, 1))));
         // %% where
-        List<HeatMapChart> charts = new ArrayList<>();
+        Map<String, SinusoidalEncoding> small = conventions(16);
         // ...
+        List<HeatMapChart> charts = new ArrayList<>();
         for (String title : new String[] {
             "A: neighbors, sine first", "F: neighbors, cosine first", "C: halves, sine first", "D: halves, cosine first"
         }) {
-            SinusoidalEncoding encoding = conventions(16).get(title.substring(0, 1));
+            SinusoidalEncoding encoding = small.get(title.substring(0, 1));
             charts.add(HeatMapChart.of(title, "dimension", "position", 32, 16, encoding::value));
         }
         out.pictures(2, charts);

@@ -112,7 +112,7 @@ public final class Longer {
             double[] loss = Measured.of(Measured.TEXT, "mean").get(kind);
             chart.line(name(kind), each(8, i -> 32 * i + 16.5), loss);
         }
-        chart.mark("trained", 64, 1.9, 4.5);
+        chart.mark("end of the trained length (64)", 64, 1.9, 4.5);
         return chart;
     }
 }

@@ -45,8 +45,8 @@ public final class Precision {
             out.print("%4d: %.0f in bfloat16, %.0f in float16", t, round(t, BFLOAT16), round(t, FLOAT16));
         }
         // %% rotary
-        int[] starts = {100, 1000, 10_000, 50_000};
         // ...
+        int[] starts = {100, 1000, 10_000, 50_000};
         out.print("%-16s%6s%6s%6s%6s", "first position", "100", "1000", "10000", "50000");
         formats.forEach((name, bits) -> {
             for (int ofAngle : bits == FLOAT32 ? new int[] {FLOAT32} : new int[] {bits, FLOAT32}) {

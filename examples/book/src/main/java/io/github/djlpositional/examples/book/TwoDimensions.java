@@ -65,8 +65,12 @@ public final class TwoDimensions {
             double score = scores.getDouble(16 * to[0] + to[1], 16 * to[2] + to[3]);
             out.print("from (%d, %d) to (%d, %d): %.10f", to[0], to[1], to[2], to[3], score);
         }
-        HeatMapChart right = map("Query at row 4, column 10", scores.get(74)).range(-8, 8);
-        out.pictures(2, right, map("Query at row 8, column 6", scores.get(134)).range(-8, 8));
+        HeatMapChart right =
+                map("Query at row 4, column 10", scores.get(74)).range(-8, 8).mark(4, 10);
+        out.pictures(
+                2,
+                right,
+                map("Query at row 8, column 6", scores.get(134)).range(-8, 8).mark(8, 6));
         // %% sections
         RotaryEmbeddingBlock qwen2 =
                 RotaryPresets.qwen2Vl(128, 1_000_000, 16, 24, 24).build();
@@ -102,7 +106,7 @@ public final class TwoDimensions {
     }
 
     private static HeatMapChart similarities(NDArray rows, int patch) {
-        return map("Patch " + patch, rows.matMul(rows.get(patch)).div(32)).range(0.6, 1);
+        return map("Patch " + patch, rows.matMul(rows.get(patch)).div(32)).range(0.5, 1);
     }
 
     private static HeatMapChart map(String title, NDArray cells) {

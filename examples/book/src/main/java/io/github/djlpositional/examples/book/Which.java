@@ -41,16 +41,18 @@ public final class Which {
         out.print("%-17s%5s%6s%4s%5s", "", "5–16", "25–40", "64", "256");
         for (String kind : kinds) {
             double[] loss = losses.get(kind);
-            double[] right = accuracies.getOrDefault(kind, each(3, size -> Double.NaN));
+            double[] right = accuracies.getOrDefault(kind, NONE);
             String numbers = String.format(Locale.ROOT, "%5.2f%5.2f%5.2f%5.2f", right[0], right[2], loss[1], loss[7]);
             out.print("%-17s%s", title(kind), numbers.replace("  NaN", "    –"));
         }
-        List<String> encoders = kinds.stream().filter(accuracies::containsKey).toList();
         out.pictures(
                 2,
-                chart("Encoders: accuracy", Measured.SENTENCES, encoders, 0, 2),
-                chart("Language models: loss", Measured.TEXT, kinds, 1, 7));
+                chart("Encoders", "accuracy, higher is better", Measured.SENTENCES, kinds, 0, 2),
+                chart("Language models", "loss, lower is better", Measured.TEXT, kinds, 1, 7));
     }
+
+    /** The numbers of an encoding that was not trained. */
+    private static final double[] NONE = each(8, size -> Double.NaN);
 
     private static final RotaryScaling YARN = RotaryScaling.yarn(4, 2048);
     private static final GridEncoding GRID = GridEncoding.visionTransformer(512);
@@ -60,15 +62,16 @@ public final class Which {
     }
 
     /** Draws each encoding at the trained length and at a longer one, with the range of three trainings. */
-    private static LineChart chart(String title, String file, List<String> kinds, int trained, int longer) {
+    private static LineChart chart(
+            String title, String xTitle, String file, List<String> kinds, int trained, int longer) {
         LineChart chart = LineChart.ofRows(
-                title, "", "", kinds.stream().map(kind -> title(kind)).toList());
+                title, xTitle, "", kinds.stream().map(kind -> title(kind)).toList());
         for (int size : new int[] {trained, longer}) {
             double[][] numbers = new double[3][];
             for (int i = 0; i < 3; i++) {
                 String statistic = List.of("mean", "least", "greatest").get(i);
                 Map<String, double[]> rows = Measured.of(file, statistic);
-                numbers[i] = each(kinds.size(), row -> rows.get(kinds.get(row))[size]);
+                numbers[i] = each(kinds.size(), row -> rows.getOrDefault(kinds.get(row), NONE)[size]);
             }
             double[] y = each(kinds.size(), row -> size == trained ? row - 0.15 : row + 0.15);
             chart.ranges(size == trained ? "trained length" : "longer", numbers[0], y, numbers[1], numbers[2]);
