@@ -58,7 +58,7 @@ public final class Similarity {
         LineChart sizes = LineChart.of("Dot product as a share of d / 2", "distance Δ", "similarity");
         sizes.line("d = 64", 201, distance -> encoding.similarity(distance) / 32);
         sizes.line("d = 512", 201, distance -> large.similarity(distance) / 256);
-        sizes.line("formula", each(200, i -> i + 1), each(200, i -> formula(i + 1)));
+        sizes.points("formula", each(10, i -> 20 * i + 10), each(10, i -> formula(20 * i + 10)));
         sizes.yRange(0.0, 1.0);
         out.picture(sizes);
     }
