@@ -1,4 +1,5 @@
 """Prints the rows of expected/Added.txt; the random numbers are those of nextGaussian of java.util.Random."""
+import minilm
 import numpy as np
 
 row = lambda text, *numbers: print(text, "|", *numbers, "| numpy")
@@ -56,5 +57,19 @@ for name, rows in (("words", large[[0, 1, 2, 3, 0, 4, 5, 0, 6, 7, 8, 0, 4]]), ("
     row(name + ": {}", "%.3f" % (((rows @ basis.T) ** 2).sum() / (rows**2).sum()))
 row("a random word has about {}/{} = {}", len(basis), 512, "%.3f" % (len(basis) / 512))
 row("· {} ≈ {} positions", format(10000 ** (255 / 256), ",.0f"), format(round(2 * np.pi * 10000 ** (255 / 256), -2), ",.0f"))
+waves = np.arange(256) / 256 * np.log(10000)
+waves = np.concatenate([np.exp(-waves), -np.exp(-waves)])
+gaps = waves - waves[:, None] + np.eye(512)  # the diagonal is filled below
+million = (1 - np.exp(1e6j * gaps)) / (1 - np.exp(1j * gaps))  # the products of the waves over a million positions
+np.fill_diagonal(million, 1e6)
+rest = np.cumsum(np.linalg.eigvalsh(million)) / 512e6  # the smallest squares first
+row("the best {} hold all but a thousandth", 512 - (rest <= 0.001).sum())
 row("with itself is about {}.", "%.0f" % ((large / 16) ** 2).sum(1).mean())
 row("largest of {} is about {}.", "1,000", "%.1f" % np.random.default_rng(1).normal(size=(2000, 1000)).max(1).mean())
+w = minilm.weights()
+size, squares, axes = len(w["embeddings.position_embeddings.weight"]), *np.linalg.svd(w["embeddings.position_embeddings.weight"])[1:]
+held, trained = (squares[:20] ** 2).sum() / (squares**2).sum(), w["embeddings.word_embeddings.weight"]
+row("best {} of {} directions hold {} %", 20, 384, "%.0f" % (100 * held))
+words = ((trained @ axes[:20].T) ** 2).sum() / (trained**2).sum()
+row("of {} positions, and only {} %", size, "%.1f" % (100 * words))
+row("{}/{} = {} % of their squares", 20, 384, "%.1f" % (100 * 20 / 384))

@@ -44,3 +44,27 @@ row("+ 4) = {}$, and {} for each other word", "%.3f" % weight, "%.3f" % (1 / (np
 row("so its share is {}.", "%.3f" % (2 / (np.exp(0.5) + 4)))
 row("numbers, ({}, {}, {}, {}) for position {}", *("%g" % number for number in p[0]), 0)
 row("and ({}, {}, {}, {}) for position {}", *three(p[1]), 1)
+
+
+def hashed(text):
+    """A number from -1 to 1 that depends on a text only, as in playground.js."""
+    bits = 0x811C9DC5
+    for letter in text.encode():
+        bits = (bits ^ letter) * 0x01000193 & 0xFFFFFFFF
+    bits = (bits ^ bits >> 16) * 0x85EBCA6B & 0xFFFFFFFF
+    bits = (bits ^ bits >> 13) * 0xC2B2AE35 & 0xFFFFFFFF
+    bits ^= bits >> 16
+    return (bits - (bits >> 31 << 32)) / 2**31
+
+
+def percent(sentence, rotary):
+    """The weight that bites gives dog, by 16 numbers a word, as pairs that are rotated by the position."""
+    x = np.sqrt(3) * np.array([[hashed(f"{word}/{i}") for i in range(16)] for word in sentence.split()])
+    pairs = (x[:, 0::2] + 1j * x[:, 1::2]) * np.exp(1j * rotary * np.arange(5)[:, None] / 10000 ** (np.arange(8) / 8))
+    powers = np.exp((pairs @ pairs[2].conj()).real / 4)
+    return "%.0f" % (100 * powers[sentence.split().index("dog")] / powers.sum())
+
+
+none, rotary = ([percent(sentence, turned) for sentence in sentences] for turned in (0, 1))
+assert none[0] == none[1]
+row("gives *dog* {} % of its weight in both; with *rotary*, {} % in the first sentence and {} % in the second", none[0], *rotary)

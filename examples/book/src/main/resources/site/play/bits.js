@@ -58,7 +58,8 @@ play.start("bits", {
                     : play.curve("curve1", play.each(641, n => [n / 20, -bits.cosine(bit, n / 20, smoothness)]))}
                 <path d="M${position} .1V-1.1"/></svg>`).join("");
         const same = bits.same(waves, position, smoothness);
-        find(".score").innerHTML = `The same numbers as position <b>${position}</b>: <b>${same.join(", ") || "none"}</b>.`;
+        find(".score").innerHTML = same.length === 0 ? `No other position has the numbers of position <b>${position}</b>.`
+            : `The same numbers as position <b>${position}</b>: <b>${same.join(", ")}</b>.`;
         find("table").innerHTML = play.table(
             ["bit", "positions per period", "value", "at the next position", "step"],
             rows.map(bit => {

@@ -56,17 +56,17 @@ play.start("playground", {
     title: "Scores of your words",
     fields: {
         encoding: { label: "encoding", options: playground.encodings },
-        text: { label: "words", text: "the dog bites another dog" },
+        text: { label: "words", text: "the dog bites the man" },
         t: { label: "t of the query", min: 0, max: 11, start: 2 },
         d: { label: "d, dimensions", values: [4, 8, 16, 32, 64], start: 16 }
     },
 
     view: `
-        <p class="presets">Try: <button type="button" data-encoding="none">none</button>
-            <button type="button" data-encoding="rotary">rotary</button> With <i>none</i>, both dogs get the same weight; with
-            <i>rotary</i>, different ones. Or <button type="button" data-text="the dog bites the man">dog bites man</button>
-            <button type="button" data-text="the man bites the dog">man bites dog</button> With <i>none</i>, the weights only
-            change places.</p>
+        <p class="presets">Try: <button type="button" data-text="the dog bites the man">dog bites man</button>
+            <button type="button" data-text="the man bites the dog">man bites dog</button> with
+            <button type="button" data-encoding="none">none</button>
+            <button type="button" data-encoding="rotary">rotary</button><br>
+            With <i>none</i>, each word gets the same weight in both sentences. With <i>rotary</i>, the weights differ.</p>
         <div class="words" role="group" aria-label="Words: choose the query, or move a word by the arrow keys"></div>
         <figure>
             <div class="map" role="img" aria-label="The scores of each query and key"></div>

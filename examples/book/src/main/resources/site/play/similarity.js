@@ -13,9 +13,9 @@ var similarity = {
 
 play.start("similarity", {
     title: "The dot product of two positions",
-    hint: "move Δ from 0 to 10. The product falls from 32 to 21, because the fast pairs on the left turn.",
+    hint: "move Δ from 0 to 10. The product falls from 32 to 21, because the fast pairs on the left turn. The next section looks at 101.",
     fields: {
-        distance: { label: "distance Δ", min: -200, max: 200, start: 101 },
+        distance: { label: "distance Δ", min: -200, max: 200, start: 0 },
         pairs: { label: "pairs d/2", min: 1, max: 256, start: 32 },
         base: { label: "base", values: play.bases, start: 10000 }
     },

@@ -30,7 +30,7 @@ public final class Clock {
         out.pictures(4, hands);
         // %% read
         double[] positions = {25, 26, 250};
-        out.print("pair   t = 25      t = 26     t = 250");
+        out.print("pair   t = 25      t = 26     t = 250\n     sin   cos   sin   cos   sin   cos");
         for (int m : new int[] {0, 1, 2, 3}) {
             out.print("%d:%s", m, row(each(6, i -> encoding.value(positions[i / 2], 2 * m + i % 2))));
         }

@@ -85,6 +85,6 @@ public final class Shift {
                         16,
                         16,
                         (t, s) -> scores(encoding, times(matrix, row(encoding, t)), 16)[s])
-                .range(0, 2);
+                .range(0.9, 2);
     }
 }

@@ -50,19 +50,21 @@ public final class Similarity {
         SinusoidalEncoding large = SinusoidalEncoding.vaswani(512);
         out.print("  Δ   d = 64  d = 512  formula");
         for (int delta : new int[] {10, 20, 40, 80, 160}) {
-            double formula = 1 - (Math.log(delta) + EULER) / Math.log(10_000);
             double few = encoding.similarity(delta) / 32;
             double many = large.similarity(delta) / 256;
-            out.print("%3d %8.3f %8.3f %8.3f", delta, few, many, formula);
+            out.print("%3d %8.3f %8.3f %8.3f", delta, few, many, formula(delta));
         }
         // ...
         LineChart sizes = LineChart.of("Dot product as a share of d / 2", "distance Δ", "similarity");
         sizes.line("d = 64", 201, distance -> encoding.similarity(distance) / 32);
         sizes.line("d = 512", 201, distance -> large.similarity(distance) / 256);
+        sizes.points("formula", each(10, i -> 20 * i + 10), each(10, i -> formula(20 * i + 10)));
         sizes.yRange(0.0, 1.0);
         out.picture(sizes);
     }
 
-    /** The Euler-Mascheroni constant. */
-    private static final double EULER = 0.5772156649015329;
+    /** The mean cosine of very many pairs; the number is the Euler-Mascheroni constant. */
+    private static double formula(double distance) {
+        return 1 - (Math.log(distance) + 0.5772156649015329) / Math.log(10_000);
+    }
 }

@@ -23,7 +23,7 @@ class PlayIT {
                 "play-harness.js |  320 |  320",
                 "play-harness.js |  390 |  390",
                 "play-harness.js | 1280 | 1280",
-                "play-moves.js   | 1280 | heatmap 21 9, 30 10; patches 5 9; rotary 90 -40; the bites dog another dog"
+                "play-moves.js   | 1280 | heatmap 21 9, 30 10; patches 5 9; rotary 90 -40; the bites dog the man"
             })
     void scriptInAPageWithAllSliders(String script, int width, String expected, @TempDir Path folder) throws Exception {
         List<Chapter.Part> plays = PlayScript.all().stream()
