@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.networknt.schema.InputFormat;
@@ -14,20 +15,20 @@ import com.networknt.schema.SpecificationVersion;
 import io.github.djlpositional.examples.Figure;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.examples.UserError;
-import java.io.ByteArrayOutputStream;
-import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
-import jdk.jshell.tool.JavaShellToolBuilder;
+import jdk.jshell.JShell;
+import jdk.jshell.Snippet.Status;
+import jdk.jshell.SourceCodeAnalysis;
+import jdk.jshell.execution.LocalExecutionControlProvider;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -152,30 +153,35 @@ class BookTest {
     void notebookRuns(String name, @TempDir Path folder) throws Exception {
         // beside its class, the source would be compiled instead
         assertThat(Book.class.getResource(name + ".java")).isNull();
-        StringBuilder code = new StringBuilder();
-        JsonParser.parseString(valid(Jupyter.of(Chapter.of(name, Map.of()))))
-                .getAsJsonObject()
-                .getAsJsonArray("cells")
-                .forEach(each -> {
-                    JsonObject cell = each.getAsJsonObject();
-                    if (cell.get("cell_type").getAsString().equals("code")) {
-                        code.append(cell.get("source").getAsString()).append('\n');
-                    }
-                });
+        try (JShell shell = JShell.builder()
+                .executionEngine(new LocalExecutionControlProvider(), Map.of())
+                .compilerOptions("-classpath", System.getProperty("java.class.path"))
+                .build()) {
+            List<JsonElement> cells = JsonParser.parseString(valid(Jupyter.of(Chapter.of(name, Map.of()))))
+                    .getAsJsonObject()
+                    .getAsJsonArray("cells")
+                    .asList();
+            Callable<?> program = Executors.callable(() -> cells.forEach(cell -> run(shell, cell.getAsJsonObject())));
+            Notebook.record(program, new PrintStream(OutputStream.nullOutputStream(), false, UTF_8), folder);
+        }
+    }
+
+    /**
+     * Runs a cell as a kernel does, which reads all of it; JShell's tool would end a statement before {@code .build()}.
+     */
+    private static void run(JShell shell, JsonObject cell) {
+        boolean isCode = cell.get("cell_type").getAsString().equals("code");
         // a kernel loads the artifact; here it is on the class path
-        Path cells = folder.resolve("cells.jsh");
-        Files.writeString(cells, code.toString().replaceFirst("%maven .*", "") + "/exit\n");
-        ByteArrayOutputStream problems = new ByteArrayOutputStream();
-        PrintStream out = new PrintStream(problems, true, UTF_8);
-        String[] options = {"--execution=local", "--no-startup", "--class-path", System.getProperty("java.class.path")};
-        JavaShellToolBuilder shell = JavaShellToolBuilder.builder()
-                .in(InputStream.nullInputStream(), null)
-                .out(out)
-                .err(out)
-                .persistence(new TreeMap<>());
-        Callable<?> program = () -> shell.start(
-                Stream.concat(Stream.of(options), Stream.of("" + cells)).toArray(String[]::new));
-        Notebook.record(program, new PrintStream(OutputStream.nullOutputStream(), false, UTF_8), folder);
-        assertThat(problems.toString(UTF_8)).isEmpty();
+        String code = isCode ? cell.get("source").getAsString().replaceFirst("%maven .*", "") : "";
+        while (!code.isBlank()) {
+            SourceCodeAnalysis.CompletionInfo next = shell.sourceCodeAnalysis().analyzeCompletion(code);
+            assertThat(next.completeness().isComplete()).as(code).isTrue();
+            assertThat(shell.eval(next.source())).as(next.source()).allSatisfy(event -> {
+                // a method may call one that is declared after it
+                assertThat(event.status()).isIn(Status.VALID, Status.OVERWRITTEN, Status.RECOVERABLE_DEFINED);
+                assertThat(event.exception()).isNull();
+            });
+            code = next.remaining();
+        }
     }
 }
