@@ -5,7 +5,7 @@ const cases = {
     bits: [{ smoothness: 1, position: 3 }],
     biases: [{ slope: 3 }],
     checker: [{ text: "0 1 0 1 0 1 0 1" }, 3],
-    contexts: [{ scaling: "ntk" }, 17, 64, 1], // the table of the chapter
+    contexts: [{ scaling: "ntk" }, 17, 64], // the table of the chapter
     formats: [{ format: "float32", distance: 3, frequency: 3 }, Math.cos(0.3), Math.cos(0.3)],
     heatmap: [{ position: 7, dimension: 1 }, 7, 1, Math.cos(7)],
     patches: [{ row: 5, column: 3 }, 5, 3, 83],
