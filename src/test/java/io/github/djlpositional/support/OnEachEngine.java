@@ -1,0 +1,43 @@
+package io.github.djlpositional.support;
+
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import ai.djl.ndarray.NDManager;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A test class that runs once on each engine. Each test has a manager, which is closed after it. */
+@ParameterizedClass(name = "{0}")
+@EnumSource(TestEngine.class)
+public abstract class OnEachEngine {
+
+    @Parameter
+    protected TestEngine engine;
+
+    protected NDManager manager;
+
+    @BeforeEach
+    void openManager() {
+        manager = engine.newManager();
+    }
+
+    @AfterEach
+    void closeManager() {
+        if (manager != null) {
+            manager.close();
+        }
+    }
+
+    /** Skips the test on another engine, because of what only this one does. */
+    protected final void assumeEngine(TestEngine only) {
+        assumeTrue(engine == only, "only " + only.engineName() + " does this");
+    }
+
+    /** Skips the test on a GPU: for what only a CPU promises, such as exceptions for the numbers of an array. */
+    protected final void assumeCpu() {
+        assumeTrue(!manager.getDevice().isGpu(), "only a CPU does this");
+    }
+}
