@@ -76,13 +76,13 @@ public final class ProjectedDistanceBiasBlock extends ScoreTermBlock {
                 .transpose(0, 2, 1, 3);
         NDArray rows = call.once(curves, () -> rows(value(curves, call, numbers)));
         if (call.hasPositions()) {
-            return selected(
-                    byHead.matMul(rows.transpose(1, 0)), rowsOf(call.distancesOfPairs(numbers, DataType.INT32)));
+            NDArray indices = rowsOf(call.distancesOfPairs(numbers, DataType.INT32));
+            return selected(Arithmetic.multiplyRows(byHead, rows.transpose(1, 0)), indices);
         }
         NDArray indices = rowsOf(call.distances(numbers).toArray(DataType.INT32));
         NDArray needed = Indices.lookUp(indices, rows, numbers.getManager());
-        return RelativeShift.toKeys(
-                byHead.matMul(needed.transpose(1, 0)), call.keys().count());
+        NDArray biases = Arithmetic.multiplyRows(byHead, needed.transpose(1, 0));
+        return RelativeShift.toKeys(biases, call.keys().count());
     }
 
     /** The curves by distance, between two rows of zeros for other distances, (M + 2, R). */

@@ -129,7 +129,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
         Distances distances = call.distances(queries);
         Clipped clipped = Clipped.of(distances.first(), distances.size(), options.maxDistance);
         NDArray rows = scaled(call, clipped.of(value(keyVectors, call, queries)));
-        NDArray products = queries.matMul(rows.transpose(1, 0));
+        NDArray products = Arithmetic.multiplyRows(queries, rows.transpose(1, 0));
         return RelativeShift.toKeys(repeatedEnds(products, clipped), call.keys().count());
     }
 
@@ -169,7 +169,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
         int count = call.keys().count() + call.queries().count() - 1;
         Clipped clipped = Clipped.of(call.keys().first() - last, count, options.maxDistance);
         NDArray vectors = clipped.of(value(valueVectors, call, probabilities));
-        return summedEnds(RelativeShift.toPositions(probabilities), clipped).matMul(vectors);
+        return Arithmetic.multiplyRows(summedEnds(RelativeShift.toPositions(probabilities), clipped), vectors);
     }
 
     /** The reverse of {@link #repeatedEnds}: sums the repeated columns. */

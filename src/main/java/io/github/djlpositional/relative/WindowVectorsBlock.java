@@ -111,7 +111,7 @@ public final class WindowVectorsBlock extends ScoreTermBlock {
         NDArray ofKeys = Window.coordinates(coordinates, call.keys(), queries, this);
         NDArray differences = ofQueries.expandDims(2).sub(ofKeys.expandDims(1));
         int zero = Math.toIntExact(table.getShape().get(1) / 2);
-        return selected(queries.matMul(table), Arithmetic.add(differences, zero));
+        return selected(Arithmetic.multiplyRows(queries, table), Arithmetic.add(differences, zero));
     }
 
     /** Builds a {@link WindowVectorsBlock}. */
