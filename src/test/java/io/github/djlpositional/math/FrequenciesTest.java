@@ -154,7 +154,8 @@ class FrequenciesTest implements ArgumentsContract<Frequencies> {
     @Test
     void describesEachSettingAndShortensLongLists() {
         assertThat(Frequencies.of(1, 0.5).scaledBy(3).scaledBy(0.25))
-                .hasToString("Scaled(frequencies=Scaled(frequencies=Custom(values=[1.0, 0.5]), factor=3.0), factor=0.25)");
+                .hasToString("Scaled(frequencies="
+                        + "Scaled(frequencies=Custom(values=[1.0, 0.5]), factor=3.0), factor=0.25)");
         assertThat(Frequencies.of(1, 2, 3, 4, 5, 6, 7, 8, 9, 10))
                 .hasToString("Custom(values=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, … 10 values])");
     }

@@ -147,7 +147,7 @@ class GridEncodingTest implements ArgumentsContract<GridEncoding> {
         assertThat(encoding.cells(2, 1).at(1, 8)).isZero();
     }
 
-    /** scale · (start + i + offset) / (table + ε), where start centers the axis of 4 in a table of 9: ⌊(9 - 4) / 2⌋ = 2. */
+    /** scale · (start + i + offset) / (n + ε). In a table of 9, n is 9, and an axis of 4 starts at ⌊(9 - 4) / 2⌋ = 2. */
     @Test
     void aCoordinateIsMovedNormalizedAndScaled() {
         assertThat(rows().build().coordinate(3, 4)).isEqualTo(3);

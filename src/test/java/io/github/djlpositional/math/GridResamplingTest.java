@@ -39,7 +39,9 @@ class GridResamplingTest {
     /** A table of ones stays one. Up to 12 weights below 1.2 are rounded, and their sum. */
     @CartesianTest
     void theWeightsOfACellHaveTheSumOne(
-            @CartesianTest.Enum GridResampling method, @Values(ints = {1, 3, 12}) int from, @Values(ints = {1, 7}) int to) {
+            @CartesianTest.Enum GridResampling method,
+            @Values(ints = {1, 3, 12}) int from,
+            @Values(ints = {1, 7}) int to) {
         double[][] weights = method.weights(from, to);
         assertThat(weights).hasDimensions(to, from);
         for (double[] row : weights) {

@@ -96,9 +96,10 @@ class QueryScaleTest implements ArgumentsContract<QueryScale> {
     }
 
     @Test
-    void rejectsPositionsBeforeTheFirstAndNaN() {
+    void rejectsPositionsThatAreNegativeOrNotFinite() {
         assertAll(
                 rejected(() -> new LogN(8).factor(-1), "position", -1.0),
+                rejected(() -> new LogN(8).factor(Double.POSITIVE_INFINITY), "position", "Infinity"),
                 rejected(() -> new LearnedLogN(0.43).factor(-1), "position", -1.0),
                 rejected(() -> new FloorLogarithm(0.1, 8192).factor(Double.NaN), "position", Double.NaN));
     }

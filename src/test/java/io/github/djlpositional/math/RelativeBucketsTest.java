@@ -45,10 +45,15 @@ class RelativeBucketsTest {
         assertThat(decoder.bucket(1000)).isZero();
     }
 
-    /** Without roots or logarithms: d is in bucket e + b or later if d^(n - e) ≥ maxDistance^b · e^(n - e - b). */
+    /**
+     * Without roots or logarithms: d is in bucket e + b or later if d^(n - e) ≥ maxDistance^b · e^(n - e - b). With 9
+     * and 972, the double of a bound is above the exact 36. In the last row, bucket 5 begins above the integer 2,399,326
+     * by 10^-13 of it.
+     */
     @ParameterizedTest
     @CsvSource({
-        "32, 128", "33, 200", "4, 1073741824", "6, 27", "10, 3125", "64, 2147483647", "300, 151", "300, 1048576"
+        "32, 128", "33, 200", "4, 1073741824", "6, 27", "9, 972", "10, 3125", "64, 2147483647", "300, 151", "300, 1048576",
+        "6, 2145721056"
     })
     void bucketsBeginWhereIntegersSatisfyTheFormula(int count, int maxDistance) {
         RelativeBuckets buckets = RelativeBuckets.of(false, count, maxDistance);

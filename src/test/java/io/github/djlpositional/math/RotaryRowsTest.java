@@ -61,7 +61,17 @@ class RotaryRowsTest {
     @ParameterizedTest
     @EnumSource
     void consecutiveRowsAreThoseOfTheirPositions(FloatFormat format) {
-        RotaryRows rows = rows(32, 10_000, PairLayout.CONCATENATED, 1.28);
+        requireConsecutive(rows(32, 10_000, PairLayout.CONCATENATED, 1.28), format);
+    }
+
+    /** These are not computed by rotation. */
+    @ParameterizedTest
+    @EnumSource
+    void consecutiveRowsOfXposAreThoseOfTheirPositions(FloatFormat format) {
+        requireConsecutive(rows(32, 10_000, PairLayout.CONCATENATED, 1).withXpos(512), format);
+    }
+
+    private static void requireConsecutive(RotaryRows rows, FloatFormat format) {
         int rowBytes = rows.width() * format.bytes();
         ByteBuffer consecutive = written(
                 rows, format, IntStream.range(1000, 1500).asDoubleStream().toArray());

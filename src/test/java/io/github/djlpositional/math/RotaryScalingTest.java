@@ -95,8 +95,8 @@ class RotaryScalingTest implements ArgumentsContract<RotaryScaling> {
     }
 
     /**
-     * Over 10^6 positions, pair log(10^6 / 2π) / (2 log 10) · 8 = 20.8 makes one turn, beyond the last dimension, 7; and
-     * pair 0.8, which is rounded down to 0, makes a hundred thousand.
+     * Over 10^6 positions, pair log(10^6 / 2π) / (2 log 10) · 8 = 20.8 makes one turn, beyond the last dimension, 7.
+     * Pair 0.8, which is rounded down to 0, makes a hundred thousand.
      */
     @Test
     void yarnsRampEndsAtTheLastDimension() {

@@ -132,8 +132,8 @@ class SinusoidalEncodingTest implements ArgumentsContract<SinusoidalEncoding> {
 
     /**
      * Checks values and tables. The last three cells of a row are the position, the dimension and the value in 50-digit
-     * arithmetic, those before are the settings. StrictMath's sine and cosine are within 1 ulp; the correction's product
-     * and sum add less than another.
+     * arithmetic, those before are the settings. StrictMath's sine and cosine are within 1 ulp; the product and the sum
+     * of the correction add less than another.
      */
     private static void requireReferenceValues(String file, Function<String[], SinusoidalEncoding> create) {
         Map<List<String>, SinusoidalEncoding> encodings = new HashMap<>();
@@ -213,8 +213,9 @@ class SinusoidalEncodingTest implements ArgumentsContract<SinusoidalEncoding> {
     @Test
     void describesEachSetting() {
         assertThat(SinusoidalEncoding.vaswani(7))
-                .hasToString("SinusoidalEncoding(embeddingSize=7, frequencies=Geometric(count=4, base=10000.0, period=3.5),"
-                        + " layout=INTERLEAVED, cosineFirst=false, oddSize=KEPT_IN_EXPONENT)");
+                .hasToString("SinusoidalEncoding(embeddingSize=7, "
+                        + "frequencies=Geometric(count=4, base=10000.0, period=3.5), "
+                        + "layout=INTERLEAVED, cosineFirst=false, oddSize=KEPT_IN_EXPONENT)");
     }
 
     @Test

@@ -125,8 +125,10 @@ class SettingsTest {
                 arguments("list", Arrays.asList(1, null), List.of("expected")));
         return Stream.concat(
                 others,
-                notWhole.flatMap(value -> Stream.of("whole", "wide")
-                        .map(name -> arguments(name, value, List.of(value.getClass().getSimpleName(), "whole number")))));
+                notWhole.flatMap(value -> {
+                    List<String> values = List.of(value.getClass().getSimpleName(), "whole number");
+                    return Stream.of("whole", "wide").map(name -> arguments(name, value, values));
+                }));
     }
 
     @ParameterizedTest(name = "{0} {index}")
