@@ -138,6 +138,37 @@ class GridEncodingTest implements ArgumentsContract<GridEncoding> {
         return isVisible;
     }
 
+    /** Columns in three channels, the dimensions 2 to 4 of their encoding, and rows in one, the dimension 5. */
+    @Test
+    void partsMayBeRangesOfDimensions() {
+        GridEncoding encoding = GridEncoding.builder()
+                .setAxes(2)
+                .add(1, EIGHT, 2, 3)
+                .add(0, EIGHT, 5, 1)
+                .build();
+        double[] expected = {EIGHT.value(1, 2), EIGHT.value(1, 3), EIGHT.value(1, 4), EIGHT.value(2, 5)};
+        Rows.Value cells = encoding.cells(3, 2);
+        for (int channel = 0; channel < 4; channel++) {
+            assertThat(encoding.value(channel, 2, 1)).as("channel %s", channel).isEqualTo(expected[channel]);
+            assertThat(cells.at(2 * 2 + 1, channel)).as("channel %s", channel).isEqualTo(expected[channel]);
+        }
+    }
+
+    /** The coordinate of a line without visible cells is -1 / 0 with ε = 0; in a grid without any there is none. */
+    @Test
+    void cellsWithoutACoordinateAreZero() {
+        GridEncoding encoding = rows().add(1, EIGHT).optNormalized(0).build();
+        boolean[] isVisible = {true, true, false, false, false, false, false, false};
+        Rows.Value cells = encoding.cells(new int[] {2, 2}, isVisible);
+        assertThat(cells.at(0, 1)).isEqualTo(EIGHT.value(0, 1));
+        assertThat(cells.at(1, 8)).isEqualTo(EIGHT.value(0.5, 0));
+        for (int channel = 0; channel < 8; channel++) {
+            assertThat(cells.at(2, 8 + channel)).as("column of an empty row").isZero();
+            assertThat(cells.at(4, channel)).as("row of an empty grid").isZero();
+            assertThat(cells.at(7, 8 + channel)).as("column of an empty grid").isZero();
+        }
+    }
+
     @Test
     void channelsAfterTheLastPartAreZero() {
         GridEncoding encoding = rows().optChannels(9).build();
