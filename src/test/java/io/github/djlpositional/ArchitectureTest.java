@@ -55,7 +55,7 @@ public class ArchitectureTest {
     private final JavaClasses library = new ClassFileImporter().importPath(Path.of(CLASSES));
 
     /** The classes of the library that fulfil a condition. */
-    static List<Class<?>> typesOfTheLibrary(Predicate<Class<?>> condition) {
+    public static List<Class<?>> typesOfTheLibrary(Predicate<Class<?>> condition) {
         return ReflectionSupport.findAllClassesInClasspathRoot(CLASSES, condition, name -> true);
     }
 

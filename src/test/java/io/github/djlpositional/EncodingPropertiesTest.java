@@ -15,15 +15,17 @@ import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
+import io.github.djlpositional.support.OnEachEngine;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
 
 /**
  * Properties of absolute encodings of any size, convention, positions and data type, on each engine. There is no
  * tolerance without a learned scale: an output is one addition, which IEEE 754 defines to the last bit.
  */
-class EncodingPropertiesTest {
+class EncodingPropertiesTest extends OnEachEngine {
 
     private static final List<DataType> INDICES = List.of(DataType.UINT8, DataType.INT32, DataType.INT64);
 
@@ -103,19 +105,19 @@ class EncodingPropertiesTest {
     }
 
     /** From a start, or at explicit positions of one sequence or of a batch. */
-    @EngineTest
-    void addsOrReturnsTheNearestNumbersToTheExactOnes(NDManager engine) {
+    @Test
+    void addsOrReturnsTheNearestNumbersToTheExactOnes() {
         RandomCases.check(250, random -> {
-            try (NDManager manager = engine.newSubManager()) {
+            try (NDManager own = manager.newSubManager()) {
                 Case tested = Case.of(random);
-                NDArray x = tested.input(manager);
+                NDArray x = tested.input(own);
                 boolean isExplicit = random.nextBoolean();
                 boolean add = isExplicit || random.nextBoolean();
                 boolean isScaled = tested.type == DataType.FLOAT32 && random.nextBoolean();
                 Float scale = isScaled ? (float) random.nextDouble(-1, 1) : null;
                 PositionalEncodingBlock.Builder builder = tested.builder().optAddToInput(add);
                 Block block = (isScaled ? builder.optLearnedScale(scale) : builder).build();
-                block.initialize(manager, tested.type, x.getShape());
+                block.initialize(own, tested.type, x.getShape());
                 int[] positions = isExplicit
                         ? tested.explicitPositions(random)
                         : IntStream.range(tested.start, tested.start + tested.length)
@@ -123,8 +125,8 @@ class EncodingPropertiesTest {
                 Object start = random.nextBoolean() ? (Object) tested.start : (Object) (long) tested.start;
                 DataType type = RandomCases.one(random, random.nextBoolean() ? INDICES : SmallBlocks.TYPES);
                 NDArray y = isExplicit
-                        ? Forward.infer(manager, block, x, tested.array(manager, type, positions))
-                        : Forward.inferFrom(manager, start, block, x);
+                        ? Forward.infer(own, block, x, tested.array(own, type, positions))
+                        : Forward.inferFrom(own, start, block, x);
                 int size = tested.encoding.getEmbeddingSize();
                 assertThat(y.getShape()).isEqualTo(add ? x.getShape() : new Shape(1, tested.length, size));
                 assertNearest(tested, scale, add ? doubles(x) : null, y, positions);

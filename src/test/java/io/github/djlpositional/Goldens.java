@@ -1,5 +1,7 @@
 package io.github.djlpositional;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -56,5 +58,19 @@ public final class Goldens {
                 .abs()
                 .divide(new BigDecimal(ulp), MathContext.DECIMAL64)
                 .doubleValue();
+    }
+
+    /** Checks how far a double is from the true value, in ulps of the double; a failure shows the cells of the row. */
+    public static void requireUlps(double actual, String expected, double ulps, String... row) {
+        assertThat(doubleUlps(actual, new BigDecimal(expected)))
+                .as(String.join(",", row))
+                .isLessThanOrEqualTo(ulps);
+    }
+
+    /** Checks how far a float is from the true value, in ulps of the float; a failure shows the cells of the row. */
+    public static void requireFloatUlps(float actual, String expected, double ulps, String... row) {
+        assertThat(floatUlps(actual, new BigDecimal(expected)))
+                .as(String.join(",", row))
+                .isLessThanOrEqualTo(ulps);
     }
 }

@@ -3,17 +3,18 @@ package io.github.djlpositional.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.support.OnEachEngine;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
 
-class IndicesTest {
+/** Ranges of positions as arrays. */
+class IndicesTest extends OnEachEngine {
 
     /** DJL passes the bounds of {@code arange} as floats, of which 2^24 + 1 is none. */
-    @EngineTest
-    void rangesAreExact(NDManager manager) {
+    @Test
+    void rangesAreExact() {
         NDArray like = manager.zeros(new Shape(1));
         for (int first : new int[] {-3, 0, 5, (1 << 24) - 2, (1 << 24) + 1, (1 << 27) + 3, Positions.UNLIMITED - 9}) {
             double[] expected =
