@@ -58,8 +58,8 @@ class EveryBlockTest extends OnEachEngine {
                 .map(kind -> kind.block().getClass().getSimpleName())
                 .collect(Collectors.toCollection(TreeSet::new));
         assertThat(tested)
-                .as(
-                        "a block that is missing here has no constant in BlockCase or EncodingType: see \"Add an encoding\" in CONTRIBUTING.md")
+                .as("a block that is missing here has no constant in BlockCase or EncodingType:"
+                        + " see \"Add an encoding\" in CONTRIBUTING.md")
                 .isEqualTo(ArchitectureTest.concrete(OptionsBlock.class));
     }
 
@@ -201,6 +201,9 @@ class EveryBlockTest extends OnEachEngine {
         }
     }
 
+    /**
+     * It works without parameters, and otherwise throws an exception, until it is loaded or initialized again.
+     */
     @ParameterizedTest
     @MethodSource("io.github.djlpositional.TestBlocks#values")
     void afterItsManagerCloses(TestBlocks kind) throws Exception {

@@ -274,7 +274,10 @@ class ModelFileTest extends OnEachEngine {
                         MalformedModelException.class,
                         () -> BlockBytes.load(manager, Linear.builder().setUnits(4).build(), file),
                         100),
-                rejected(MalformedModelException.class, () -> BlockBytes.load(manager, new SequentialBlock(), file), 100));
+                rejected(
+                        MalformedModelException.class,
+                        () -> BlockBytes.load(manager, new SequentialBlock(), file),
+                        100));
     }
 
     @Test

@@ -13,7 +13,7 @@ import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.stream.Stream;
 
-/** A small example of a block of the library. A test that has it as a parameter runs for each. */
+/** A small example of a block of the library. {@code @MethodSource} of {@link #values()} runs a test for each. */
 public interface TestBlocks {
 
     /** All of them. XPos is a block case of two inputs. */
