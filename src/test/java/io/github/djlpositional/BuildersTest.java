@@ -2,21 +2,24 @@ package io.github.djlpositional;
 
 import static io.github.djlpositional.SmallBlocks.embedding;
 import static io.github.djlpositional.SmallBlocks.positions;
-import static io.github.djlpositional.attention.TestNumbers.refused;
+import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import ai.djl.nn.Block;
 import ai.djl.nn.Blocks;
+import ai.djl.nn.core.Linear;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
-/** What builders do with parts that are built twice; {@code accepted.txt} has options that are set twice. */
+/** What builders do with options that are set twice, and with blocks that are built twice. */
 class BuildersTest {
 
     private static MultiHeadAttentionBlock.Builder attention() {
@@ -32,32 +35,65 @@ class BuildersTest {
     }
 
     @Test
-    void refusesToBuildTwoBlocksWithTheSameChildren() {
-        for (BlockBuilder<?, ?> builder : List.of(
+    void theLastValueOfAnOptionCounts() {
+        PositionalEncodingBlock last = positions().build();
+        InputEmbeddingBlock input = embedding()
+                .optPositionalEncoding(Linear.builder().setUnits(4).build())
+                .optPositionalEncoding(last)
+                .build();
+        assertThat(input.getPositionalEncoding()).isSameAs(last);
+        TransformerLayerBlock only = layer().build();
+        TransformerStackBlock stack = TransformerStackBlock.builder()
+                .setLayers(List.of(layer().build(), layer().build()))
+                .setLayers(List.of(only))
+                .build();
+        assertThat(stack.getLayers()).containsExactly(only);
+    }
+
+    static Stream<BlockBuilder<?, ?>> buildersWithChildren() {
+        return Stream.of(
                 layer(),
                 layer().optCrossAttention(attention().build()),
                 attention().optQueryNorm(norm()),
                 attention().optKeyNorm(norm()),
                 TransformerStackBlock.builder().setLayers(List.of(layer().build())),
-                embedding().optTokenEmbedding(Blocks.identityBlock()))) {
-            builder.build();
-            assertThatIllegalStateException()
-                    .isThrownBy(builder::build)
-                    .withMessageContainingAll("twice", "share", "another builder");
-        }
-        // with another child, and with an encoding or settings alone
+                embedding().optTokenEmbedding(Blocks.identityBlock()));
+    }
+
+    @ParameterizedTest
+    @MethodSource("buildersWithChildren")
+    void rejectsASecondBlockWithTheSameChildren(BlockBuilder<?, ?> builder) throws Throwable {
+        builder.build();
+        rejected(IllegalStateException.class, builder::build, "twice", "share", "another builder")
+                .execute();
+    }
+
+    @Test
+    void buildsASecondBlockWithAnotherChild() {
         TransformerLayerBlock.Builder layer = layer();
         assertThat(layer.build().getAttention())
                 .isNotSameAs(layer.setAttention(attention().build()).build().getAttention());
+    }
+
+    @Test
+    void buildsTwoBlocksThatShareAnEncoding() {
         MultiHeadAttentionBlock.Builder shared = attention();
         assertThat(shared.build().getRelativeEncodings())
+                .isNotEmpty()
                 .isEqualTo(shared.build().getRelativeEncodings());
+    }
+
+    @Test
+    void buildsTwoBlocksFromNumbersAlone() {
         PositionalEncodingBlock.Builder settings = positions();
         assertThat(settings.build()).isNotSameAs(settings.build());
-        // a build that was refused took nothing
+    }
+
+    @Test
+    void aBuildThatIsRejectedTakesNoChild() throws Throwable {
         TransformerLayerBlock.Builder incomplete =
                 TransformerLayerBlock.builder().setAttention(attention().build());
-        refused(incomplete::build, "hiddenSize");
-        incomplete.setHiddenSize(8).build();
+        rejected(incomplete::build, "hiddenSize").execute();
+        assertThat(incomplete.setHiddenSize(8).build().getAttention()).isNotNull();
     }
 }

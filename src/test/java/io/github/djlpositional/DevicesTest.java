@@ -33,6 +33,7 @@ import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
+import io.github.djlpositional.support.TestEngine;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightLoader;
 import java.nio.file.Path;
@@ -82,9 +83,9 @@ public class DevicesTest {
     static List<Engine> gpus() {
         return Stream.concat(
                         Stream.of(engine),
-                        Stream.of("PyTorch", "MXNet")
-                                .filter(EngineTestExtension::isAvailable)
-                                .map(Engine::getEngine)
+                        Stream.of(TestEngine.values())
+                                .filter(TestEngine::isAvailable)
+                                .map(TestEngine::get)
                                 .filter(real -> real.getGpuCount() > 0))
                 .toList();
     }
@@ -182,8 +183,10 @@ public class DevicesTest {
         });
     }
 
-    @EngineTest
-    void trainingOnOneOrTwoGpusGivesWhatACpuGivesWithATablePerDevice(Engine real) {
+    @ParameterizedTest
+    @EnumSource
+    void trainingOnOneOrTwoGpusGivesWhatACpuGivesWithATablePerDevice(TestEngine of) {
+        Engine real = of.get();
         List<Shape> tables = List.of(TABLE, ROTARY_TABLE);
         Runnable requireOnBoth = () -> tables.forEach(table ->
                 assertThat(engine.openArrays(table).map(NDArray::getDevice)).containsExactlyInAnyOrder(TWO));

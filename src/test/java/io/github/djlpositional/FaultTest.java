@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatNoException;
+import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
@@ -19,14 +20,18 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.support.OnEachEngine;
 import java.io.DataInputStream;
 import java.io.IOException;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+import org.junitpioneer.jupiter.cartesian.CartesianTest;
+import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
 
 /**
  * A user's block fails within a block of the library: nothing leaks, and the outer block works once the user's does.
  */
-class FaultTest {
+class FaultTest extends OnEachEngine {
 
     private static final int SIZE = 4;
     private static final Shape INPUT = new Shape(2, 3);
@@ -117,14 +122,15 @@ class FaultTest {
                 : builder.optPositionalEncoding(own).build();
     }
 
-    private static void forward(NDManager manager, Block block, NDArray ids) {
+    private void forward(Block block, NDArray ids) {
         try (NDArray answer = Forward.infer(manager, block, ids)) {
             assertThat(answer.getShape()).isEqualTo(INPUT.add(SIZE));
         }
     }
 
-    @EngineTest
-    void aFailureLeavesNothingAndTheBlockWorksAfterwards(NDManager manager, Stage stage, boolean isTokenEmbedding)
+    @CartesianTest
+    void aFailureLeavesNothingAndTheBlockWorksAfterwards(
+            @CartesianTest.Enum Stage stage, @Values(booleans = {true, false}) boolean isTokenEmbedding)
             throws IOException {
         byte[] file;
         try (NDManager own = manager.newSubManager()) {
@@ -137,13 +143,13 @@ class FaultTest {
         Block block = outer(inner, isTokenEmbedding);
         if (stage == Stage.FORWARD) {
             block.initialize(manager, DataType.FLOAT32, INPUT);
-            forward(manager, block, ids);
+            forward(block, ids);
         }
         ThrowingCallable action = () -> {
             switch (stage) {
                 case INITIALIZE -> block.initialize(manager, DataType.FLOAT32, INPUT);
                 case LOAD -> BlockBytes.load(manager, block, file);
-                default -> forward(manager, block, ids);
+                default -> forward(block, ids);
             }
         };
         int before = manager.getManagedArrays().size();
@@ -152,15 +158,15 @@ class FaultTest {
         assertThat(manager.getManagedArrays()).hasSize(before);
         assertThat(block.isInitialized()).isEqualTo(stage == Stage.FORWARD);
         if (stage == Stage.LOAD) {
-            assertThatIllegalStateException().isThrownBy(() -> forward(manager, block, ids));
+            assertThatIllegalStateException().isThrownBy(() -> forward(block, ids));
         }
         inner.failIn(null, 0);
         assertThatNoException().isThrownBy(action);
-        forward(manager, block, ids);
+        forward(block, ids);
     }
 
-    @EngineTest
-    void anEncodingThatFailsInAnAttentionLeavesNothing(NDManager manager) {
+    @Test
+    void anEncodingThatFailsInAnAttentionLeavesNothing() {
         FaultBlock own = new FaultBlock();
         Block block = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(8)
@@ -180,6 +186,7 @@ class FaultTest {
                     .hasSize(before);
         }
         own.failIn(null, 0);
-        assertThat(Forward.infer(manager, block, x).toFloatArray()).isEqualTo(expected);
+        // two computations of the same in FLOAT32, of numbers below 8
+        assertThat(Forward.infer(manager, block, x).toFloatArray()).containsExactly(expected, within(1e-5f));
     }
 }

@@ -13,6 +13,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.options.HasArguments;
+import io.github.djlpositional.support.OnEachEngine;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -23,7 +24,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Random arguments, inputs and model files of every block are accepted or rejected with a documented exception. */
-class FuzzTest {
+class FuzzTest extends OnEachEngine {
 
     /** The rejection of settings and inputs. */
     private static final ResourceGuard GUARD = new ResourceGuard(List.of(IllegalArgumentException.class));
@@ -117,8 +118,9 @@ class FuzzTest {
      */
     private static final List<Float> WILD = List.of(-1f, Float.NaN, 1e5f, 200f, Float.NEGATIVE_INFINITY);
 
-    @EngineTest(onCpu = true)
-    void everyInputIsAnsweredOrRejected(NDManager manager) {
+    @Test
+    void everyInputIsAnsweredOrRejected() {
+        assumeCpu();
         RandomCases.check(200, random -> {
             TestBlocks kind = anyKind(random);
             try (NDManager own = manager.newSubManager()) {
@@ -229,8 +231,8 @@ class FuzzTest {
     }
 
     /** EveryBlockTest has files that end too soon. */
-    @EngineTest
-    void aDamagedFileIsRejectedOrHarmless(NDManager manager) throws IOException {
+    @Test
+    void aDamagedFileIsRejectedOrHarmless() {
         RandomCases.check(200, random -> {
             try (NDManager own = manager.newSubManager()) {
                 TestBlocks kind = anyKind(random);

@@ -3,201 +3,539 @@ package io.github.djlpositional;
 import static io.github.djlpositional.SmallBlocks.embedding;
 import static io.github.djlpositional.SmallBlocks.ids;
 import static io.github.djlpositional.SmallBlocks.initialized;
-import static io.github.djlpositional.SmallBlocks.positions;
-import static io.github.djlpositional.attention.TestNumbers.refused;
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static io.github.djlpositional.attention.TestNumbers.requireSame;
+import static io.github.djlpositional.support.Rejections.rejected;
+import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.within;
-import static org.assertj.core.api.Assumptions.assumeThat;
+import static org.junit.jupiter.api.Assertions.assertAll;
 
-import ai.djl.Device;
-import ai.djl.MalformedModelException;
-import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
+import ai.djl.nn.Blocks;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.Parameter;
-import ai.djl.nn.SequentialBlock;
+import ai.djl.nn.core.Linear;
 import ai.djl.training.initializer.NormalInitializer;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
-import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import ai.djl.util.PairList;
+import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.support.Inputs;
+import io.github.djlpositional.support.OnEachEngine;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
-class InputEmbeddingBlockTest {
+/** Token ids become the sum of their vectors and their positions: Vaswani et al. (2017), sections 3.4 and 3.5. */
+class InputEmbeddingBlockTest extends OnEachEngine {
 
     private static final SinusoidalEncoding ENCODING = SinusoidalEncoding.vaswani(4);
 
-    private static InputEmbeddingBlock initialized23(NDManager manager, InputEmbeddingBlock.Builder builder) {
+    /** The rounding of a sinusoid to FLOAT32. */
+    private static final double ROUNDING = 0x1p-24;
+
+    private InputEmbeddingBlock initialized23(InputEmbeddingBlock.Builder builder) {
         return initialized(manager, builder.build(), 2, 3);
+    }
+
+    /** A token embedding of a user, whose vectors are zero: a block with it gives the encoded positions. */
+    private static Block zeroTokens() {
+        return LambdaBlock.singleton(
+                ids -> ids.getManager().zeros(ids.getShape().add(4)));
     }
 
     private static float[] table(InputEmbeddingBlock block) {
         return block.getTokenTable().getArray().toFloatArray();
     }
 
-    private static float[] infer(NDManager manager, Block block) {
-        return Forward.infer(manager, block, ids(manager)).toFloatArray();
+    private NDArray infer(Block block) {
+        return Forward.infer(manager, block, ids(manager));
     }
 
-    @EngineTest
-    void addsPositionsToTokensOfEveryIntegerType(NDManager manager, boolean isScaled) {
-        InputEmbeddingBlock block = initialized23(manager, embedding().optScaleEmbedding(isScaled));
-        float[] tokens = table(block);
-        float[] positions = ENCODING.table(0, 3);
+    /** The sinusoids of positions; zeros for those below 0. */
+    private static double[] encoded(int... positions) {
+        double[] values = new double[4 * positions.length];
+        Arrays.setAll(values, i -> positions[i / 4] < 0 ? 0 : ENCODING.value(positions[i / 4], i % 4));
+        return values;
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void addsSinusoidsToTheVectorsOfTokensTimesTheRootOfTheirSize(boolean isScaled) {
+        InputEmbeddingBlock block = initialized23(embedding().optScaleEmbedding(isScaled));
+        // the vector of token v is (4v + 1, …, 4v + 4) / 8
+        NDArray table = Inputs.counted(manager, 7, 4).div(8);
+        table.copyTo(block.getTokenTable().getArray());
+        double[] expected = encoded(0, 1, 2, 0, 1, 2);
         long[] ids = ids(manager).toLongArray();
-        float[] expected = new float[24];
         for (int i = 0; i < expected.length; i++) {
-            expected[i] = tokens[(int) ids[i / 4] * 4 + i % 4] * (isScaled ? 2 : 1) + positions[i % 12];
+            expected[i] += (4 * ids[i / 4] + i % 4 + 1) / 8.0 * (isScaled ? 2 : 1);
         }
-        for (DataType type : List.of(DataType.INT64, DataType.INT32, DataType.INT8, DataType.UINT8)) {
-            assertThat(Forward.infer(manager, block, ids(manager).toType(type, true))
-                            .toFloatArray())
-                    .isEqualTo(expected);
-        }
-        assertThat(table(block)).isEqualTo(tokens);
+        // numbers below 8, rounded to FLOAT32
+        requireClose(infer(block), expected, 0x1p-21);
+        requireSame(block.getTokenTable().getArray(), table);
     }
 
-    @EngineTest
-    void neverWritesToTheOutputOfATokenEmbedding(NDManager manager, boolean isScaled) {
-        NDArray held = manager.ones(new Shape(2, 3, 4));
-        Block token = LambdaBlock.singleton(ids -> held);
+    @ParameterizedTest
+    @EnumSource(names = {"INT32", "INT8", "UINT8"})
+    void takesIdsOfEveryIntegerType(DataType type) {
+        InputEmbeddingBlock block = initialized23(embedding().optNoPositions());
+        requireSame(Forward.infer(manager, block, ids(manager).toType(type, true)), infer(block));
+    }
+
+    @Test
+    void hasUnscaledTokensAnd5000PositionsUnlessTheyAreSet() {
+        InputEmbeddingBlock block = embedding().build();
+        assertThat(block.getArguments())
+                .containsEntry("scaleEmbedding", false)
+                .containsEntry("noPositions", false)
+                .containsEntry("dropoutRate", 0f)
+                .doesNotContainKeys("paddingIndex", "positionsFromPadding", "tokenEmbedding");
+        assertThat(block.hasDefaultPositions()).isTrue();
+        assertThat(((PositionalEncodingBlock) block.getPositionalEncoding()).getMaxSequenceLength())
+                .isEqualTo(5000);
+    }
+
+    @Test
+    void anIdentityEncodingIsNone() {
         InputEmbeddingBlock block =
-                initialized23(manager, embedding().optScaleEmbedding(isScaled).optTokenEmbedding(token));
-        float[] y = infer(manager, block);
-        float[] positions = ENCODING.table(0, 3);
-        for (int i = 0; i < y.length; i++) {
-            assertThat(y[i]).isEqualTo((isScaled ? 2 : 1) + positions[i % 12]);
-        }
+                embedding().optPositionalEncoding(Blocks.identityBlock()).build();
+        assertThat(block.getArguments()).containsEntry("noPositions", true);
+        assertThat(block.getPositionalEncoding()).isNull();
+    }
+
+    /** As in a file serving.properties. */
+    @Test
+    void takesTextsAsArguments() {
+        InputEmbeddingBlock block = InputEmbeddingBlock.fromArguments(
+                Map.of("vocabularySize", "7", "embeddingSize", "4", "scaleEmbedding", "true"));
+        assertThat(block.getArguments())
+                .containsEntry("vocabularySize", 7)
+                .containsEntry("embeddingSize", 4)
+                .containsEntry("scaleEmbedding", true);
+    }
+
+    /** PyTorch's nn.Embedding: N(0, 1); Vaswani et al., section 3.4: N(0, 1 / D) times √D. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void tokenVectorsAreAboutAsLongAsThePositions(boolean isScaled) {
+        InputEmbeddingBlock block = initialized(
+                manager,
+                InputEmbeddingBlock.builder()
+                        .setVocabularySize(1000)
+                        .setEmbeddingSize(512)
+                        .optScaleEmbedding(isScaled)
+                        .optNoPositions()
+                        .build(),
+                1,
+                1);
+        NDArray all = manager.arange(1000).toType(DataType.INT64, false).expandDims(0);
+        double meanSquare =
+                Forward.infer(manager, block, all).square().mean().getFloat();
+        // of 512,000 numbers: five standard deviations of the mean
+        assertThat(meanSquare).isCloseTo(1, within(5 * Math.sqrt(2 / 512_000.0)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void neverWritesToTheOutputOfATokenEmbedding(boolean isScaled) {
+        NDArray held = manager.ones(new Shape(2, 3, 4));
+        InputEmbeddingBlock block = initialized23(
+                embedding().optScaleEmbedding(isScaled).optTokenEmbedding(LambdaBlock.singleton(ids -> held)));
+        double[] expected = encoded(0, 1, 2, 0, 1, 2);
+        Arrays.setAll(expected, i -> expected[i] + (isScaled ? 2 : 1));
+        // numbers below 4, rounded to FLOAT32
+        requireClose(infer(block), expected, 0x1p-22);
         assertThat(held.toFloatArray()).containsOnly(1f);
     }
 
-    @EngineTest
-    void paddingIsZeroAndStaysZeroInTraining(NDManager manager) {
-        NDArray weights = manager.arange(24f).reshape(2, 3, 4);
-        for (Optimizer optimizer : new Optimizer[] {
-            Optimizer.adam().optLearningRateTracker(Tracker.fixed(0.1f)).build(),
-            Optimizer.sgd()
-                    .setLearningRateTracker(Tracker.fixed(0.1f))
-                    .optMomentum(0.9f)
-                    .optWeightDecays(0.1f)
-                    .build()
-        }) {
-            InputEmbeddingBlock block = embedding().optPaddingIndex(0).build();
-            block.setInitializer(new NormalInitializer(1), Parameter.Type.WEIGHT);
-            initialized(manager, block, 2, 3);
-            float[] before = table(block);
-            assertThat(Arrays.copyOf(before, 4)).containsOnly(0);
-            NDArray weight = block.getTokenTable().getArray();
-            for (int i = 0; i < 5; i++) {
-                SmallBlocks.train(manager, block, weights, ids(manager));
-                optimizer.update(block.getTokenTable().getId(), weight, weight.getGradient());
+    static Stream<InputEmbeddingBlock.Builder> blocksOfZeroTokens() {
+        return Stream.of(
+                embedding().optTokenEmbedding(zeroTokens()),
+                embedding().optTokenEmbedding(zeroTokens()).optPaddingIndex(1).optPositionsFromPadding(1));
+    }
+
+    @ParameterizedTest
+    @MethodSource("blocksOfZeroTokens")
+    void takesPositionsAsASecondInputOrAForwardParameter(InputEmbeddingBlock.Builder builder) {
+        InputEmbeddingBlock block = builder.build();
+        NDArray ids = manager.zeros(new Shape(2, 3), DataType.INT64);
+        NDArray each = Inputs.integers(manager, 4, 0, 9, 1, 2, 3).reshape(2, 3);
+        NDArray same = Inputs.integers(manager, 4, 0, 9);
+        List<NDArray> ofTheBatch = List.of(same, same.toType(DataType.INT32, true), same.reshape(1, 3));
+        for (NDArray positions : ofTheBatch) {
+            for (NDArray y : inferAt(block, ids, positions)) {
+                requireClose(y, encoded(4, 0, 9, 4, 0, 9), ROUNDING);
             }
-            assertThat(Arrays.copyOf(table(block), 4)).containsOnly(0);
-            // token 1 was trained
-            assertThat(Arrays.copyOfRange(table(block), 4, 8)).isNotEqualTo(Arrays.copyOfRange(before, 4, 8));
+        }
+        for (NDArray y : inferAt(block, ids, each)) {
+            requireClose(y, encoded(4, 0, 9, 1, 2, 3), ROUNDING);
         }
     }
 
-    @EngineTest
-    void paddingIsZeroForAnyValuesOfItsRow(NDManager manager) {
-        InputEmbeddingBlock block = initialized23(manager, embedding().optPaddingIndex(0));
+    /** With positions as an input, and as a forward parameter. */
+    private List<NDArray> inferAt(Block block, NDArray ids, NDArray positions) {
+        PairList<String, Object> params = Forward.params(PositionalEncodingBlock.POSITIONS, positions);
+        return List.of(
+                Forward.infer(manager, block, ids, positions), Forward.infer(manager, block, params, ids));
+    }
+
+    @Test
+    void paddingIsZeroForAnyValuesOfItsRow() {
+        InputEmbeddingBlock block = initialized23(embedding().optPaddingIndex(0));
         block.getTokenTable().getArray().set(new NDIndex("0"), 5);
         // the second id is padding
-        assertThat(Arrays.copyOfRange(infer(manager, block), 4, 8)).isEqualTo(ENCODING.table(1, 1));
+        requireClose(infer(block).get("0, 1"), encoded(1), ROUNDING);
         SmallBlocks.train(manager, block, manager.ones(new Shape(2, 3, 4)), ids(manager));
         NDArray gradient = block.getTokenTable().getArray().getGradient();
         // how often each id occurs, but for padding
         assertThat(gradient.get(":, 0").toFloatArray()).containsExactly(0, 1, 0, 2, 0, 0, 1);
     }
 
-    @EngineTest
-    void paddingRowIsZeroIfInitializedWhileGradientsAreRecorded(NDManager manager) {
+    static List<Optimizer> optimizers() {
+        return List.of(
+                Optimizer.adam().optLearningRateTracker(Tracker.fixed(0.1f)).build(),
+                Optimizer.sgd()
+                        .setLearningRateTracker(Tracker.fixed(0.1f))
+                        .optMomentum(0.9f)
+                        .optWeightDecays(0.1f)
+                        .build());
+    }
+
+    @ParameterizedTest
+    @MethodSource("optimizers")
+    void paddingStaysZeroInTraining(Optimizer optimizer) {
+        InputEmbeddingBlock block = embedding().optPaddingIndex(0).build();
+        block.setInitializer(new NormalInitializer(1), Parameter.Type.WEIGHT);
+        initialized(manager, block, 2, 3);
+        float[] before = table(block);
+        assertThat(Arrays.copyOf(before, 4)).containsOnly(0);
+        NDArray weight = block.getTokenTable().getArray();
+        for (int i = 0; i < 5; i++) {
+            SmallBlocks.train(manager, block, manager.arange(24f).reshape(2, 3, 4), ids(manager));
+            optimizer.update(block.getTokenTable().getId(), weight, weight.getGradient());
+        }
+        assertThat(Arrays.copyOf(table(block), 4)).containsOnly(0);
+        // token 1 was trained
+        assertThat(Arrays.copyOfRange(table(block), 4, 8)).isNotEqualTo(Arrays.copyOfRange(before, 4, 8));
+    }
+
+    @Test
+    void paddingIsZeroIfInitializedWhileGradientsAreRecorded() {
         InputEmbeddingBlock block = embedding().optPaddingIndex(2).build();
         SmallBlocks.train(manager, block, manager.ones(new Shape(2, 3, 4)), ids(manager));
         assertThat(Arrays.copyOfRange(table(block), 8, 12)).containsOnly(0);
     }
 
-    @EngineTest
-    void tokenVectorsAreAboutAsLongAsThePositions(NDManager manager) {
-        // PyTorch's nn.Embedding: N(0, 1); Vaswani et al., section 3.4: N(0, 1 / D) times √D
-        for (boolean scale : new boolean[] {false, true}) {
-            InputEmbeddingBlock block = InputEmbeddingBlock.builder()
-                    .setVocabularySize(1000)
-                    .setEmbeddingSize(512)
-                    .optScaleEmbedding(scale)
-                    .optNoPositions()
-                    .build();
-            block.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
-            NDArray vectors = Forward.infer(
-                    manager,
-                    block,
-                    manager.arange(1000).toType(DataType.INT64, false).expandDims(0));
-            double meanSquare = vectors.square().mean().getFloat();
-            // of 512,000 numbers: five standard deviations of the mean
-            assertThat(meanSquare).isCloseTo(1, within(5 * Math.sqrt(2 / 512_000.0)));
-        }
-    }
-
-    @EngineTest
-    void refusesArraysOfAnotherEngine(Engine engine, NDManager manager) {
-        String other = engine.getEngineName().equals("PyTorch") ? "MXNet" : "PyTorch";
-        assumeThat(EngineTestExtension.isAvailable(other)).as("both engines").isTrue();
-        try (NDManager foreign = Engine.getEngine(other).newBaseManager(Device.cpu())) {
-            NDArray x = manager.ones(new Shape(2, 3, 4));
-            Block tokens = initialized23(manager, embedding());
-            refused(() -> Forward.infer(manager, tokens, ids(foreign)), other, "engine of the token table");
-            Block positions = positions().build();
-            refused(() -> Forward.infer(manager, positions, x, foreign.arange(3)), other, "engine of the embeddings");
-            Block attention = MultiHeadAttentionBlock.builder()
-                    .setEmbeddingSize(4)
-                    .setHeadCount(1)
-                    .build();
-            initialized(manager, attention, 2, 3, 4);
-            NDArray ofOther = foreign.ones(new Shape(2, 3, 4));
-            refused(() -> Forward.infer(manager, attention, ofOther), other, "engine of the projections");
-            NDArray mask = foreign.ones(new Shape(2, 3));
-            refused(() -> Forward.infer(manager, attention, x, mask), other, "engine of the queries");
-        }
-    }
-
-    @EngineTest
-    void aFileOfFewerLayersIsNamedAsOne(NDManager manager) throws Exception {
-        Block two = layers(2);
-        two.initialize(manager, DataType.FLOAT32, new Shape(2, 3, 4));
-        byte[] file = BlockBytes.saved(two);
-        assertThatExceptionOfType(MalformedModelException.class)
-                .isThrownBy(() -> BlockBytes.load(manager, layers(3), file))
-                .withMessageContainingAll("PositionalEncodingBlock", "as many blocks");
-        byte[] other = Arrays.copyOf(file, file.length + 100);
-        Arrays.fill(other, file.length, other.length, (byte) 7);
-        assertThatExceptionOfType(MalformedModelException.class)
-                .isThrownBy(() -> BlockBytes.load(manager, layers(3), other))
-                .withMessageContainingAll("PositionalEncodingBlock", "version 7", "fewer layers");
-    }
-
-    private static Block layers(int count) {
-        SequentialBlock block = new SequentialBlock();
-        for (int i = 0; i < count; i++) {
-            block.add(positions().optLearnedScale(i).build());
-        }
-        return block;
-    }
-
-    @EngineTest(engine = "MXNet")
-    void refusesATableOfMoreValuesThanMxnetCounts(NDManager manager) {
-        RotaryEmbeddingBlock block = RotaryEmbeddingBlock.builder()
-                .setHeadSize(4)
-                .optAutoExtend(1 << 29)
+    @ParameterizedTest
+    @EnumSource(names = {"INT64", "INT32", "UINT8"})
+    void countsPositionsFromPaddingAsFairseq(DataType type) {
+        // with padding index 1, the first token is at position 2, and padding is zero
+        InputEmbeddingBlock block = embedding()
+                .optTokenEmbedding(zeroTokens())
+                .optPaddingIndex(1)
+                .optPositionsFromPadding(2)
                 .build();
-        NDArray x = manager.ones(new Shape(1, 1, 1, 4));
-        refused(() -> Forward.inferFrom(manager, (1 << 29) - 1, block, x), "2147483648 values", "2147483647", "MXNet");
+        NDArray sentences = Inputs.integers(manager, 5, 6, 0, 1, 1, 1, 1, 5, 6, 0, 1, 5, 1, 6, 0, 1, 1, 1, 1, 1)
+                .reshape(4, 5)
+                .toType(type, true);
+        int none = -1;
+        double[] expected = encoded(
+                2, 3, 4, none, none, //
+                none, none, 2, 3, 4, //
+                none, 2, none, 3, 4, //
+                none, none, none, none, none);
+        requireClose(Forward.infer(manager, block, sentences), expected, ROUNDING);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, -3})
+    void countsPositionsAlongTheAxisOfTheSequence(int axis) {
+        InputEmbeddingBlock block = embedding()
+                .optTokenEmbedding(zeroTokens())
+                .optPaddingIndex(0)
+                .optPositionsFromPadding(1)
+                .optPositionalEncoding(PositionalEncodingBlock.builder()
+                        .setEmbeddingSize(4)
+                        .optSequenceAxis(axis)
+                        .build())
+                .build();
+        // two sentences, in columns
+        NDArray ids = Inputs.integers(manager, 5, 0, 6, 3, 0, 4).reshape(3, 2);
+        requireClose(Forward.infer(manager, block, ids), encoded(1, -1, 2, 1, -1, 2), ROUNDING);
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"INT64", "UINT8"})
+    void noIdIsAPaddingIndexBeyondTheRangeOfTheirType(DataType type) {
+        InputEmbeddingBlock block = embedding()
+                .setVocabularySize(257)
+                .optTokenEmbedding(zeroTokens())
+                .optPaddingIndex(256)
+                .optPositionsFromPadding(2)
+                .build();
+        NDArray ids = Inputs.integers(manager, 0, 1).reshape(1, 2).toType(type, true);
+        requireClose(Forward.infer(manager, block, ids), encoded(2, 3), ROUNDING);
+        assertThat(block.mask(ids).toBooleanArray()).containsExactly(true, true);
+    }
+
+    @Test
+    void aMaskIsFalseForPaddingOnly() {
+        NDArray mask = embedding().optPaddingIndex(3).build().mask(ids(manager));
+        assertThat(mask.getShape()).isEqualTo(new Shape(2, 3));
+        assertThat(mask.toBooleanArray()).containsExactly(true, true, true, false, false, true);
+        assertThat(embedding().build().mask(ids(manager))).isNull();
+    }
+
+    @Test
+    void hasNoTableOfACustomTokenEmbedding() throws Throwable {
+        InputEmbeddingBlock block = embedding().optTokenEmbedding(zeroTokens()).build();
+        rejected(IllegalStateException.class, block::getTokenTable, "LambdaBlock").execute();
+    }
+
+    /** Expects inputs to be rejected, and no array to remain open. */
+    private Executable rejectedInputs(Block block, NDList inputs, Object... values) {
+        return rejectedInputs(block, null, inputs, values);
+    }
+
+    private Executable rejectedInputs(Block block, PairList<String, Object> params, NDList inputs, Object... values) {
+        return rejectedWithoutLeak(
+                manager, () -> Forward.infer(manager, block, params, inputs.toArray(NDArray[]::new)), values);
+    }
+
+    private NDArray zeroIds(long... shape) {
+        return Inputs.zeros(manager, DataType.INT64, shape);
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"INT64", "INT32", "INT8"})
+    void rejectsIdsOutsideOfTheVocabulary(DataType type) {
+        assumeCpu();
+        InputEmbeddingBlock block = initialized23(embedding());
+        NDArray beyond = Inputs.integers(manager, 0, 6, 7, 1).reshape(2, 2).toType(type, true);
+        NDArray negative = Inputs.integers(manager, 0, 6, -1, 1).reshape(2, 2).toType(type, true);
+        assertAll(
+                rejectedInputs(block, new NDList(beyond), "token id 7", "index 2", "(2, 2)", "0 to 6"),
+                rejectedInputs(block, new NDList(negative), "token id -1", "index 2", "setVocabularySize(int)"));
+    }
+
+    @Test
+    void rejectsIdsOfOtherShapesAndTypes() {
+        InputEmbeddingBlock block = initialized23(embedding().optMaxSequenceLength(10));
+        List<Executable> all = new ArrayList<>(List.of(
+                rejectedInputs(block, new NDList(), "0 inputs", "[ids, positions]"),
+                rejectedInputs(block, new NDList(zeroIds()), "()", "(B, T)"),
+                rejectedInputs(block, new NDList(zeroIds(3)), "(3)", "(B, T)"),
+                rejectedInputs(block, new NDList(zeroIds(1, 3, 1)), "(1, 3, 1)", "(B, T)"),
+                rejectedInputs(block, new NDList(zeroIds(1, 11)), "length 11", "maximum 10")));
+        for (DataType type : List.of(DataType.FLOAT32, DataType.FLOAT64, DataType.BOOLEAN)) {
+            NDArray ids = Inputs.zeros(manager, type, 1, 3);
+            all.add(rejectedInputs(block, new NDList(ids), "(1, 3)", type, "toType(DataType.INT64, false)"));
+        }
+        assertAll(all);
+    }
+
+    @Test
+    void rejectsMasksAsPositions() {
+        InputEmbeddingBlock with = initialized23(embedding());
+        InputEmbeddingBlock without = initialized23(embedding().optNoPositions());
+        NDArray mask = Inputs.zeros(manager, DataType.BOOLEAN, 2, 3);
+        assertAll(
+                rejectedInputs(with, new NDList(zeroIds(2, 3), mask), "positions", "boolean", "mask"),
+                rejectedInputs(without, new NDList(zeroIds(2, 3), mask), "2 arrays", "[ids]", "attention"),
+                rejectedInputs(without, new NDList(zeroIds(2, 3), zeroIds(3)), "2 arrays", "[ids]"));
+    }
+
+    @Test
+    void rejectsPositionsTwice() {
+        InputEmbeddingBlock block = initialized23(embedding());
+        InputEmbeddingBlock padded =
+                initialized23(embedding().optPaddingIndex(0).optPositionsFromPadding(1));
+        NDArray positions = zeroIds(1, 3);
+        PairList<String, Object> params = Forward.params(PositionalEncodingBlock.POSITIONS, positions);
+        NDList inputs = new NDList(zeroIds(2, 3), positions);
+        assertAll(
+                rejectedInputs(block, params, inputs, "positions", "(1, 3)"),
+                rejectedInputs(padded, params, inputs, "positions", "(1, 3)"));
+    }
+
+    @Test
+    void rejectsAStartPositionOfPositionsFromPadding() throws Throwable {
+        InputEmbeddingBlock padded =
+                initialized23(embedding().optPaddingIndex(0).optPositionsFromPadding(1));
+        PairList<String, Object> params = Forward.params(PositionalEncodingBlock.START_POSITION, 1);
+        rejectedInputs(padded, params, new NDList(zeroIds(2, 3)), "startPosition 1", "(2, 3)", "[ids, positions]")
+                .execute();
+    }
+
+    @Test
+    void rejectsOtherShapesOfCustomBlocks() {
+        Block wide = LambdaBlock.singleton(ids -> ids.getManager().zeros(new Shape(2, 3, 5)));
+        InputEmbeddingBlock ofTokens = embedding().optTokenEmbedding(wide).build();
+        InputEmbeddingBlock ofPositions = initialized23(
+                embedding().optPositionalEncoding(Linear.builder().setUnits(5).build()));
+        assertAll(
+                rejected(() -> infer(ofTokens), "(2, 3, 5)", "(2, 3)", "(2, 3, 4)"),
+                rejected(() -> infer(ofPositions), "Linear", "(2, 3, 5)", "(2, 3, 4)"));
+    }
+
+    @Test
+    void aRejectedInitializationChangesNothing() {
+        InputEmbeddingBlock fresh = embedding().optMaxSequenceLength(10).build();
+        InputEmbeddingBlock block = initialized23(embedding().optMaxSequenceLength(10));
+        Shape[] before = block.getInputShapes();
+        Shape eleven = new Shape(1, 11);
+        assertAll(
+                rejected(() -> fresh.initialize(manager, DataType.BFLOAT16, new Shape(1, 3)), "bfloat16"),
+                rejected(() -> fresh.initialize(manager, DataType.FLOAT32, eleven), "length 11", "maximum 10"),
+                () -> assertThat(fresh.isInitialized()).isFalse(),
+                rejected(() -> block.initialize(manager, DataType.FLOAT32), "0 inputs"),
+                rejected(() -> block.initialize(manager, DataType.FLOAT32, eleven), "length 11", "maximum 10"),
+                () -> assertThat(block.getInputShapes()).isEqualTo(before));
+    }
+
+    @Test
+    void rejectsATableThatNoMachineHasMemoryFor() throws Throwable {
+        assumeCpu();
+        InputEmbeddingBlock block = embedding()
+                .setVocabularySize(2_000_000_000)
+                .setEmbeddingSize(1024)
+                .build();
+        rejectedWithoutLeak(
+                        manager,
+                        () -> block.initialize(manager, DataType.FLOAT32, new Shape(1, 3)),
+                        "(2000000000, 1024)",
+                        8_192_000_000_000L)
+                .execute();
+    }
+
+    @Test
+    void rejectsOptionsOutOfRange() {
+        assertAll(
+                rejected(() -> embedding().setVocabularySize(0).build(), "vocabularySize 0"),
+                rejected(() -> embedding().setEmbeddingSize(0).build(), "embeddingSize 0"),
+                rejected(() -> embedding().optMaxSequenceLength(0).build(), "maxSequenceLength 0"),
+                rejected(() -> embedding().optPaddingIndex(-1).build(), "paddingIndex -1"),
+                rejected(() -> embedding().optPaddingIndex(7).build(), "paddingIndex 7", "0 to 6"),
+                rejected(
+                        () -> embedding()
+                                .optPaddingIndex(0)
+                                .optPositionsFromPadding(-1)
+                                .build(),
+                        "positionsFromPadding -1"),
+                rejected(() -> embedding().optDropoutRate(-0.1f).build(), "dropoutRate -0.1"),
+                rejected(() -> embedding().optDropoutRate(1).build(), "dropoutRate 1.0"),
+                rejected(() -> embedding().optDropoutRate(Float.NaN).build(), "dropoutRate NaN"));
+    }
+
+    @Test
+    void rejectsPositionalEncodingsThatDoNotFit() {
+        PositionalEncodingBlock.Builder positions =
+                PositionalEncodingBlock.builder().setEmbeddingSize(4);
+        GridPositionalEncodingBlock grid = GridPositionalEncodingBlock.builder()
+                .setEncoding(GridEncoding.visionTransformer(4))
+                .build();
+        assertAll(
+                rejected(
+                        () -> embedding()
+                                .setEmbeddingSize(6)
+                                .optPositionalEncoding(positions.build())
+                                .build(),
+                        "size 4",
+                        "embeddingSize 6"),
+                rejected(
+                        () -> embedding()
+                                .optPositionalEncoding(
+                                        positions.optAddToInput(false).build())
+                                .build(),
+                        "addToInput=false",
+                        "optAddToInput(true)"),
+                rejected(
+                        () -> embedding().optPositionalEncoding(grid).build(),
+                        "GridPositionalEncodingBlock",
+                        "PositionalEncodingBlock"));
+    }
+
+    @Test
+    void rejectsOptionsThatExcludeEachOther() {
+        Block positions = SmallBlocks.positions().build();
+        InputEmbeddingBlock.Builder padded = embedding().optPaddingIndex(0).optPositionsFromPadding(2);
+        assertAll(
+                rejected(
+                        () -> embedding()
+                                .optPositionalEncoding(positions)
+                                .optMaxSequenceLength(20)
+                                .build(),
+                        "maxSequenceLength 20"),
+                rejected(
+                        () -> embedding()
+                                .optNoPositions()
+                                .optMaxSequenceLength(20)
+                                .build(),
+                        "maxSequenceLength 20"),
+                rejected(
+                        () -> embedding()
+                                .optNoPositions()
+                                .optPositionalEncoding(positions)
+                                .build(),
+                        "PositionalEncodingBlock",
+                        "noPositions"),
+                rejected(
+                        () -> embedding().optPositionsFromPadding(1).build(),
+                        "positionsFromPadding 1",
+                        "paddingIndex null"),
+                rejected(() -> padded.optNoPositions().build(), "positionsFromPadding 2", "noPositions true"));
+    }
+
+    @Test
+    void rejectsArgumentsOfOtherClasses() {
+        assertAll(
+                rejected(() -> ofPositions(Map.of("type", "DropoutBlock")), "'positionalEncoding.type'"),
+                rejected(() -> ofPositions(Map.of("type", "java.lang.Runtime")), "'positionalEncoding.type'"),
+                rejected(() -> ofPositions(Map.of("type", 1)), "'positionalEncoding.type'"),
+                rejected(
+                        () -> ofPositions(Map.of("type", "PositionalEncodingBlock", "embeddingSize", 4, "x", 1)),
+                        "PositionalEncodingBlock",
+                        "'x'"));
+    }
+
+    private static InputEmbeddingBlock ofPositions(Map<String, Object> encoding) {
+        return InputEmbeddingBlock.fromArguments(
+                Map.of("vocabularySize", 7, "embeddingSize", 4, "positionalEncoding", encoding));
+    }
+
+    static Stream<Block> blocksWithoutArguments() {
+        return Stream.of(Linear.builder().setUnits(4).build(), zeroTokens());
+    }
+
+    @ParameterizedTest
+    @MethodSource("blocksWithoutArguments")
+    void rejectsArgumentsWithBlocksThatHaveNone(Block custom) {
+        InputEmbeddingBlock ofPositions =
+                embedding().optPositionalEncoding(custom).build();
+        InputEmbeddingBlock ofTokens = embedding().optTokenEmbedding(custom).build();
+        String type = custom.getClass().getName();
+        assertAll(
+                rejected(
+                        UnsupportedOperationException.class,
+                        ofPositions::getArguments,
+                        type,
+                        "InputEmbeddingBlock"),
+                rejected(UnsupportedOperationException.class, ofTokens::getArguments, type, "InputEmbeddingBlock"));
     }
 }

@@ -1,15 +1,25 @@
 package io.github.djlpositional;
 
+import static io.github.djlpositional.FileEdits.withByte;
+import static io.github.djlpositional.FileEdits.withInt;
+import static io.github.djlpositional.FileEdits.withLong;
+import static io.github.djlpositional.FileEdits.withOptions;
+import static io.github.djlpositional.FileEdits.withRows;
+import static io.github.djlpositional.FileEdits.withText;
 import static io.github.djlpositional.SmallBlocks.embedding;
 import static io.github.djlpositional.SmallBlocks.positions;
+import static io.github.djlpositional.attention.TestNumbers.doubles;
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static io.github.djlpositional.attention.TestNumbers.requireSame;
+import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.junit.jupiter.api.Assertions.assertAll;
 
 import ai.djl.Device;
+import ai.djl.MalformedModelException;
 import ai.djl.Model;
-import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
@@ -17,31 +27,51 @@ import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.UninitializedParameterException;
+import ai.djl.nn.core.Linear;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.math.Frequencies;
+import io.github.djlpositional.math.GridResampling;
+import io.github.djlpositional.math.RotaryScaling;
+import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.options.HasArguments;
+import io.github.djlpositional.relative.AlibiBiasBlock;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.support.Inputs;
+import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.TestEngine;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
+import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
+import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
+import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What the blocks write to a model file, and which files they accept; {@code refusals/model-files.txt} has those that
- * they reject.
+ * What the blocks write to a model file, and which files they accept and reject.
  *
  * <p>The folder {@code model-files} has a file of each of {@link TestBlocks}, so that names, defaults and values of all
  * settings are protected. The file of a new case is written with {@code mvn test -Dtest=ModelFileTest#write
  * -Dmodel-files.write=v1}; existing files are not changed. A new version of the format gets a new folder, {@code v2},
  * and a test that it still reads {@code v1}.
  */
-class ModelFileTest {
+class ModelFileTest extends OnEachEngine {
 
     @TempDir
     private Path folder;
@@ -50,24 +80,437 @@ class ModelFileTest {
         return SmallBlocks.learned().optMaxSequenceLength(6);
     }
 
-    /** The first bytes of a model file are DJL's; where they are damaged, DJL loads nothing on PyTorch. */
-    @EngineTest
-    void aForwardSaysThatModelLoadMaySkipAFile(Engine engine, NDManager manager) throws Exception {
-        Files.writeString(folder.resolve("model-0000.params"), "not a model");
-        try (Model model = Model.newInstance("model", Device.cpu(), engine.getEngineName())) {
-            model.setBlock(learned().build());
-            if (engine.getEngineName().equals("PyTorch")) {
-                model.load(folder, "model");
-            }
-            NDArray x = manager.ones(new Shape(1, 3, 4));
-            assertThatExceptionOfType(UninitializedParameterException.class)
-                    .isThrownBy(() -> Forward.infer(manager, model.getBlock(), x))
-                    .withMessageContainingAll("LearnedPositionalEncodingBlock", ": expected ", "; ", "DJL@");
+    private static RotaryEmbeddingBlock.Builder rotary() {
+        return RotaryEmbeddingBlock.builder().setHeadSize(4);
+    }
+
+    private static MultiHeadAttentionBlock.Builder attention() {
+        return MultiHeadAttentionBlock.builder().setEmbeddingSize(4).setHeadCount(2);
+    }
+
+    private static TransformerLayerBlock.Builder layer(MultiHeadAttentionBlock.Builder attention) {
+        return TransformerLayerBlock.builder().setAttention(attention.build()).setHiddenSize(4);
+    }
+
+    private static TransformerStackBlock.Builder stack(int layers) {
+        return TransformerStackBlock.builder()
+                .setLayers(layers, () -> layer(attention()))
+                .optFinalNorm(true);
+    }
+
+    private static TransformerLayerBlock.Builder decoderLayer() {
+        return layer(attention().optCausal(true))
+                .optCrossAttention(attention().build())
+                .setHiddenSize(16)
+                .optNormPlacement(NormPlacement.BEFORE_PART)
+                .optNonlinearity(Nonlinearity.GELU);
+    }
+
+    /** The model file of a block that is initialized for an input. */
+    private byte[] file(Block block, long... shape) throws IOException {
+        return BlockBytes.saved(SmallBlocks.initialized(manager, block, shape));
+    }
+
+    private byte[] fileOfPositions() throws IOException {
+        return file(positions().build(), 2, 3, 4);
+    }
+
+    private byte[] fileOfTable() throws IOException {
+        return file(learned().build(), 2, 3, 4);
+    }
+
+    private byte[] fileOfTokens() throws IOException {
+        return file(embedding().build(), 2, 3);
+    }
+
+    /** Expects a file to be rejected, and nothing of it to be loaded. */
+    private Executable rejectedFile(byte[] file, Block to, Object... values) {
+        return () -> {
+            int before = manager.getManagedArrays().size();
+            rejected(MalformedModelException.class, () -> BlockBytes.load(manager, to, file), values)
+                    .execute();
+            assertThat(manager.getManagedArrays()).hasSizeLessThanOrEqualTo(before);
+            assertThat(to.isInitialized()).isFalse();
+            assertThat(to.getParameters().values()).noneMatch(Parameter::isInitialized);
+        };
+    }
+
+    @Test
+    void rejectsFilesOfOtherPositions() throws IOException {
+        byte[] file = fileOfPositions();
+        byte[] scaled = file(positions().optLearnedScale(0.5f).build(), 2, 3, 4);
+        SinusoidalEncoding ofBase500 = SinusoidalEncoding.vaswani(4, 500);
+        assertAll(
+                rejectedFile(file, positions().setEmbeddingSize(6).build(), "embeddingSize 4", 6),
+                rejectedFile(file, positions().optAddToInput(false).build(), "addToInput true", false),
+                rejectedFile(file, positions().optSequenceAxis(0).build(), "sequenceAxis -2", 0),
+                rejectedFile(file, positions().optEncoding(ofBase500).build(), "encoding {", "10000.0", "500.0"),
+                rejectedFile(file, positions().optLearnedScale(1).build(), "no learned scale", 1.0),
+                rejectedFile(scaled, positions().optLearnedScale(0.25f).build(), "learnedScale 0.5", 0.25),
+                rejectedFile(scaled, positions().build(), "learnedScale 0.5", "no learned scale"));
+    }
+
+    @Test
+    void rejectsFilesOfOtherTokens() throws IOException {
+        byte[] file = fileOfTokens();
+        byte[] withoutPositions = file(embedding().optNoPositions().build(), 2, 3);
+        PositionalEncodingBlock timeMajor =
+                PositionalEncodingBlock.builder().setEmbeddingSize(4).optSequenceAxis(0).build();
+        assertAll(
+                rejectedFile(file, embedding().setVocabularySize(8).build(), "vocabularySize 7", 8),
+                rejectedFile(file, embedding().optScaleEmbedding(true).build(), "scaleEmbedding false", true),
+                rejectedFile(file, embedding().optPaddingIndex(0).build(), "no padding index", 0),
+                rejectedFile(file, embedding().optNoPositions().build(), "noPositions false", true),
+                rejectedFile(withoutPositions, embedding().build(), "noPositions true", false),
+                // the encoding is a block within the block, with a section of its own
+                rejectedFile(file, embedding().optPositionalEncoding(timeMajor).build(), "sequenceAxis -2", 0));
+    }
+
+    @Test
+    void rejectsFilesOfOtherTablesAndGrids() throws IOException {
+        byte[] table = fileOfTable();
+        byte[] grid = file(SmallBlocks.learned().optMaxSequenceLength(6).optGrid(0, 2, 3).build(), 2, 6, 4);
+        assertAll(
+                rejectedFile(table, learned().optMaxSequenceLength(7).build(), "maxSequenceLength 6", 7),
+                rejectedFile(grid, learned().optGrid(0, 3, 2).build(), "[2, 3]", "[3, 2]"),
+                rejectedFile(grid, learned().optGrid(0, 6).build(), "[2, 3]", "[6]"));
+    }
+
+    @Test
+    void rejectsFilesOfOtherRotations() throws IOException {
+        byte[] scaled = file(rotary().optScaling(RotaryScaling.linear(2)).build(), 1, 2, 3, 4);
+        byte[] listed = file(rotary().optFrequencies(Frequencies.of(1, 16)).build(), 1, 2, 3, 4);
+        assertAll(
+                rejectedFile(scaled, rotary().build(), "type=Linear", "factor=2.0", "no scaling"),
+                rejectedFile(scaled, rotary().optScaling(RotaryScaling.linear(4)).build(), "factor=2.0", "factor=4.0"),
+                // lists are compared number by number
+                rejectedFile(
+                        listed, rotary().optFrequencies(Frequencies.of(1, 16.5)).build(), "frequencies {", "16.5"));
+    }
+
+    @Test
+    void rejectsFilesOfOtherAttentions() throws IOException {
+        MultiHeadAttentionBlock.Builder biased = attention()
+                .optRelativeEncoding(AlibiBiasBlock.builder().setHeadCount(2).build());
+        String none = "no relative encoding";
+        assertAll(
+                rejectedFile(file(attention().build(), 2, 3, 4), biased.build(), none, "[AlibiBiasBlock]"),
+                rejectedFile(
+                        file(biased.build(), 2, 3, 4), attention().build(), "relativeEncoding [AlibiBiasBlock]", none));
+    }
+
+    @Test
+    void rejectsFilesOfOtherLayers() throws IOException {
+        Block saved = decoderLayer().build();
+        saved.initialize(manager, DataType.FLOAT32, new Shape(2, 5, 4), new Shape(2, 4, 4));
+        byte[] file = BlockBytes.saved(saved);
+        Block withoutCrossAttention = layer(attention().optCausal(true))
+                .setHiddenSize(16)
+                .optNormPlacement(NormPlacement.BEFORE_PART)
+                .optNonlinearity(Nonlinearity.GELU)
+                .build();
+        assertAll(
+                rejectedFile(
+                        file,
+                        decoderLayer().optNormPlacement(NormPlacement.AFTER_SUM).build(),
+                        "normPlacement BEFORE_PART",
+                        "AFTER_SUM"),
+                rejectedFile(
+                        file, decoderLayer().optNonlinearity(Nonlinearity.RELU).build(), "nonlinearity GELU", "RELU"),
+                rejectedFile(file, decoderLayer().optNorm(Norm.RMS).build(), "norm LAYER", "RMS"),
+                rejectedFile(file, decoderLayer().setHiddenSize(12).build(), "hiddenSize 16", 12),
+                rejectedFile(file, withoutCrossAttention, "crossAttention", "no cross attention"),
+                rejectedFile(
+                        file, decoderLayer().setAttention(attention().build()).build(), "causal true", false));
+    }
+
+    @Test
+    void rejectsFilesOfOtherStacks() throws IOException {
+        byte[] two = file(stack(2).build(), 2, 3, 4);
+        TransformerLayerBlock preNorm =
+                layer(attention()).optNormPlacement(NormPlacement.BEFORE_PART).build();
+        List<TransformerLayerBlock> mixed = List.of(preNorm, layer(attention()).build());
+        assertAll(
+                rejectedFile(two, stack(1).build(), "2 layers", 1),
+                rejectedFile(file(stack(1).build(), 2, 3, 4), stack(2).build(), "1 layer,", 2),
+                rejectedFile(two, stack(2).optFinalNorm(false).build(), "finalNorm true", false),
+                rejectedFile(two, stack(2).optInput(embedding().build()).build(), "no input", "InputEmbeddingBlock"),
+                rejectedFile(two, stack(2).setLayers(mixed).build(), "normPlacement AFTER_SUM", "BEFORE_PART"));
+    }
+
+    @Test
+    void namesAFileOfFewerBlocksOfASequence() throws IOException {
+        byte[] two = file(sequence(2), 2, 3, 4);
+        byte[] followed = Arrays.copyOf(two, two.length + 100);
+        Arrays.fill(followed, two.length, followed.length, (byte) 7);
+        assertAll(
+                rejected(
+                        MalformedModelException.class,
+                        () -> BlockBytes.load(manager, sequence(3), two),
+                        "PositionalEncodingBlock",
+                        "as many blocks"),
+                rejected(
+                        MalformedModelException.class,
+                        () -> BlockBytes.load(manager, sequence(3), followed),
+                        "PositionalEncodingBlock",
+                        "version 7",
+                        "fewer layers"));
+    }
+
+    private static Block sequence(int count) {
+        SequentialBlock block = new SequentialBlock();
+        for (int i = 0; i < count; i++) {
+            block.add(positions().optLearnedScale(i).build());
+        }
+        return block;
+    }
+
+    /** With a version that DJL knows, its blocks would read the options as shapes. */
+    @Test
+    void blocksOfDjlRejectTheVersion() throws IOException {
+        byte[] file = fileOfPositions();
+        assertAll(
+                rejected(
+                        MalformedModelException.class,
+                        () -> BlockBytes.load(manager, Linear.builder().setUnits(4).build(), file),
+                        100),
+                rejected(
+                        MalformedModelException.class,
+                        () -> BlockBytes.load(manager, new SequentialBlock(), file),
+                        100));
+    }
+
+    @Test
+    void rejectsAnEmptyFileAndOtherVersions() throws IOException {
+        byte[] file = fileOfPositions();
+        assertAll(
+                rejectedFile(new byte[0], learned().build(), "LearnedPositionalEncodingBlock"),
+                rejectedFile(withByte(file, 0, 99), positions().build(), "version 99", "version 100"));
+    }
+
+    /** The length of the options is the second value. One shape of three sizes ends the file: 4 + 4 + 3 · 8 bytes. */
+    @ParameterizedTest
+    @ValueSource(ints = {Integer.MAX_VALUE, -1, 100_000})
+    void rejectsCountsBeyondWhatTheBlockNeeds(int count) throws IOException {
+        byte[] file = fileOfPositions();
+        assertAll(
+                rejectedFile(withInt(file, 1, count), positions().build(), count + " bytes of options"),
+                rejectedFile(withInt(file, -32, count), positions().build(), count + " input shapes", 8),
+                rejectedFile(withInt(file, -28, count), positions().build(), count + " dimensions", 32));
+    }
+
+    @Test
+    void rejectsMoreShapesAndSizesThanAFileHas() throws IOException {
+        byte[] file = fileOfPositions();
+        assertAll(
+                rejectedFile(withInt(file, -32, 9), positions().build(), "9 input shapes", 8),
+                rejectedFile(withInt(file, -28, 33), positions().build(), "33 dimensions", 32),
+                rejectedFile(withLong(file, -8, -2), positions().build(), "size -2", -1));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"4.0000001", "-4", "4e1", "1e999999999", "\"4\"", "null", "true", "[4]", "{}"})
+    void rejectsOtherValuesOfAnOption(String value) throws Throwable {
+        byte[] file = withOptions(fileOfPositions(), "\"embeddingSize\":4,", "\"embeddingSize\":" + value + ",");
+        rejectedFile(file, positions().build(), "expected 4").execute();
+    }
+
+    @Test
+    void rejectsMissingUnknownAndRepeatedOptions() throws IOException {
+        byte[] file = fileOfPositions();
+        String start = "{\"type\":\"Pos";
+        assertAll(
+                rejectedFile(
+                        withOptions(file, ",\"sequenceAxis\":-2", ""),
+                        positions().optSequenceAxis(0).build(),
+                        "no sequence axis",
+                        0),
+                rejectedFile(
+                        withOptions(file, "\"embeddingSize\":4,", ""), positions().build(), "no embedding size", 4),
+                rejectedFile(
+                        withOptions(file, start, "{\"other\":1,\"type\":\"Pos"),
+                        positions().build(),
+                        "other 1",
+                        "no other"),
+                rejectedFile(
+                        withOptions(file, start, "{\"embeddingSize\":4,\"type\":\"Pos"),
+                        positions().build(),
+                        "'embeddingSize'",
+                        "twice"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "{",
+                "{}{}",
+                "[]",
+                "4",
+                "null",
+                "{embeddingSize:4}",
+                "{'embeddingSize':4}",
+                "{\"embeddingSize\":4;}",
+                "{\"embeddingSize\":NaN}",
+                "/**/{\"embeddingSize\":4}",
+                "{\"embeddingSize\":4,}"
+            })
+    void rejectsOptionsThatAreNotStrictJson(String options) throws Throwable {
+        rejectedFile(withOptions(fileOfPositions(), options), positions().build(), "PositionalEncodingBlock")
+                .execute();
+    }
+
+    @Test
+    void rejectsBytesThatAreNotText() throws Throwable {
+        rejectedFile(withByte(fileOfPositions(), 7, -1), positions().build(), "PositionalEncodingBlock")
+                .execute();
+    }
+
+    @Test
+    void rejectsDeeplyNestedOptions() throws IOException {
+        byte[] file = fileOfPositions();
+        String seventeen = "{\"a\":" + "[".repeat(17) + "]".repeat(17) + "}";
+        assertAll(
+                rejectedFile(withOptions(file, seventeen), positions().build(), 16),
+                rejectedFile(withOptions(file, "[".repeat(30_000)), positions().build(), "PositionalEncodingBlock"),
+                rejectedFile(
+                        withOptions(file, "{\"a\":".repeat(10_000)), positions().build(), "PositionalEncodingBlock"));
+    }
+
+    /** PyTorch aborts the JVM when an array of BFLOAT16 is created. */
+    @Test
+    void rejectsParametersOfOtherTypesNamesAndShapes() throws IOException {
+        byte[] file = fileOfTable();
+        assertAll(
+                rejectedFile(withText(file, "FLOAT32", "BFLOA16"), learned().build(), "BFLOA16", "FLOAT16", "FLOAT64"),
+                rejectedFile(withText(file, "FLOAT32", "float32"), learned().build(), "float32", "FLOAT16", "FLOAT64"),
+                // a type that the block has, with twice the bytes that the file has
+                rejectedFile(withText(file, "FLOAT32", "FLOAT64"), learned().build(), "FLOAT64"),
+                rejectedFile(
+                        withText(file, "encodings", "encodingz"),
+                        learned().build(),
+                        "encodingz (6, 4)",
+                        "encodings (6, 4)"),
+                rejectedFile(withRows(file, 1L << 40), learned().build(), "(1099511627776, 4)", "(6, 4)"),
+                rejectedFile(withRows(file, 7), learned().build(), "(7, 4)", "(6, 4)"),
+                rejectedFile(withRows(file, 0), learned().build(), "(0, 4)", "(6, 4)"),
+                rejectedFile(withRows(file, -1), learned().build(), "(-1, 4)", "(6, 4)"));
+    }
+
+    private NDArray positionsOf(byte[] file, PositionalEncodingBlock.Builder builder) throws Exception {
+        Block block = builder.build();
+        BlockBytes.load(manager, block, file);
+        return Forward.infer(manager, block, Inputs.zeros(manager, 1, 3, 4));
+    }
+
+    /** Dropout and the length of a constant table may change from one run to the next. */
+    @Test
+    void acceptsOtherOptionsThatDoNotChangeAResult() throws Exception {
+        byte[] file = fileOfPositions();
+        NDArray expected = Forward.infer(manager, positions().build(), Inputs.zeros(manager, 1, 3, 4));
+        requireSame(positionsOf(file, positions().optDropoutRate(0.5f)), expected);
+        requireSame(positionsOf(file, positions().optMaxSequenceLength(3)), expected);
+        requireSame(positionsOf(file, positions().optMaxSequenceLength(20)), expected);
+        requireSame(positionsOf(file, positions().optAutoExtend(10_000)), expected);
+    }
+
+    @Test
+    void acceptsOtherOptionsWithinAnEmbedding() throws Exception {
+        InputEmbeddingBlock saved = SmallBlocks.initialized(manager, embedding().build(), 2, 3);
+        InputEmbeddingBlock loaded =
+                embedding().optMaxSequenceLength(20_000).optDropoutRate(0.5f).build();
+        BlockBytes.load(manager, loaded, BlockBytes.saved(saved));
+        requireSame(loaded.getTokenTable().getArray(), saved.getTokenTable().getArray());
+    }
+
+    /** The encoding and the initial encodings of a table only initialize it. */
+    @Test
+    void acceptsOtherInitialValuesOfATable() throws Exception {
+        LearnedPositionalEncodingBlock saved =
+                SmallBlocks.initialized(manager, learned().build(), 2, 3, 4);
+        byte[] file = BlockBytes.saved(saved);
+        List<LearnedPositionalEncodingBlock> others = new ArrayList<>();
+        others.add(learned().optEncoding(SinusoidalEncoding.vaswani(4)).build());
+        for (GridResampling resampling : GridResampling.values()) {
+            others.add(learned()
+                    .optInitialEncodings(Inputs.zeros(manager, 3, 4))
+                    .optResampling(resampling)
+                    .build());
+        }
+        for (LearnedPositionalEncodingBlock other : others) {
+            BlockBytes.load(manager, other, file);
+            requireSame(other.getTable().getArray(), saved.getTable().getArray());
         }
     }
 
-    @EngineTest
-    void aBlockIsSavedCompletelyAfterItsStreamFailedOrWasReset(NDManager manager, boolean isReset) throws Exception {
+    private NDArray rotated(byte[] file, RotaryEmbeddingBlock.Builder builder) throws Exception {
+        Block block = builder.build();
+        BlockBytes.load(manager, block, file);
+        return rotated(block);
+    }
+
+    private NDArray rotated(Block block) {
+        return Forward.infer(
+                manager, block, Inputs.counted(manager, 1, 2, 3, 4).toType(DataType.FLOAT64, false));
+    }
+
+    @Test
+    void acceptsAFileOfAShorterRotation() throws Exception {
+        byte[] file = file(rotary().build(), 1, 2, 3, 4);
+        double[] expected = doubles(rotated(rotary().build()));
+        // FLOAT64: a pair of numbers up to 24 is rotated with a few roundings of 2^-53
+        requireClose(rotated(file, rotary().optMaxSequenceLength(20_000)), expected, 1e-12);
+    }
+
+    /** No scaling is not saved, so a model that is extended after its training loads its file. */
+    @Test
+    void acceptsAFileOfARotationWithoutAScaling() throws Exception {
+        double[] expected =
+                doubles(rotated(rotary().optScaling(RotaryScaling.linear(2)).build()));
+        byte[] without = file(rotary().build(), 1, 2, 3, 4);
+        byte[] with = file(rotary().optScaling(RotaryScaling.linear(2)).build(), 1, 2, 3, 4);
+        requireClose(rotated(without, rotary().optScaling(RotaryScaling.linear(2))), expected, 1e-12);
+        requireClose(rotated(with, rotary().optScaling(RotaryScaling.linear(2))), expected, 1e-12);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"4.0", "4.000", "0.4e1", "40E-1"})
+    void acceptsAnEqualNumberThatIsWrittenInAnotherWay(String number) throws Exception {
+        byte[] file = withOptions(fileOfPositions(), "\"embeddingSize\":4,", "\"embeddingSize\":" + number + ",");
+        Block block = positions().build();
+        BlockBytes.load(manager, block, file);
+        assertThat(block.isInitialized()).isTrue();
+    }
+
+    @Test
+    void acceptsAFileWithoutAnOptionThatHasItsDefault() throws Exception {
+        Block block = positions().build();
+        BlockBytes.load(manager, block, withOptions(fileOfPositions(), ",\"sequenceAxis\":-2", ""));
+        assertThat(block.isInitialized()).isTrue();
+    }
+
+    /** The first bytes of a model file are DJL's; where they are damaged, DJL loads nothing on PyTorch. */
+    @Test
+    void aForwardSaysThatModelLoadMaySkipAFile() throws Throwable {
+        Files.writeString(folder.resolve("model-0000.params"), "not a model");
+        try (Model model = Model.newInstance("model", Device.cpu(), engine.engineName())) {
+            model.setBlock(learned().build());
+            if (engine == TestEngine.PYTORCH) {
+                model.load(folder, "model");
+            }
+            NDArray x = Inputs.zeros(manager, 1, 3, 4);
+            rejected(
+                            UninitializedParameterException.class,
+                            () -> Forward.infer(manager, model.getBlock(), x),
+                            "LearnedPositionalEncodingBlock",
+                            "DJL@")
+                    .execute();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aBlockIsSavedCompletelyAfterItsStreamFailedOrWasReset(boolean isReset) throws Exception {
         Block block = positions().optLearnedScale(1).build();
         SmallBlocks.initialized(manager, block, 2, 3, 4);
         AtomicBoolean isFull = new AtomicBoolean(!isReset);
@@ -102,11 +545,11 @@ class ModelFileTest {
                 .build();
     }
 
-    @EngineTest
-    void blocksOfDjlInBetweenShareABlockWithTheOuterBlock(NDManager manager) throws Exception {
+    @Test
+    void blocksOfDjlInBetweenShareABlockWithTheOuterBlock() throws Exception {
         Block one = learned().build();
         Block saved = embeddingThatShares(one, one);
-        byte[] file = BlockBytes.saved(SmallBlocks.initialized(manager, saved, 2, 3));
+        byte[] file = file(saved, 2, 3);
         Block other = learned().build();
         Block loaded = embeddingThatShares(other, other);
         BlockBytes.load(manager, loaded, file);
@@ -124,7 +567,7 @@ class ModelFileTest {
         return values;
     }
 
-    private static Path file(String version, TestBlocks kind) {
+    private static Path storedFile(String version, TestBlocks kind) {
         return Path.of("src/test/resources/model-files", version, kind + ".params");
     }
 
@@ -135,9 +578,10 @@ class ModelFileTest {
         return ((Map<?, ?>) input).get("paddingIndex") instanceof Integer index ? index : -1;
     }
 
-    @EngineTest
-    void storedFilesLoadAndAreSavedTheSame(NDManager manager, TestBlocks kind) throws Exception {
-        Path file = file("v1", kind);
+    @ParameterizedTest
+    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    void storedFilesLoadAndAreSavedTheSame(TestBlocks kind) throws Exception {
+        Path file = storedFile("v1", kind);
         assertThat(file).as("write it with -Dmodel-files.write=v1").exists();
         Block block = kind.block();
         byte[] bytes = Files.readAllBytes(file);
@@ -162,15 +606,13 @@ class ModelFileTest {
     @MethodSource("io.github.djlpositional.TestBlocks#values")
     @EnabledIfSystemProperty(named = "model-files.write", matches = "v[0-9]+")
     void write(TestBlocks kind) throws IOException {
-        Path file = file(System.getProperty("model-files.write"), kind);
+        Path file = storedFile(System.getProperty("model-files.write"), kind);
         Files.createDirectories(file.getParent());
         if (!Files.exists(file)) {
-            try (NDManager manager = Engine.getEngine("PyTorch").newBaseManager()) {
-                Block block = kind.block();
-                block.setInitializer((owner, shape, type) -> owner.create(weights(shape), shape), parameter -> true);
-                block.initialize(manager, DataType.FLOAT32, kind.shapes());
-                Files.write(file, BlockBytes.saved(block));
-            }
+            Block block = kind.block();
+            block.setInitializer((owner, shape, type) -> owner.create(weights(shape), shape), parameter -> true);
+            block.initialize(manager, DataType.FLOAT32, kind.shapes());
+            Files.write(file, BlockBytes.saved(block));
         }
     }
 }

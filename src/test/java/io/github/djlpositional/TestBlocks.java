@@ -9,16 +9,17 @@ import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.relative.EncodingType;
+import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.stream.Stream;
 
-/** A small example of a block of the library. A test that has it as a parameter runs for each. */
+/** A small example of a block of the library. {@code @MethodSource} of {@link #values()} runs a test for each. */
 public interface TestBlocks {
 
     /** All of them. XPos is a block case of two inputs. */
     static TestBlocks[] values() {
         EnumSet<EncodingType> without = EnumSet.of(EncodingType.NONE, EncodingType.ROTARY_XPOS);
-        return Stream.<TestBlocks>concat(BlockCase.ALL.stream(), EnumSet.complementOf(without).stream())
+        return Stream.<TestBlocks>concat(Arrays.stream(BlockCase.values()), EnumSet.complementOf(without).stream())
                 .toArray(TestBlocks[]::new);
     }
 

@@ -5,6 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import io.github.djlpositional.math.Frequencies;
+import io.github.djlpositional.math.GridEncoding;
+import io.github.djlpositional.math.RotaryScaling;
+import io.github.djlpositional.math.SinusoidalEncoding;
 import java.math.BigInteger;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -215,5 +219,39 @@ class SettingsTest {
         assertThatIllegalStateException()
                 .isThrownBy(MisspeltBuilder::new)
                 .withMessageContainingAll("MisspeltBuilder", "'twise'", "[count, inner]");
+    }
+
+    private static final String PLANE_PART =
+            "encoding=SinusoidalEncoding(embeddingSize=2, frequencies=Geometric(count=1, base=10000.0, period=1.0),"
+                    + " layout=INTERLEAVED, cosineFirst=false, oddSize=KEPT_IN_EXPONENT), first=0, count=2)";
+
+    static Stream<Arguments> descriptions() {
+        return Stream.of(
+                arguments(
+                        SinusoidalEncoding.vaswani(7),
+                        "SinusoidalEncoding(embeddingSize=7, frequencies=Geometric(count=4, base=10000.0, period=3.5),"
+                                + " layout=INTERLEAVED, cosineFirst=false, oddSize=KEPT_IN_EXPONENT)"),
+                arguments(
+                        Frequencies.of(1, 0.5).scaledBy(3).scaledBy(0.25),
+                        "Scaled(frequencies=Scaled(frequencies=Custom(values=[1.0, 0.5]), factor=3.0), factor=0.25)"),
+                arguments(
+                        RotaryScaling.dynamicNtk(2, 2048, 4096).frequencies(64, 10_000),
+                        "Rotary(rotarySize=64, base=10000.0,"
+                                + " scaling=DynamicNtk(factor=2.0, originalLength=2048, length=4096))"),
+                arguments(
+                        GridEncoding.multidim(2, 4),
+                        "GridEncoding(axes=2, parts=[Part(axis=0, " + PLANE_PART + ", Part(axis=1, " + PLANE_PART
+                                + "], channels=4, offset=0.0, scale=1.0)"),
+                // long lists are shortened
+                arguments(
+                        Frequencies.of(1, 2, 3, 4, 5, 6, 7, 8, 9, 10),
+                        "Custom(values=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, … 10 values])"));
+    }
+
+    /** Messages end with it. */
+    @ParameterizedTest(name = "{1}")
+    @MethodSource("descriptions")
+    void describesEveryOption(Object described, String text) {
+        assertThat(described).hasToString(text);
     }
 }
