@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Activation;
@@ -13,7 +12,6 @@ import ai.djl.nn.Block;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
-import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.FourierFeaturesBlock;
 import io.github.djlpositional.Goldens;
@@ -24,6 +22,7 @@ import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.math.FourierFeatures;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.refusals.Expression;
+import io.github.djlpositional.support.OnEachEngine;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -32,12 +31,14 @@ import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junitpioneer.jupiter.cartesian.CartesianTest;
 
 /** The code of docs/encodings.md and docs/choosing.md. */
-class EncodingsCodeTest {
+class EncodingsCodeTest extends OnEachEngine {
 
-    @EngineTest
-    void coordinates(NDManager manager) {
+    @Test
+    void coordinates() {
         NDArray seconds = manager.create(new double[] {1_763_000_000, 1_763_000_030.5, 1_763_003_600});
         ParameterStore store = new ParameterStore(manager, false);
         // tag::coordinates[]
@@ -56,8 +57,8 @@ class EncodingsCodeTest {
     }
 
     /** The weights are those of {@code reference_values.py}, i · 37 mod 101 - 50 in units of 1/64. */
-    @EngineTest
-    void timesteps(NDManager manager) {
+    @Test
+    void timesteps() {
         // tag::timesteps[]
         PositionalEncodingBlock sinusoids = PositionalEncodingBlock.builder()
                 .setEmbeddingSize(8) // 320 in Stable Diffusion
@@ -104,8 +105,8 @@ class EncodingsCodeTest {
     }
 
     /** The lines of code in the first table of docs/choosing.md, for an embedding size of 512. */
-    @EngineTest
-    void oneLineForEachChoice(NDManager manager, String line) throws Exception {
+    @CartesianTest
+    void oneLineForEachChoice(String line) throws Exception {
         Block block = (Block) new Expression(line, Map.of(), manager).value();
         Shape input = new Shape(1, 3, 512);
         if (block instanceof RelativeEncoding encoding) {

@@ -14,7 +14,6 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
-import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
@@ -22,6 +21,7 @@ import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.guide.DecoderCodeTest.LanguageModel;
 import io.github.djlpositional.relative.AlibiBiasBlock;
+import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.ArrayList;
@@ -29,9 +29,10 @@ import java.util.List;
 import java.util.function.Supplier;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 
 /** The code of docs/decoding.md, except that of a service. */
-class GenerationCodeTest {
+class GenerationCodeTest extends OnEachEngine {
 
     private static final int STEPS = 4;
 
@@ -70,8 +71,8 @@ class GenerationCodeTest {
         return model;
     }
 
-    @EngineTest
-    void packedDocuments(NDManager manager) {
+    @Test
+    void packedDocuments() {
         Block model = masked(manager);
         ParameterStore store = new ParameterStore(manager, false);
         // tag::packed[]
@@ -90,8 +91,8 @@ class GenerationCodeTest {
         }
     }
 
-    @EngineTest
-    void leftPaddedPrompts(NDManager manager) {
+    @Test
+    void leftPaddedPrompts() {
         Block model = masked(manager);
         assertThat(leftPadded(manager, model, new long[][] {{5, 17, 3, 9, 9, 4}, {1, 1, 1, 8, 30, 2}}))
                 .containsExactly(
@@ -133,8 +134,8 @@ class GenerationCodeTest {
         return generated;
     }
 
-    @EngineTest
-    void sequencesOfDifferentLengths(NDManager manager) {
+    @Test
+    void sequencesOfDifferentLengths() {
         Block model = masked(manager);
         assertThat(ragged(manager, model, new long[][] {{5, 17, 3, 9}, {8, 30, 1, 1}}, 4, 2))
                 .containsExactly(
@@ -170,8 +171,8 @@ class GenerationCodeTest {
         return generated;
     }
 
-    @EngineTest
-    void beamSearch(NDManager manager) {
+    @Test
+    void beamSearch() {
         Block model = initialized(manager, DecoderCodeTest.decoder());
         ParameterStore store = new ParameterStore(manager, false);
         long[] prompt = {5, 17, 3};
@@ -224,8 +225,8 @@ class GenerationCodeTest {
         return Forward.infer(manager, model, manager.create(ids).expandDims(0)).get("0, -1");
     }
 
-    @EngineTest
-    void encoderAndDecoder(NDManager manager) {
+    @Test
+    void encoderAndDecoder() {
         Supplier<MultiHeadAttentionBlock.Builder> attention =
                 () -> MultiHeadAttentionBlock.builder().setEmbeddingSize(16).setHeadCount(4);
         TransformerStackBlock encoder = TransformerStackBlock.builder()

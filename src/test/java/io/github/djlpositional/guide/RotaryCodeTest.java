@@ -4,12 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
-import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
@@ -19,6 +17,7 @@ import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.relative.LearnedRotaryEmbeddingBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.RotaryPresets;
+import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.Weights;
 import java.nio.ByteBuffer;
@@ -31,10 +30,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The code of docs/rotary.md. */
-class RotaryCodeTest {
+class RotaryCodeTest extends OnEachEngine {
 
-    @EngineTest
-    void patchesOfAPicture(NDManager manager) {
+    @Test
+    void patchesOfAPicture() {
         NDArray x = manager.randomNormal(new Shape(1, 5 + 4 * 6, 128));
         ParameterStore parameterStore = new ParameterStore(manager, false);
         // tag::picture[]
@@ -62,8 +61,8 @@ class RotaryCodeTest {
     }
 
     /** A checkpoint of three layers, whose numbers are 0, 1, …. */
-    @EngineTest
-    void learnedFrequencies(NDManager manager, @TempDir Path folder) throws Exception {
+    @Test
+    void learnedFrequencies(@TempDir Path folder) throws Exception {
         String header = "{\"rope.freqs\":{\"dtype\":\"F32\",\"shape\":[2,3,2,8],\"data_offsets\":[0,384]}}";
         ByteBuffer bytes = ByteBuffer.wrap(Weights.safetensors(header, 384)).order(ByteOrder.LITTLE_ENDIAN);
         for (int i = 0; i < 96; i++) {
@@ -121,8 +120,8 @@ class RotaryCodeTest {
         assertThat(positions(2, new int[] {1, 1, 2}, 1)[2]).containsExactly(0, 1, 2, 3, 4);
     }
 
-    @EngineTest
-    void videoInAnAttention(NDManager manager) {
+    @Test
+    void videoInAnAttention() {
         NDArray queries = manager.randomNormal(new Shape(1, 2, 17, 128));
         NDArray keys = manager.randomNormal(new Shape(1, 2, 17, 128));
         ParameterStore parameterStore = new ParameterStore(manager, false);
@@ -133,8 +132,8 @@ class RotaryCodeTest {
         assertThat(rotated.get(1).getShape()).isEqualTo(keys.getShape());
     }
 
-    @EngineTest
-    void scalings(NDManager manager) {
+    @Test
+    void scalings() {
         // tag::scalings[]
         RotaryEmbeddingBlock.Builder rotary = RotaryEmbeddingBlock.builder()
                 .setHeadSize(128)
@@ -156,8 +155,8 @@ class RotaryCodeTest {
         assertThat(rotary.build().toString()).contains("Yarn");
     }
 
-    @EngineTest
-    void headsAfterTokens(NDManager manager) {
+    @Test
+    void headsAfterTokens() {
         NDArray queries = manager.randomNormal(new Shape(2, 5, 3, 64));
         NDArray keys = manager.randomNormal(new Shape(2, 5, 3, 64));
         ParameterStore parameterStore = new ParameterStore(manager, false);

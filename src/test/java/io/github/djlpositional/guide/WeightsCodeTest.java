@@ -12,7 +12,6 @@ import ai.djl.nn.Block;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.LayerNorm;
-import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LayerNormBlock;
@@ -23,6 +22,7 @@ import io.github.djlpositional.huggingface.HuggingFaceRope;
 import io.github.djlpositional.huggingface.TensorNames;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
@@ -35,16 +35,17 @@ import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
 
 /** The code of the guide's page on weights from other frameworks. */
-class WeightsCodeTest {
+class WeightsCodeTest extends OnEachEngine {
 
     private static Path file(String name) {
         return Path.of("src/test/resources/weights", name);
     }
 
-    @EngineTest
-    void whatAFileHolds(NDManager manager) throws Exception {
+    @Test
+    void whatAFileHolds() throws Exception {
         Path path = file("bert.safetensors");
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
         PrintStream out = new PrintStream(printed, true, StandardCharsets.UTF_8);
@@ -63,8 +64,8 @@ class WeightsCodeTest {
                 .endsWith("(1, 8)\n");
     }
 
-    @EngineTest
-    void bert(NDManager manager) throws Exception {
+    @Test
+    void bert() throws Exception {
         Path path = Path.of("src/test/resources/layers/stack_bert.safetensors");
         // tag::bert[]
         LearnedPositionalEncodingBlock positions = LearnedPositionalEncodingBlock.builder()
@@ -109,7 +110,7 @@ class WeightsCodeTest {
         requireClose(output, doubles(outputs.read(manager, "bert")), 1e-5);
     }
 
-    @EngineTest(engine = "PyTorch")
+    @Test // assume
     void halfPrecision(NDManager manager) throws Exception {
         Path path = Path.of("src/test/resources/layers/stack_gpt2.safetensors");
         TransformerStackBlock decoder = TransformerStackBlock.builder()
@@ -139,8 +140,8 @@ class WeightsCodeTest {
                 .add(Linear.builder().setUnits(classes).build());
     }
 
-    @EngineTest
-    void others(NDManager manager) throws Exception {
+    @Test
+    void others() throws Exception {
         LearnedPositionalEncodingBlock positions = LearnedPositionalEncodingBlock.builder()
                 .setEmbeddingSize(6)
                 .optMaxSequenceLength(8)
@@ -155,8 +156,8 @@ class WeightsCodeTest {
         // end::offset[]
     }
 
-    @EngineTest
-    void llama(NDManager manager) throws Exception {
+    @Test
+    void llama() throws Exception {
         Path path = Path.of("src/test/resources/layers/stack_llama.safetensors");
         TransformerStackBlock decoder = TransformerStackBlock.builder()
                 .optInput(InputEmbeddingBlock.builder()
@@ -207,8 +208,8 @@ class WeightsCodeTest {
                 .isEqualTo(output);
     }
 
-    @EngineTest
-    void layers(NDManager manager) throws Exception {
+    @Test
+    void layers() throws Exception {
         WeightFile model = WeightFile.open(file("attention.safetensors"));
         MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(8)
@@ -223,8 +224,8 @@ class WeightsCodeTest {
                 .allMatch(parameter -> parameter.getArray().getShape().get(0) == 8);
     }
 
-    @EngineTest
-    void modules(NDManager manager) throws Exception {
+    @Test
+    void modules() throws Exception {
         Path path = Path.of("src/test/resources/layers/transformer_pre_norm.safetensors");
         // tag::modules[]
         TransformerStackBlock encoder = TransformerStackBlock.builder()
@@ -264,7 +265,7 @@ class WeightsCodeTest {
                 .build();
     }
 
-    @EngineTest
+    @Test
     void configurations() throws Exception {
         Path path = Path.of("src/test/resources/configurations/gemma-3-1b-pt.json");
         // tag::config[]
