@@ -1,5 +1,6 @@
 package io.github.djlpositional.guide;
 
+import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
@@ -196,11 +197,13 @@ class FineTuningCodeTest extends OnEachEngine {
         LanguageModel withOtherBase = new LanguageModel(stack(input().optNoPositions(), other), 3);
         withOtherBase.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
         WeightLoader.ofBlock(model).load(withOtherBase);
+        requireSame(parameter(withOtherBase, "head_weight"), parameter(model, "head_weight"));
         NDArray ids = manager.create(new int[][] {{5, 6, 7}});
         assertThat(Forward.infer(manager, withOtherBase, ids)).isNotEqualTo(Forward.infer(manager, model, ids));
         RelativeEncoding bias = RelativeEncoding.named("T5", 2, 4, Map.of());
         LanguageModel withBiases = new LanguageModel(stack(input().optNoPositions(), bias), 3);
         withBiases.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
         WeightLoader.ofBlock(model).allowMissing("*relativeEncoding*").load(withBiases);
+        requireSame(parameter(withBiases, "head_weight"), parameter(model, "head_weight"));
     }
 }

@@ -1,5 +1,7 @@
 package io.github.djlpositional.guide;
 
+import static io.github.djlpositional.attention.TestNumbers.doubles;
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.ndarray.NDArray;
@@ -129,7 +131,14 @@ class RotaryCodeTest extends OnEachEngine {
                 RotaryPresets.qwen2Vl(128, 1_000_000, 16, 24, 24).build();
         NDArray positions = manager.create(positions(0, new int[] {3, 2, 2}, 5)).expandDims(1); // (3, 1, T)
         NDList rotated = rotary.forward(parameterStore, new NDList(queries, keys, positions), false);
-        assertThat(rotated.get(1).getShape()).isEqualTo(keys.getShape());
+        // the last token of the text has position 7 on each axis
+        RotaryEmbeddingBlock plain = RotaryEmbeddingBlock.builder()
+                .setHeadSize(128)
+                .optBase(1_000_000)
+                .optLayout(PairLayout.CONCATENATED)
+                .build();
+        NDArray last = Forward.inferFrom(manager, 7, plain, keys.get(":, :, 16:"));
+        requireClose(rotated.get(1).get(":, :, 16:"), doubles(last), 8 * 0x1p-23); // two products of numbers below 4
     }
 
     @Test
@@ -152,7 +161,7 @@ class RotaryCodeTest extends OnEachEngine {
         // of 256 pairs, the first 64 turn: dimensions 64 to 255 and 320 to 511 do not
         assertThat(rotated.get(":, :, :, 64:256")).isEqualTo(x.get(":, :, :, 64:256"));
         assertThat(rotated.get(":, :, :, :64")).isNotEqualTo(x.get(":, :, :, :64"));
-        assertThat(rotary.build().toString()).contains("Yarn");
+        assertThat(rotary.build().getScaling()).isEqualTo(RotaryScaling.yarn(4, 8192));
     }
 
     @Test
