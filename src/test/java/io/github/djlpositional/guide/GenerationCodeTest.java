@@ -25,6 +25,7 @@ import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.Supplier;
 import java.util.stream.LongStream;
@@ -134,41 +135,34 @@ class GenerationCodeTest extends OnEachEngine {
         return generated;
     }
 
+    /** With padding on the right, the first step has the scores of each sequence at its last token. */
     @Test
-    void sequencesOfDifferentLengths() {
+    void rightPaddedPrompts() {
         Block model = masked(manager);
-        assertThat(ragged(manager, model, new long[][] {{5, 17, 3, 9}, {8, 30, 1, 1}}, 4, 2))
-                .containsExactly(
-                        ragged(manager, model, new long[][] {{5, 17, 3, 9}}, 4).get(0),
-                        ragged(manager, model, new long[][] {{8, 30}}, 2).get(0));
-    }
-
-    private static List<List<Long>> ragged(NDManager manager, Block model, long[][] prompts, int... lengths) {
-        ParameterStore store = new ParameterStore(manager, false);
-        List<List<Long>> generated = emptyLists(lengths.length);
-        int padding = 1;
-        NDArray ids = manager.create(prompts); // (B, T), shorter prompts have padding on the right
-        NDArray mask = ids.neq(padding).toType(DataType.INT64, false); // (B, T), of the tokens of the step
-        NDArray positions = mask.cumSum(1).sub(1); // (B, T), of the tokens of the step
+        long[][] prompts = {{5, 17, 3, 9}, {8, 30, 1, 1}};
+        int[] lengths = {4, 2};
+        NDArray ids = manager.create(prompts);
+        NDArray mask = ids.neq(1).toType(DataType.INT64, false);
+        NDArray positions = mask.cumSum(1).sub(1);
+        long[][] next = {{7}, {11}};
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            for (int step = 0; step < STEPS; step++) {
-                PairList<String, Object> params = cache.nextStep();
-                params.add(PositionalEncodingBlock.POSITIONS, positions);
-                NDArray scores = model.forward(store, new NDList(ids, mask), false, params)
-                        .head();
-                long[][] next = new long[lengths.length][1];
-                for (int row = 0; row < lengths.length; row++) {
-                    int last = step == 0 ? lengths[row] - 1 : 0; // the first step has all tokens of the prompts
-                    NDArray best = scores.get("{}, {}", row, last).argMax();
-                    next[row][0] = best.toType(DataType.INT64, false).getLong();
-                    generated.get(row).add(next[row][0]);
-                }
-                ids = manager.create(next); // (B, 1)
-                mask = ids.onesLike();
-                positions = positions.max(new int[] {1}, true).add(1); // (B, 1)
+            NDArray first = step(model, cache, ids, mask, positions);
+            NDArray ones = manager.create(next).onesLike();
+            NDArray second = step(model, cache, manager.create(next), ones, positions.max(new int[] {1}, true).add(1));
+            for (int row = 0; row < 2; row++) {
+                long[] prompt = Arrays.copyOf(prompts[row], lengths[row]);
+                requireClose(first.get(row, lengths[row] - 1), doubles(lastScores(manager, model, prompt)), TOLERANCE);
+                long[] longer = LongStream.concat(LongStream.of(prompt), LongStream.of(next[row]))
+                        .toArray();
+                requireClose(second.get(row, 0), doubles(lastScores(manager, model, longer)), TOLERANCE);
             }
         }
-        return generated;
+    }
+
+    private NDArray step(Block model, KeyValueCache cache, NDArray ids, NDArray mask, NDArray positions) {
+        PairList<String, Object> params = cache.nextStep();
+        params.add(PositionalEncodingBlock.POSITIONS, positions);
+        return Forward.infer(manager, model, params, ids, mask);
     }
 
     @Test
