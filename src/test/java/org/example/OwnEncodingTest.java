@@ -194,8 +194,15 @@ public class OwnEncodingTest extends OnEachEngine {
                 kind == Kind.BIAS ? ERROR_OF_FREQUENCY : 1e-12);
     }
 
-    /** Adds nothing to a score, and makes an attention process its queries in small parts. */
+    /** Adds 0 to each score, and makes an attention process its queries in parts of 16. */
     private static final class SmallParts extends AbstractBlock implements RelativeEncoding {
+
+        @Override
+        public NDArray distanceBias(AttentionCall call, Distances distances) {
+            try (NDArray distance = distances.toArray()) {
+                return distance.getManager().zeros(new Shape(1, distance.size()), distance.getDataType());
+            }
+        }
 
         @Override
         public long sizePerQueryAndKey(AttentionCall call) {

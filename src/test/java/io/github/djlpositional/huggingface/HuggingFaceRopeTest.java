@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -287,7 +288,9 @@ class HuggingFaceRopeTest {
                                 Map.of("rope_scaling", Map.of("type", "dynamic", "alpha", 0.5))),
                         0.5),
                 rejected(() -> longRope(Map.of("long_factor", List.of(1, 2), "short_factor", List.of(1, 2))), 2, 128));
-        List<Integer> sections = Collections.nCopies(16, 1 << 20); // their sum is more than an int holds
+        // as ints, their sum would be 64
+        List<Integer> sections = Stream.concat(Collections.nCopies(4096, 1 << 20).stream(), Stream.of(64))
+                .toList();
         Map<String, ?> rope = Map.of("type", "mrope", "mrope_section", sections);
         assertAll(rejected(
                 () -> changed("Qwen2-VL-7B-Instruct", Map.of("rope_scaling", rope)),

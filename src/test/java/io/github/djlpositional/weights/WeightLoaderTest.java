@@ -583,8 +583,12 @@ class WeightLoaderTest extends OnEachEngine {
 
     @Test
     void rejectsScalars() {
-        Parameter parameter = parameter();
-        assertAll(rejected(() -> types().table("scalar", parameter).load(), "\"scalar\"", "()"));
+        Parameter scalar = parameter();
+        Parameter vector = parameter(1);
+        assertAll(
+                rejected(() -> types().table("scalar", scalar).load(), "\"scalar\"", "()"),
+                rejected(() -> types().table("scalar", vector).load(), "\"scalar\"", "(1)"));
+        assertUnchanged(scalar, vector);
     }
 
     @Test
