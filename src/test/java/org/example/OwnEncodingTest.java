@@ -262,7 +262,10 @@ public class OwnEncodingTest extends OnEachEngine {
     }
 
     private static double largestDifference(double[] a, double[] b) {
-        return IntStream.range(0, a.length).mapToDouble(i -> Math.abs(a[i] - b[i])).max().orElseThrow();
+        return IntStream.range(0, a.length)
+                .mapToDouble(i -> Math.abs(a[i] - b[i]))
+                .max()
+                .orElseThrow();
     }
 
     private static double[] positioned(NDManager manager, MultiHeadAttentionBlock block, NDArray x, NDArray positions) {
@@ -302,7 +305,8 @@ public class OwnEncodingTest extends OnEachEngine {
 
     /** Rotations follow each other, and terms are added. */
     @CartesianTest
-    void severalAreTogether(@Values(booleans = {true, false}) boolean isFused, @Values(booleans = {true, false}) boolean isRotated) {
+    void severalAreTogether(
+            @Values(booleans = {true, false}) boolean isFused, @Values(booleans = {true, false}) boolean isRotated) {
         PeriodicBias periodic = new PeriodicBias(HEADS, PERIOD);
         OwnEncoding segments = new OwnEncoding.SegmentTerm(HEADS);
         AlibiBiasBlock alibi = AlibiBiasBlock.builder().setHeadCount(HEADS).build();

@@ -134,7 +134,8 @@ class EncodingsCodeTest extends OnEachEngine {
                 .build();
         // end::grid[]
         // tag::sinusoids[]
-        Block sinusoids = PositionalEncodingBlock.builder().setEmbeddingSize(512).build();
+        Block sinusoids =
+                PositionalEncodingBlock.builder().setEmbeddingSize(512).build();
         // end::sinusoids[]
         // tag::learned[]
         Block learned = LearnedPositionalEncodingBlock.builder()

@@ -31,8 +31,8 @@ import java.util.stream.Stream;
  *   <li>{@code <!-- code: ReadmeCodeTest#layer -->}: the lines between {@code tag::layer[]} and {@code end::layer[]} of
  *       that test, as the block of Java that follows
  *   <li>{@code <!-- table: measured -->}: a table
- *   <li>{@code <!-- count: model types -->87<!-- end -->}: a value in a line; of {@code line}, the value of the variable
- *       that a tag of a test surrounds, as code
+ *   <li>{@code <!-- count: model types -->87<!-- end -->}: a value in a line
+ *   <li>{@code <!-- line: EncodingsCodeTest#rotary -->}: the initial value of the variable between such tags, as code
  * </ul>
  */
 final class Fragments {
@@ -105,7 +105,7 @@ final class Fragments {
     /** The value of a variable, as code on one line. */
     private static String line(String name) throws IOException {
         String code = code(name).replaceAll("\\n\\s*", "");
-        return code.substring(code.indexOf(" = ") + 3, code.lastIndexOf(';'));
+        return code.substring(code.indexOf('=') + 1, code.lastIndexOf(';')).strip();
     }
 
     /** The value of an option of a block with some other arguments. */

@@ -148,7 +148,12 @@ class GenerationCodeTest extends OnEachEngine {
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             NDArray first = step(model, cache, ids, mask, positions);
             NDArray ones = manager.create(next).onesLike();
-            NDArray second = step(model, cache, manager.create(next), ones, positions.max(new int[] {1}, true).add(1));
+            NDArray second = step(
+                    model,
+                    cache,
+                    manager.create(next),
+                    ones,
+                    positions.max(new int[] {1}, true).add(1));
             for (int row = 0; row < 2; row++) {
                 long[] prompt = Arrays.copyOf(prompts[row], lengths[row]);
                 requireClose(first.get(row, lengths[row] - 1), doubles(lastScores(manager, model, prompt)), TOLERANCE);

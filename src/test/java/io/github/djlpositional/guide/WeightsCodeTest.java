@@ -229,7 +229,8 @@ class WeightsCodeTest extends OnEachEngine {
                 .load(attention);
         NDArray[] inputs = new NDArray[3];
         for (int i = 0; i < 3; i++) {
-            double[] numbers = Weights.expected("attention " + List.of("keys", "queries", "values").get(i));
+            double[] numbers = Weights.expected(
+                    "attention " + List.of("keys", "queries", "values").get(i));
             inputs[i] = manager.create(numbers).reshape(2, -1, 8).toType(DataType.FLOAT32, false);
         }
         requireClose(Forward.infer(manager, attention, inputs), Weights.expected("attention self_attn"), 1e-5);

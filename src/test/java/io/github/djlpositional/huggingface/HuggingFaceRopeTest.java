@@ -186,8 +186,8 @@ class HuggingFaceRopeTest {
         HuggingFaceRope cohere = published("c4ai-command-r7b-12-2024");
         assertThat(cohere.rotary().build().getArguments())
                 .isEqualTo(cohere.rotary(SLIDING).build().getArguments());
-        assertAll(rejected(
-                () -> cohere.rotary(FULL), "\"full_attention\"", "sliding_attention", "optRelativeEncoding"));
+        assertAll(
+                rejected(() -> cohere.rotary(FULL), "\"full_attention\"", "sliding_attention", "optRelativeEncoding"));
     }
 
     @Test
@@ -224,8 +224,7 @@ class HuggingFaceRopeTest {
                 rejected(
                         () -> scaled(Map.of("type", "mrope", "mrope_section", List.of(16, 24, 24))),
                         "\"mrope_section\""),
-                rejected(
-                        () -> scaled(Map.of("type", "dynamic", "factor", 2, "alpha", 1000)), "\"alpha\"", "dynamic"));
+                rejected(() -> scaled(Map.of("type", "dynamic", "factor", 2, "alpha", 1000)), "\"alpha\"", "dynamic"));
     }
 
     @Test
@@ -245,8 +244,7 @@ class HuggingFaceRopeTest {
                         "factor=2",
                         "factor=4"),
                 rejected(
-                        () -> scaled(
-                                Map.of("type", "dynamic", "factor", 2, "original_max_position_embeddings", 512)),
+                        () -> scaled(Map.of("type", "dynamic", "factor", 2, "original_max_position_embeddings", 512)),
                         512,
                         2048),
                 // published code disagrees about this factor
@@ -268,7 +266,8 @@ class HuggingFaceRopeTest {
                 rejected(() -> scaled(Map.of("type", List.of("linear"))), "'type'"),
                 rejected(() -> longRope(Map.of("short_factor", Arrays.asList(1, null))), "'short_factor'", null),
                 rejected(
-                        () -> changed("Llama-2-7b-hf", Map.of("model_type", "qwen2", "rope_scaling", Map.of(FULL, factors))),
+                        () -> changed(
+                                "Llama-2-7b-hf", Map.of("model_type", "qwen2", "rope_scaling", Map.of(FULL, factors))),
                         "'short_factor'",
                         "list"));
     }
@@ -293,9 +292,7 @@ class HuggingFaceRopeTest {
                 .toList();
         Map<String, ?> rope = Map.of("type", "mrope", "mrope_section", sections);
         assertAll(rejected(
-                () -> changed("Qwen2-VL-7B-Instruct", Map.of("rope_scaling", rope)),
-                "mrope_section [1048576, ",
-                64));
+                () -> changed("Qwen2-VL-7B-Instruct", Map.of("rope_scaling", rope)), "mrope_section [1048576, ", 64));
     }
 
     /** Values that change an attention in another way than its rotary encoding describes. */
@@ -336,8 +333,7 @@ class HuggingFaceRopeTest {
     void rejectsVisionTowersThatAreNotKnown() {
         assertAll(
                 rejected(() -> vision("llama", Map.of("hidden_size", 8)), "\"llama\"", "gemma4"),
-                rejected(
-                        () -> HuggingFaceRope.ofVision(Map.of("model_type", "gemma4")), "\"gemma4\"", "vision_config"),
+                rejected(() -> HuggingFaceRope.ofVision(Map.of("model_type", "gemma4")), "\"gemma4\"", "vision_config"),
                 rejected(() -> vision("gemma4", Map.of("head_dim", 66)), "headSize 66", 4),
                 rejected(() -> vision("minimax_m3_vl", Map.of("hidden_size", 64)), "headSize 4", 6),
                 rejected(

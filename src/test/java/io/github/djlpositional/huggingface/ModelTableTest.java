@@ -181,8 +181,9 @@ class ModelTableTest {
                         .build();
                 assertThat(attention.getHeadSize()).isEqualTo(headSize);
                 Map<String, Object> arguments = ((HasArguments) encoding).getArguments();
-                assertThat(map(options)).allSatisfy((name, value) -> assertThat(arguments.get(name))
-                        .hasToString(value.toString().replace(".0", "")));
+                assertThat(map(options))
+                        .allSatisfy((name, value) -> assertThat(arguments.get(name))
+                                .hasToString(value.toString().replace(".0", "")));
             }
         }
     }

@@ -48,7 +48,10 @@ class TensorNamesTest extends OnEachEngine {
         DISTILBERT(TensorNames.DISTILBERT, "", TensorNamesTest::encoder),
         GPT2(TensorNames.GPT2, "", TensorNamesTest::gpt2),
         LLAMA(TensorNames.LLAMA, "model.", () -> llama(TensorNamesTest::llamaAttention)),
-        QWEN2(TensorNames.LLAMA, "", () -> llama(() -> llamaAttention().optBias(true).optResultBias(false))),
+        QWEN2(
+                TensorNames.LLAMA,
+                "",
+                () -> llama(() -> llamaAttention().optBias(true).optResultBias(false))),
         QWEN3(
                 TensorNames.LLAMA,
                 "",
@@ -101,7 +104,8 @@ class TensorNamesTest extends OnEachEngine {
         LayerNormBlock norm =
                 LayerNormBlock.builder().setEmbeddingSize(8).optEpsilon(1e-12).build();
         return stack(
-                input().optPositionalEncoding(new SequentialBlock().add(positions()).add(norm)),
+                input().optPositionalEncoding(
+                                new SequentialBlock().add(positions()).add(norm)),
                 () -> TransformerLayerBlock.builder()
                         .setAttention(attention().build())
                         .setHiddenSize(16)
@@ -150,8 +154,7 @@ class TensorNamesTest extends OnEachEngine {
     /** FLOAT32 is rounded in each of two layers, of numbers below 4: 1e-5 is 20 times that. */
     @CartesianTest
     void equalsThePublishedFormulas(
-            @CartesianTest.Enum Model model,
-            @CartesianTest.Enum(names = {"FLOAT32", "FLOAT64"}) DataType type)
+            @CartesianTest.Enum Model model, @CartesianTest.Enum(names = {"FLOAT32", "FLOAT64"}) DataType type)
             throws Exception {
         WeightFile file = model.open();
         TransformerStackBlock stack = model.stack.get();

@@ -88,7 +88,7 @@ class HalfPrecisionTest extends OnEachEngine {
 
     @Test
     void rejectsBlocksThatAreNotInitialized() {
-        assertAll(rejected(
-                () -> HalfPrecision.round(Linear.builder().setUnits(3).build()), "\"weight\"", "Linear"));
+        assertAll(
+                rejected(() -> HalfPrecision.round(Linear.builder().setUnits(3).build()), "\"weight\"", "Linear"));
     }
 }

@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The tensors of files that torch wrote, as arrays, and files of other formats; UntrustedFilesTest has damaged ones. */
+/** The tensors of files that torch wrote, as arrays; files of other formats. UntrustedFilesTest has damaged files. */
 class WeightFileTest extends OnEachEngine {
 
     @TempDir

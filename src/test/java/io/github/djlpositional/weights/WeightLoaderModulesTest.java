@@ -40,9 +40,7 @@ class WeightLoaderModulesTest extends OnEachEngine {
     }
 
     private static TransformerLayerBlock.Builder layer() {
-        return TransformerLayerBlock.builder()
-                .setAttention(attention().build())
-                .setHiddenSize(16);
+        return TransformerLayerBlock.builder().setAttention(attention().build()).setHiddenSize(16);
     }
 
     private static TransformerStackBlock stack(int layers) {
@@ -168,7 +166,8 @@ class WeightLoaderModulesTest extends OnEachEngine {
     void rejectsAttentionsOfOtherSizesAndNames() {
         MultiHeadAttentionBlock block = initialized(attention().build(), X);
         MultiHeadAttentionBlock large = attention().setEmbeddingSize(16).build();
-        MultiHeadAttentionBlock small = initialized(attention().setEmbeddingSize(4).build(), new Shape(1, 1, 4));
+        MultiHeadAttentionBlock small =
+                initialized(attention().setEmbeddingSize(4).build(), new Shape(1, 1, 4));
         MultiHeadAttentionBlock other = attention().build();
         assertAll(
                 rejected(() -> attentions().module("attn.", block), "\"attn.out_proj.weight\"", "self_attn.out_pr"),
@@ -191,8 +190,7 @@ class WeightLoaderModulesTest extends OnEachEngine {
                 .optArrangement(Arrangement.PARALLEL_WITH_ONE_NORM)
                 .build();
         assertAll(
-                rejected(
-                        () -> layers("encoder_post_norm").module("", decoder), "\"multihead_attn.out_proj.weight\""),
+                rejected(() -> layers("encoder_post_norm").module("", decoder), "\"multihead_attn.out_proj.weight\""),
                 rejected(
                         () -> layers("decoder_post_norm").module("", encoder).load(),
                         "norm3.weight\"",
@@ -212,14 +210,17 @@ class WeightLoaderModulesTest extends OnEachEngine {
         TransformerStackBlock preNorm = stack(false, true);
         assertAll(
                 rejected(
-                        () -> layers("transformer_pre_norm").module("encoder.", two).load(),
+                        () -> layers("transformer_pre_norm")
+                                .module("encoder.", two)
+                                .load(),
                         "\"encoder.norm.weight\"",
                         "\"encoder.norm.bias\""),
-                rejected(
-                        () -> layers("transformer_post_norm").module("encoder.", preNorm), "\"encoder.norm.weight\""),
+                rejected(() -> layers("transformer_post_norm").module("encoder.", preNorm), "\"encoder.norm.weight\""),
                 rejected(() -> layers("transformer_post_norm").module("encoder.", stack(3)), "encoder.layers.2."),
                 rejected(
-                        () -> layers("transformer_post_norm").module("encoder.", one).load(),
+                        () -> layers("transformer_post_norm")
+                                .module("encoder.", one)
+                                .load(),
                         "\"encoder.layers.1.linear1.bias\""));
     }
 
@@ -241,7 +242,9 @@ class WeightLoaderModulesTest extends OnEachEngine {
                         "parameter \"weight\" of Linear",
                         "\"x.weight\""),
                 rejected(
-                        () -> Weights.loader("linear.safetensors").module("", linear).load(),
+                        () -> Weights.loader("linear.safetensors")
+                                .module("", linear)
+                                .load(),
                         "parameter \"weight\" of Linear",
                         "tensor \"weight\"",
                         "(3, 4)",
@@ -282,7 +285,9 @@ class WeightLoaderModulesTest extends OnEachEngine {
                         "\"bert.transformer.layer.0.attention.q_lin.weight\"",
                         "bert.encoder"),
                 rejected(
-                        () -> layers("stack_gpt2").module("", decoder, TensorNames.GPT2).load(),
+                        () -> layers("stack_gpt2")
+                                .module("", decoder, TensorNames.GPT2)
+                                .load(),
                         "(13: [\"h.1.attn.c_attn.bias\"",
                         "allowUnused"),
                 rejected(() -> used.module("", decoder, TensorNames.GPT2), "embedding", "rows [0, 11)"),

@@ -67,6 +67,7 @@ class WeightLoaderTest extends OnEachEngine {
             .setEmbeddingSize(6)
             .optMaxSequenceLength(8)
             .build();
+
     private final InputEmbeddingBlock input = builder().build();
 
     private InputEmbeddingBlock.Builder builder() {
@@ -164,7 +165,13 @@ class WeightLoaderTest extends OnEachEngine {
     /** The numbers of torch, as it stores and rounds them. */
     @ParameterizedTest
     @CsvSource({
-        "f16, FLOAT16", "f16, FLOAT32", "f16, FLOAT64", "bf16, FLOAT32", "bf16, FLOAT64", "f32, FLOAT32", "f32, FLOAT64",
+        "f16, FLOAT16",
+        "f16, FLOAT32",
+        "f16, FLOAT64",
+        "bf16, FLOAT32",
+        "bf16, FLOAT64",
+        "f32, FLOAT32",
+        "f32, FLOAT64",
         "f64, FLOAT64"
     })
     void loadsNumbersOfNarrowerTypesExactly(String tensor, DataType type) throws Exception {
@@ -297,8 +304,7 @@ class WeightLoaderTest extends OnEachEngine {
         Files.write(path, bytes);
         Files.setLastModifiedTime(path, FileTime.fromMillis(0));
         int open = manager.getManagedArrays().size();
-        assertAll(rejected(
-                MalformedModelException.class, () -> loader.load(), path, "changed", "WeightFile.open"));
+        assertAll(rejected(MalformedModelException.class, () -> loader.load(), path, "changed", "WeightFile.open"));
         assertThat(manager.getManagedArrays()).hasSize(open);
         assertUnchanged(parameter);
     }
@@ -330,7 +336,9 @@ class WeightLoaderTest extends OnEachEngine {
     @MethodSource("patternsOfTheUnused")
     void allowUnusedMatchesWholeNames(List<String> patterns) throws Exception {
         initialize();
-        tables().allowUnused(patterns.toArray(String[]::new)).allowMissing("*other").load(input);
+        tables().allowUnused(patterns.toArray(String[]::new))
+                .allowMissing("*other")
+                .load(input);
         assertOutput("bert");
     }
 
@@ -369,7 +377,8 @@ class WeightLoaderTest extends OnEachEngine {
                 "\"bert.embeddings.position_ids\"",
                 "allowUnused has [\"*.positionIds\", \"bert.poler.*\"]",
                 "allowMissing has [\"*bta\"]"));
-        WeightLoader matching = tokens().allowUnused("*position_ids", "*word_*").allowMissing("*embedding", "*encodings");
+        WeightLoader matching =
+                tokens().allowUnused("*position_ids", "*word_*").allowMissing("*embedding", "*encodings");
         assertThat(catchThrowable(() -> matching.load(input))).message().doesNotContain("*");
         // without a model, there are no parameters that a pattern could match
         WeightLoader withoutModel = tables().allowMissing("*bta");
@@ -390,9 +399,8 @@ class WeightLoaderTest extends OnEachEngine {
     void writesNothingIfATensorDoesNotFit() throws Exception {
         initialize();
         String types = BERT + "token_type_embeddings.weight";
-        WeightLoader loader = tokens().table(types, positions.getTable())
-                .allowUnused("*")
-                .allowMissing("*");
+        WeightLoader loader =
+                tokens().table(types, positions.getTable()).allowUnused("*").allowMissing("*");
         assertAll(rejected(
                 () -> loader.load(input),
                 "parameter \"encodings\" of LearnedPositionalEncodingBlock \"01positionalEncoding\"",
@@ -564,7 +572,8 @@ class WeightLoaderTest extends OnEachEngine {
     }
 
     static Stream<long[]> otherShapes() {
-        return Stream.of(new long[] {8, 7}, new long[] {7, 6}, new long[] {6, 8}, new long[] {48}, new long[] {1, 8, 6});
+        return Stream.of(
+                new long[] {8, 7}, new long[] {7, 6}, new long[] {6, 8}, new long[] {48}, new long[] {1, 8, 6});
     }
 
     @ParameterizedTest
@@ -595,12 +604,16 @@ class WeightLoaderTest extends OnEachEngine {
     void rejectsMoreOrFewerRowsThanAllowed() {
         assertAll(
                 rejected(
-                        () -> gpt2().table("wpe.weight", parameter(9, 6)).firstRows("wpe.weight").load(),
+                        () -> gpt2().table("wpe.weight", parameter(9, 6))
+                                .firstRows("wpe.weight")
+                                .load(),
                         "(8, 6)",
                         "(9, 6)",
                         "appendRows"),
                 rejected(
-                        () -> gpt2().table("wpe.weight", parameter(7, 6)).appendRows("*").load(),
+                        () -> gpt2().table("wpe.weight", parameter(7, 6))
+                                .appendRows("*")
+                                .load(),
                         "(8, 6)",
                         "(7, 6)",
                         "firstRows"),
@@ -615,8 +628,14 @@ class WeightLoaderTest extends OnEachEngine {
 
     @ParameterizedTest
     @CsvSource({
-        "i64, I64, FLOAT32", "i32, I32, FLOAT32", "bool, BOOL, FLOAT32", "f8, F8_E4M3, FLOAT32", "f64, F64, FLOAT32",
-        "f64, F64, FLOAT16", "f32, F32, FLOAT16", "bf16, BF16, FLOAT16"
+        "i64, I64, FLOAT32",
+        "i32, I32, FLOAT32",
+        "bool, BOOL, FLOAT32",
+        "f8, F8_E4M3, FLOAT32",
+        "f64, F64, FLOAT32",
+        "f64, F64, FLOAT16",
+        "f32, F32, FLOAT16",
+        "bf16, BF16, FLOAT16"
     })
     void rejectsTypesThatWouldBeRounded(String tensor, String stored, DataType type) {
         Parameter parameter = Weights.parameter(manager, type, 4, 3);
@@ -637,13 +656,8 @@ class WeightLoaderTest extends OnEachEngine {
         Parameter single = parameter(4, 3);
         Parameter half = Weights.parameter(manager, DataType.FLOAT16, 4, 3);
         assertAll(
-                rejected(
-                        () -> types().table("i32", single).allowRounding().load(), "\"i32\"", "\"I32\"", "float32"),
-                rejected(
-                        () -> types().table("bf16", half).allowRounding().load(),
-                        "\"bf16\"",
-                        "65536.0",
-                        "float16"));
+                rejected(() -> types().table("i32", single).allowRounding().load(), "\"i32\"", "\"I32\"", "float32"),
+                rejected(() -> types().table("bf16", half).allowRounding().load(), "\"bf16\"", "65536.0", "float16"));
         assertUnchanged(single, half);
     }
 
@@ -663,8 +677,7 @@ class WeightLoaderTest extends OnEachEngine {
                         "\"table\"",
                         "\"wpe.weight\"",
                         "no array"),
-                rejected(
-                        () -> gpt2().table("wpe.weight", closed).load(), "\"table\"", "\"wpe.weight\"", "no array"));
+                rejected(() -> gpt2().table("wpe.weight", closed).load(), "\"table\"", "\"wpe.weight\"", "no array"));
     }
 
     @ParameterizedTest
@@ -677,7 +690,11 @@ class WeightLoaderTest extends OnEachEngine {
         assertAll(
                 rejected(() -> loader.rows(name, from, to, parameter), "rows " + range, name, "(24, 8)", "24)"),
                 rejected(
-                        () -> loader.columnsAsRows(name, from, to, parameter), "columns " + range, name, "(24, 8)", "8)"));
+                        () -> loader.columnsAsRows(name, from, to, parameter),
+                        "columns " + range,
+                        name,
+                        "(24, 8)",
+                        "8)"));
     }
 
     @Test
@@ -706,8 +723,7 @@ class WeightLoaderTest extends OnEachEngine {
         WeightFile gpt2 = Weights.open("gpt2.safetensors");
         WeightFile linear = Weights.open("linear.safetensors");
         assertAll(
-                rejected(
-                        () -> WeightLoader.ofAll(List.of(gpt2, linear, gpt2)), "\"wpe.weight\", \"wte.weight\""),
+                rejected(() -> WeightLoader.ofAll(List.of(gpt2, linear, gpt2)), "\"wpe.weight\", \"wte.weight\""),
                 rejected(() -> WeightLoader.ofAll(List.of()), "[]"));
     }
 
@@ -727,8 +743,8 @@ class WeightLoaderTest extends OnEachEngine {
     /** Eight of 23 names. */
     @Test
     void listsTheFirstOfManyNames() throws Exception {
-        WeightLoader loader = WeightLoader.of(Weights.open("attention.safetensors"))
-                .table("plain.out_proj.weight", parameter(8, 8));
+        WeightLoader loader =
+                WeightLoader.of(Weights.open("attention.safetensors")).table("plain.out_proj.weight", parameter(8, 8));
         assertAll(rejected(() -> loader.load(), "(23: [", "\"extended.bias_k\"", ", …]"));
     }
 
