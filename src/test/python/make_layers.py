@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the layers that TransformerLayerBlockTest, ShiftedWindowsTest, ModulesTest and PortingCodeTest compare with,
+"""Writes the layers that TransformerLayerBlockTest, ShiftedWindowsTest, WeightLoaderModulesTest and PortingCodeTest compare with,
 with torch.
 
     python3 src/test/python/make_layers.py        (made with torch 1.13 and numpy 1.24, the layers of main's last lines

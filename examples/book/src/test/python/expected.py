@@ -1,4 +1,4 @@
-"""Prints rows of the files of expected values."""
+"""Prints rows of the files of expected values, and the numbers in the text of a chapter in the same form."""
 import re
 
 NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?")

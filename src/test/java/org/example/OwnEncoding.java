@@ -9,21 +9,17 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.attention.AttentionCall;
-import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.attention.Rotation;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.options.HasArguments;
 import java.util.Map;
 
-/** Encodings of a program, with one parameter each, of which a bias takes the fewest lines. */
+/** A rotation and two terms of a program, with one parameter each. PeriodicBias is its bias. */
 public abstract class OwnEncoding extends AbstractBlock implements RelativeEncoding, HasArguments {
 
     private final int headCount;
     private final Parameter parameter;
-
-    /** What makes an attention process long sequences in small parts, where a test wants it. */
-    private long sizeOfPair;
 
     private OwnEncoding(int headCount, Shape shape) {
         this.headCount = headCount;
@@ -32,15 +28,6 @@ public abstract class OwnEncoding extends AbstractBlock implements RelativeEncod
                 .setType(Parameter.Type.WEIGHT)
                 .optShape(shape)
                 .build());
-    }
-
-    void makePartsSmall() {
-        sizeOfPair = 1 << 20;
-    }
-
-    @Override
-    public long sizePerQueryAndKey(AttentionCall call) {
-        return sizeOfPair;
     }
 
     NDArray learned(AttentionCall call, NDArray like) {
@@ -62,26 +49,6 @@ public abstract class OwnEncoding extends AbstractBlock implements RelativeEncod
     @Override
     public Shape[] getOutputShapes(Shape[] inputShapes) {
         return inputShapes;
-    }
-
-    /** w · |i - j|, with a w of each head. */
-    public static final class SlopeBias extends OwnEncoding {
-
-        SlopeBias(int headCount) {
-            super(headCount, new Shape(headCount, 1));
-        }
-
-        public static SlopeBias fromArguments(Map<?, ?> arguments) {
-            return new SlopeBias((int) arguments.get("headCount"));
-        }
-
-        @Override
-        public NDArray distanceBias(AttentionCall call, Distances distances) {
-            try (NDArray d = distances.toArray();
-                    NDArray far = d.abs()) {
-                return learned(call, d).mul(far);
-            }
-        }
     }
 
     /** A rotation with a frequency of each head for each pair (i, i + H / 2). */

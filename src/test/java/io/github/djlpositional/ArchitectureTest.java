@@ -14,21 +14,15 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaMethodCall;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
-import com.tngtech.archunit.lang.ArchRule;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.HostData;
-import io.github.djlpositional.internal.Indices;
-import io.github.djlpositional.internal.Json;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
-import java.io.IOException;
 import java.lang.reflect.Modifier;
 import java.net.URI;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Predicate;
@@ -104,33 +98,13 @@ public class ArchitectureTest {
                 .check(library));
     }
 
-    /** Code that one package needs belongs to that package, and a class has one purpose. */
     @Test
-    void internalAndAttentionAreSmall() throws IOException {
-        for (Map.Entry<String, Integer> limit :
-                Map.of("internal", 16, "attention", 15).entrySet()) {
-            try (Stream<Path> files = Files.list(Path.of("src/main/java/io/github/djlpositional", limit.getKey()))) {
-                assertThat(files)
-                        .hasSizeLessThanOrEqualTo(limit.getValue())
-                        .allSatisfy(file -> assertThat(Files.readAllLines(file))
-                                .hasSizeLessThanOrEqualTo(450)
-                                .noneMatch(line -> line.contains("@hidden")));
-            }
-        }
-    }
-
-    /** Gson comes with DJL's API. */
-    @Test
-    void noEngineIsADependencyAndFewClassesReadJson() {
-        dependOn("ai.djl.pytorch..", "ai.djl.mxnet..").check(library);
-        DescribedPredicate<JavaClass> readers = JavaClass.Predicates.resideInAnyPackage(
-                        packageOf("weights"), packageOf("huggingface"))
-                .or(JavaClass.Predicates.belongToAnyOf(Json.class).or(JavaClass.Predicates.simpleName("ModelFile")));
-        dependOn("com.google.gson..").check(library.that(DescribedPredicate.not(readers)));
-    }
-
-    private static ArchRule dependOn(String... packages) {
-        return noClasses().should().dependOnClassesThat().resideInAnyPackage(packages);
+    void noEngineIsADependency() {
+        noClasses()
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage("ai.djl.pytorch..", "ai.djl.mxnet..")
+                .check(library);
     }
 
     /** Reading values waits for a GPU: a forward must not do it, except for a check that was asked for. */
@@ -141,31 +115,6 @@ public class ArchitectureTest {
                 call -> call.getTargetOwner().isAssignableTo(NDArray.class)
                         && SimulatedGpuEngine.READS.matcher(call.getName()).matches(),
                 HostData.class);
-    }
-
-    /**
-     * A range check, real positions, the padding of images, initial encodings, a model file; and on a CPU, what a block
-     * warns of.
-     */
-    @Test
-    void fewClassesAskForValues() {
-        Predicate<JavaMethodCall> asksForValues = call -> call.getTargetOwner().isEquivalentTo(HostData.class)
-                && call.getName().matches("read|doubles");
-        assertThat(library.stream()
-                        .filter(each -> !each.getPackageName().equals(packageOf("weights")))
-                        .filter(each -> each.getMethodCallsFromSelf().stream().anyMatch(asksForValues))
-                        .map(JavaClass::getSimpleName))
-                .containsExactlyInAnyOrder(
-                        HostData.class.getSimpleName(),
-                        Indices.class.getSimpleName(),
-                        "ModelFile",
-                        "InputMistakes",
-                        "GridPositionalEncodingBlock",
-                        "Positions",
-                        "Encodings",
-                        "TransformerXlPositionBlock",
-                        "Window",
-                        "Builder");
     }
 
     /** Only some classes call such methods, besides the package that reads files, where no gradient is recorded. */

@@ -15,7 +15,6 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.core.Linear;
-import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.Goldens;
 import io.github.djlpositional.attention.FiniteDifferences;
@@ -24,10 +23,14 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.NaiveAttention;
 import io.github.djlpositional.attention.NaiveAttention.Added;
 import io.github.djlpositional.relative.EncodingType;
+import io.github.djlpositional.support.OnEachEngine;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The contextual positions of docs/own-encoding.md. */
-class ContextualPositionsTest {
+class ContextualPositionsTest extends OnEachEngine {
 
     private static final int COUNT = 4;
 
@@ -44,8 +47,8 @@ class ContextualPositionsTest {
     }
 
     /** The numbers of {@code reference_values.py}, for a scale of 1. */
-    @EngineTest
-    void equalsTheFormulaOfThePaper(NDManager manager) {
+    @Test
+    void equalsTheFormulaOfThePaper() {
         double[] values = IntStream.range(0, 2 * 48 + COUNT * HEAD_SIZE)
                 .mapToDouble(i -> (i * 37 % 101 - 50) / 64.0)
                 .toArray();
@@ -83,8 +86,9 @@ class ContextualPositionsTest {
         return (head, i, j) -> term[(head * LENGTH + i) * LENGTH + j];
     }
 
-    @EngineTest
-    void isComputedInEveryKernelInPartsAndInSteps(NDManager manager, boolean isFused) {
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void isComputedInEveryKernelInPartsAndInSteps(boolean isFused) {
         MultiHeadAttentionBlock block = filled(
                 manager, builder().optWindow(WINDOW).optFusedKernel(isFused).build(), DataType.FLOAT64);
         block.freezeParameters(true);
@@ -106,8 +110,8 @@ class ContextualPositionsTest {
         }
     }
 
-    @EngineTest
-    void isTrained(NDManager manager) {
+    @Test
+    void isTrained() {
         MultiHeadAttentionBlock block = filled(manager, builder().build(), DataType.FLOAT64);
         NDArray x = numbers(manager, 5, DataType.FLOAT64, 2, 6, SIZE);
         FiniteDifferences.requireGradients(manager, block, null, x);

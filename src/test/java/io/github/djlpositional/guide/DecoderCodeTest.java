@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.Device;
 import ai.djl.Model;
-import ai.djl.engine.Engine;
 import ai.djl.inference.Predictor;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
@@ -28,13 +27,13 @@ import ai.djl.translate.NoopTranslator;
 import ai.djl.translate.TranslateException;
 import ai.djl.translate.TranslatorContext;
 import ai.djl.util.PairList;
-import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
@@ -44,10 +43,11 @@ import java.nio.file.Path;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The code of docs/using.md about layers and training, and of docs/decoding.md in a service. */
-class DecoderCodeTest {
+class DecoderCodeTest extends OnEachEngine {
 
     @TempDir
     private Path folder;
@@ -205,10 +205,10 @@ class DecoderCodeTest {
     }
 
     /** The decoder learns to count to 9 and to start again. */
-    @EngineTest
-    void decoderIsTrainedSavedLoadedAndServed(Engine started) throws Exception {
-        started.setRandomSeed(1);
-        String engine = started.getEngineName();
+    @Test
+    void decoderIsTrainedSavedLoadedAndServed() throws Exception {
+        this.engine.get().setRandomSeed(1);
+        String engine = this.engine.engineName();
         // tag::training[]
         try (Model model = Model.newInstance("decoder", Device.cpu(), engine)) {
             model.setBlock(decoder());
@@ -277,8 +277,8 @@ class DecoderCodeTest {
         return counts.toType(DataType.INT64, false).mod(10);
     }
 
-    @EngineTest
-    void anEncoderWithOneBiasForAllLayers(NDManager manager) {
+    @Test
+    void anEncoderWithOneBiasForAllLayers() {
         // tag::stack[]
         RelativePositionBiasBlock bias =
                 RelativePositionBiasBlock.builder().setHeadCount(4).build(); // one for all layers

@@ -14,13 +14,14 @@ import ai.djl.nn.Block;
 import ai.djl.nn.transformer.ScaledDotProductAttentionBlock;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
-import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.relative.RelativePositionBiasBlock;
+import io.github.djlpositional.support.OnEachEngine;
+import org.junit.jupiter.api.Test;
 
 /** The code of docs/djl-attention.md. */
-class DjlAttentionTest {
+class DjlAttentionTest extends OnEachEngine {
 
     // tag::block[]
     /** DJL's attention with T5's bias: x (B, T, 64) and a mask (B, T), 1 for a token, to (B, T, 64). */
@@ -58,8 +59,8 @@ class DjlAttentionTest {
     }
     // end::block[]
 
-    @EngineTest
-    void equalsTheAttentionOfThisLibrary(NDManager manager) {
+    @Test
+    void equalsTheAttentionOfThisLibrary() {
         BiasedAttention block = new BiasedAttention();
         block.initialize(manager, DataType.FLOAT32, new Shape(2, 5, 64), new Shape(2, 5));
         MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()

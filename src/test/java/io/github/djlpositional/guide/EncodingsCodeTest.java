@@ -2,10 +2,10 @@ package io.github.djlpositional.guide;
 
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Activation;
@@ -13,31 +13,35 @@ import ai.djl.nn.Block;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
-import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.FourierFeaturesBlock;
 import io.github.djlpositional.Goldens;
 import io.github.djlpositional.GridPositionalEncodingBlock;
+import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.math.FourierFeatures;
+import io.github.djlpositional.math.GridEncoding;
+import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import io.github.djlpositional.refusals.Expression;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import io.github.djlpositional.relative.DistanceNetworkBiasBlock;
+import io.github.djlpositional.relative.KerpleBiasBlock;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.relative.SandwichBiasBlock;
+import io.github.djlpositional.support.OnEachEngine;
 import java.util.List;
-import java.util.Map;
-import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** The code of docs/encodings.md and docs/choosing.md. */
-class EncodingsCodeTest {
+class EncodingsCodeTest extends OnEachEngine {
 
-    @EngineTest
-    void coordinates(NDManager manager) {
+    @Test
+    void coordinates() {
         NDArray seconds = manager.create(new double[] {1_763_000_000, 1_763_000_030.5, 1_763_003_600});
         ParameterStore store = new ParameterStore(manager, false);
         // tag::coordinates[]
@@ -51,13 +55,20 @@ class EncodingsCodeTest {
         NDArray vectors = features.forward(store, new NDList(hours.expandDims(1)), false)
                 .singletonOrThrow(); // (T, 64): add them to the tokens
         // end::coordinates[]
-        assertThat(vectors.getShape()).isEqualTo(new Shape(3, 64));
         assertThat(hours.toFloatArray()).containsExactly(0, 30.5f / 3600, 1);
+        assertThat(vectors.getShape()).isEqualTo(new Shape(3, 64));
+        // the first of Time2Vec is linear, the others are sines; numbers of a normal distribution are below 4
+        FourierFeatures time2Vec = FourierFeatures.time2Vec(64, 1);
+        for (int feature = 0; feature < 64; feature++) {
+            double angle = time2Vec.get(0, feature) * 30.5 / 3600 + time2Vec.get(1, feature);
+            assertThat((double) vectors.getFloat(1, feature))
+                    .isCloseTo(feature == 0 ? angle : Math.sin(angle), within(8 * 0x1p-23));
+        }
     }
 
     /** The weights are those of {@code reference_values.py}, i · 37 mod 101 - 50 in units of 1/64. */
-    @EngineTest
-    void timesteps(NDManager manager) {
+    @Test
+    void timesteps() {
         // tag::timesteps[]
         PositionalEncodingBlock sinusoids = PositionalEncodingBlock.builder()
                 .setEmbeddingSize(8) // 320 in Stable Diffusion
@@ -94,33 +105,68 @@ class EncodingsCodeTest {
         requireClose(vectors, expected, (9 * 6 * 6 + 9 * 29) * 0x1p-24);
     }
 
-    static List<String> names() throws IOException {
-        return Pattern.compile("`(\\w+\\.builder\\(\\)[^`]*)`")
-                .matcher(Files.readString(Path.of("docs/choosing.md")))
-                .results()
-                .map(line -> line.group(1))
-                .distinct()
-                .toList();
+    /** The blocks of the table in docs/choosing.md, for an embedding size of 512. */
+    static Stream<Block> choices() {
+        // tag::rotary[]
+        RelativeEncoding rotary = RotaryEmbeddingBlock.builder().setHeadSize(64).build();
+        // end::rotary[]
+        // tag::network[]
+        RelativeEncoding network = DistanceNetworkBiasBlock.builder()
+                .setHeadCount(8)
+                .setHiddenSize(32)
+                .build();
+        // end::network[]
+        // tag::sandwich[]
+        RelativeEncoding sandwich = SandwichBiasBlock.builder().setHeadCount(8).build();
+        // end::sandwich[]
+        // tag::kerple[]
+        RelativeEncoding kerple = KerpleBiasBlock.builder().setHeadCount(8).build();
+        // end::kerple[]
+        // tag::yarn[]
+        RelativeEncoding yarn = RotaryEmbeddingBlock.builder()
+                .setHeadSize(64)
+                .optScaling(RotaryScaling.yarn(4, 2048))
+                .build();
+        // end::yarn[]
+        // tag::grid[]
+        Block grid = GridPositionalEncodingBlock.builder()
+                .setEncoding(GridEncoding.visionTransformer(512))
+                .build();
+        // end::grid[]
+        // tag::sinusoids[]
+        Block sinusoids =
+                PositionalEncodingBlock.builder().setEmbeddingSize(512).build();
+        // end::sinusoids[]
+        // tag::learned[]
+        Block learned = LearnedPositionalEncodingBlock.builder()
+                .setEmbeddingSize(512)
+                .optMaxSequenceLength(256)
+                .build();
+        // end::learned[]
+        // tag::features[]
+        Block features = FourierFeaturesBlock.builder()
+                .setFeatures(FourierFeatures.time2Vec(512, 1))
+                .optLearned(true)
+                .build();
+        // end::features[]
+        return Stream.of(rotary, network, sandwich, kerple, yarn, grid, sinusoids, learned, features);
     }
 
-    /** The lines of code in the first table of docs/choosing.md, for an embedding size of 512. */
-    @EngineTest
-    void oneLineForEachChoice(NDManager manager, String line) throws Exception {
-        Block block = (Block) new Expression(line, Map.of(), manager).value();
-        Shape input = new Shape(1, 3, 512);
-        if (block instanceof RelativeEncoding encoding) {
-            block = MultiHeadAttentionBlock.builder()
-                    .setEmbeddingSize(512)
-                    .setHeadCount(8)
-                    .optRelativeEncoding(encoding)
-                    .build();
-        } else if (block instanceof GridPositionalEncodingBlock) {
-            input = new Shape(1, 2, 3, 512);
-        } else if (block instanceof FourierFeaturesBlock) {
-            input = new Shape(1, 3, 1);
-        }
-        block.initialize(manager, DataType.FLOAT32, input);
-        Shape output = Forward.infer(manager, block, manager.ones(input)).getShape();
+    @ParameterizedTest
+    @MethodSource
+    void choices(Block block) {
+        Shape input = block instanceof GridPositionalEncodingBlock
+                ? new Shape(1, 2, 3, 512)
+                : block instanceof FourierFeaturesBlock ? new Shape(1, 3, 1) : new Shape(1, 3, 512);
+        Block user = block instanceof RelativeEncoding encoding
+                ? MultiHeadAttentionBlock.builder()
+                        .setEmbeddingSize(512)
+                        .setHeadCount(8)
+                        .optRelativeEncoding(encoding)
+                        .build()
+                : block;
+        user.initialize(manager, DataType.FLOAT32, input);
+        Shape output = Forward.infer(manager, user, manager.ones(input)).getShape();
         assertThat(output).isEqualTo(input.slice(0, input.dimension() - 1).add(512));
     }
 }

@@ -1,12 +1,12 @@
 package io.github.djlpositional.guide;
 
+import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.Device;
 import ai.djl.Model;
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
@@ -14,7 +14,6 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.Trainer;
 import ai.djl.training.loss.Loss;
-import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
@@ -26,15 +25,17 @@ import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.RotaryPresets;
+import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import io.github.djlpositional.weights.WeightLoader;
 import java.nio.file.Path;
 import java.util.Map;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The code of docs/fine-tuning.md. */
-class FineTuningCodeTest {
+class FineTuningCodeTest extends OnEachEngine {
 
     @TempDir
     private Path folder;
@@ -81,8 +82,8 @@ class FineTuningCodeTest {
                 .getArray();
     }
 
-    @EngineTest
-    void fromASavedModel(NDManager manager) throws Exception {
+    @Test
+    void fromASavedModel() throws Exception {
         String engine = manager.getEngine().getEngineName();
         float[] rows;
         try (Model model = Model.newInstance("saved", Device.cpu(), engine)) {
@@ -129,8 +130,8 @@ class FineTuningCodeTest {
     }
 
     /** Row i of 15 lies at i / 2 of 8: every other one is the mean of two. */
-    @EngineTest
-    void stretching(NDManager manager) throws Exception {
+    @Test
+    void stretching() throws Exception {
         LanguageModel trained = model(8, 3);
         trained.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
         NDArray table = parameter(trained, "encodings");
@@ -156,8 +157,8 @@ class FineTuningCodeTest {
     }
 
     /** Every other row and column lies where one of the smaller images does. */
-    @EngineTest
-    void largerImages(NDManager manager) {
+    @Test
+    void largerImages() {
         // tag::images[]
         SinusoidalEncoding encoding = SinusoidalEncoding.xTransformers(32);
         GridEncoding grid = GridEncoding.builder() // visionTransformer(64), with half of the coordinates
@@ -178,8 +179,8 @@ class FineTuningCodeTest {
         assertThat(positions.get("1, 0, :3").toDoubleArray()).containsExactly(0, 0.5, 1);
     }
 
-    @EngineTest
-    void anotherEncoding(NDManager manager) throws Exception {
+    @Test
+    void anotherEncoding() throws Exception {
         LanguageModel trained = model(512, 3);
         trained.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
         RotaryEmbeddingBlock rotary =
@@ -196,11 +197,13 @@ class FineTuningCodeTest {
         LanguageModel withOtherBase = new LanguageModel(stack(input().optNoPositions(), other), 3);
         withOtherBase.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
         WeightLoader.ofBlock(model).load(withOtherBase);
+        requireSame(parameter(withOtherBase, "head_weight"), parameter(model, "head_weight"));
         NDArray ids = manager.create(new int[][] {{5, 6, 7}});
         assertThat(Forward.infer(manager, withOtherBase, ids)).isNotEqualTo(Forward.infer(manager, model, ids));
         RelativeEncoding bias = RelativeEncoding.named("T5", 2, 4, Map.of());
         LanguageModel withBiases = new LanguageModel(stack(input().optNoPositions(), bias), 3);
         withBiases.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
         WeightLoader.ofBlock(model).allowMissing("*relativeEncoding*").load(withBiases);
+        requireSame(parameter(withBiases, "head_weight"), parameter(model, "head_weight"));
     }
 }

@@ -32,6 +32,7 @@ import java.util.stream.Stream;
  *       that test, as the block of Java that follows
  *   <li>{@code <!-- table: measured -->}: a table
  *   <li>{@code <!-- count: model types -->87<!-- end -->}: a value in a line
+ *   <li>{@code <!-- line: EncodingsCodeTest#rotary -->}: the initial value of the variable between such tags, as code
  * </ul>
  */
 final class Fragments {
@@ -54,6 +55,7 @@ final class Fragments {
 
     /** The values in a line by kind, from the two parts of an argument and the text that they replace. */
     static final Map<String, Value> VALUES = Map.of(
+            "line", (code, none, old) -> "`" + line(code) + "`",
             "default", (option, block, old) -> defaultOf(option, block),
             "count", (what, none, old) -> "" + ModelTable.count(what),
             "types", (interleaved, none, old) -> ModelTable.interleaved(),
@@ -98,6 +100,12 @@ final class Fragments {
             throw new AssertionError("there is no code " + name);
         }
         return code.stripTrailing().stripIndent();
+    }
+
+    /** The value of a variable, as code on one line. */
+    private static String line(String name) throws IOException {
+        String code = code(name).replaceAll("\\n\\s*", "");
+        return code.substring(code.indexOf('=') + 1, code.lastIndexOf(';')).strip();
     }
 
     /** The value of an option of a block with some other arguments. */

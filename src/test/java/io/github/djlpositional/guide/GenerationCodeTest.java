@@ -14,7 +14,6 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
-import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
@@ -22,16 +21,19 @@ import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.guide.DecoderCodeTest.LanguageModel;
 import io.github.djlpositional.relative.AlibiBiasBlock;
+import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.Supplier;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 
 /** The code of docs/decoding.md, except that of a service. */
-class GenerationCodeTest {
+class GenerationCodeTest extends OnEachEngine {
 
     private static final int STEPS = 4;
 
@@ -70,8 +72,8 @@ class GenerationCodeTest {
         return model;
     }
 
-    @EngineTest
-    void packedDocuments(NDManager manager) {
+    @Test
+    void packedDocuments() {
         Block model = masked(manager);
         ParameterStore store = new ParameterStore(manager, false);
         // tag::packed[]
@@ -90,8 +92,8 @@ class GenerationCodeTest {
         }
     }
 
-    @EngineTest
-    void leftPaddedPrompts(NDManager manager) {
+    @Test
+    void leftPaddedPrompts() {
         Block model = masked(manager);
         assertThat(leftPadded(manager, model, new long[][] {{5, 17, 3, 9, 9, 4}, {1, 1, 1, 8, 30, 2}}))
                 .containsExactly(
@@ -133,45 +135,43 @@ class GenerationCodeTest {
         return generated;
     }
 
-    @EngineTest
-    void sequencesOfDifferentLengths(NDManager manager) {
+    /** With padding on the right, the first step has the scores of each sequence at its last token. */
+    @Test
+    void rightPaddedPrompts() {
         Block model = masked(manager);
-        assertThat(ragged(manager, model, new long[][] {{5, 17, 3, 9}, {8, 30, 1, 1}}, 4, 2))
-                .containsExactly(
-                        ragged(manager, model, new long[][] {{5, 17, 3, 9}}, 4).get(0),
-                        ragged(manager, model, new long[][] {{8, 30}}, 2).get(0));
-    }
-
-    private static List<List<Long>> ragged(NDManager manager, Block model, long[][] prompts, int... lengths) {
-        ParameterStore store = new ParameterStore(manager, false);
-        List<List<Long>> generated = emptyLists(lengths.length);
-        int padding = 1;
-        NDArray ids = manager.create(prompts); // (B, T), shorter prompts have padding on the right
-        NDArray mask = ids.neq(padding).toType(DataType.INT64, false); // (B, T), of the tokens of the step
-        NDArray positions = mask.cumSum(1).sub(1); // (B, T), of the tokens of the step
+        long[][] prompts = {{5, 17, 3, 9}, {8, 30, 1, 1}};
+        int[] lengths = {4, 2};
+        NDArray ids = manager.create(prompts);
+        NDArray mask = ids.neq(1).toType(DataType.INT64, false);
+        NDArray positions = mask.cumSum(1).sub(1);
+        long[][] next = {{7}, {11}};
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            for (int step = 0; step < STEPS; step++) {
-                PairList<String, Object> params = cache.nextStep();
-                params.add(PositionalEncodingBlock.POSITIONS, positions);
-                NDArray scores = model.forward(store, new NDList(ids, mask), false, params)
-                        .head();
-                long[][] next = new long[lengths.length][1];
-                for (int row = 0; row < lengths.length; row++) {
-                    int last = step == 0 ? lengths[row] - 1 : 0; // the first step has all tokens of the prompts
-                    NDArray best = scores.get("{}, {}", row, last).argMax();
-                    next[row][0] = best.toType(DataType.INT64, false).getLong();
-                    generated.get(row).add(next[row][0]);
-                }
-                ids = manager.create(next); // (B, 1)
-                mask = ids.onesLike();
-                positions = positions.max(new int[] {1}, true).add(1); // (B, 1)
+            NDArray first = step(model, cache, ids, mask, positions);
+            NDArray ones = manager.create(next).onesLike();
+            NDArray second = step(
+                    model,
+                    cache,
+                    manager.create(next),
+                    ones,
+                    positions.max(new int[] {1}, true).add(1));
+            for (int row = 0; row < 2; row++) {
+                long[] prompt = Arrays.copyOf(prompts[row], lengths[row]);
+                requireClose(first.get(row, lengths[row] - 1), doubles(lastScores(manager, model, prompt)), TOLERANCE);
+                long[] longer = LongStream.concat(LongStream.of(prompt), LongStream.of(next[row]))
+                        .toArray();
+                requireClose(second.get(row, 0), doubles(lastScores(manager, model, longer)), TOLERANCE);
             }
         }
-        return generated;
     }
 
-    @EngineTest
-    void beamSearch(NDManager manager) {
+    private NDArray step(Block model, KeyValueCache cache, NDArray ids, NDArray mask, NDArray positions) {
+        PairList<String, Object> params = cache.nextStep();
+        params.add(PositionalEncodingBlock.POSITIONS, positions);
+        return Forward.infer(manager, model, params, ids, mask);
+    }
+
+    @Test
+    void beamSearch() {
         Block model = initialized(manager, DecoderCodeTest.decoder());
         ParameterStore store = new ParameterStore(manager, false);
         long[] prompt = {5, 17, 3};
@@ -224,8 +224,8 @@ class GenerationCodeTest {
         return Forward.infer(manager, model, manager.create(ids).expandDims(0)).get("0, -1");
     }
 
-    @EngineTest
-    void encoderAndDecoder(NDManager manager) {
+    @Test
+    void encoderAndDecoder() {
         Supplier<MultiHeadAttentionBlock.Builder> attention =
                 () -> MultiHeadAttentionBlock.builder().setEmbeddingSize(16).setHeadCount(4);
         TransformerStackBlock encoder = TransformerStackBlock.builder()

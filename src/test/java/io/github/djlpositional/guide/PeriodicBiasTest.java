@@ -5,20 +5,19 @@ import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
-import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.attention.FiniteDifferences;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.options.TypeProvider;
+import io.github.djlpositional.support.OnEachEngine;
 import java.util.Map;
+import org.junit.jupiter.api.Test;
 
 /** The first encoding of docs/own-encoding.md. */
-public class PeriodicBiasTest {
+public class PeriodicBiasTest extends OnEachEngine {
 
     // tag::provider[]
     public static final class Provider implements TypeProvider {
@@ -29,8 +28,8 @@ public class PeriodicBiasTest {
     }
     // end::provider[]
 
-    @EngineTest
-    void equalsItsFormulaAndStepsEqualTheWhole(NDManager manager) {
+    @Test
+    void equalsItsFormulaAndStepsEqualTheWhole() {
         // tag::test[]
         PeriodicBias bias = new PeriodicBias(2, 7);
         Block attention = MultiHeadAttentionBlock.builder()
@@ -63,20 +62,12 @@ public class PeriodicBiasTest {
         assertThat(term.getShape()).isEqualTo(bias.getOutputShapes(new Shape[] {x.getShape()})[0]);
     }
 
-    @EngineTest
-    void isTrainedAndIsCreatedByItsArguments(NDManager manager) {
+    /** OwnEncodingTest also trains it, in every kernel. */
+    @Test
+    void isCreatedByItsArguments() {
         PeriodicBias bias = PeriodicBias.fromArguments(Map.of("headCount", 2.0, "period", 7));
-        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
-                .setEmbeddingSize(8)
-                .setHeadCount(2)
-                .optRelativeEncoding(bias)
-                .build();
-        attention.initialize(manager, DataType.FLOAT64, new Shape(1, -1, 8));
-        NDArray x = manager.randomUniform(-1, 1, new Shape(1, 5, 8)).toType(DataType.FLOAT64, false);
-        FiniteDifferences.requireGradients(manager, attention, null, x);
         Map<String, Object> arguments = bias.getArguments();
         assertThat(arguments).isEqualTo(Map.of("type", "PeriodicBias", "headCount", 2, "period", 7));
         assertThat(PeriodicBias.fromArguments(arguments).getArguments()).isEqualTo(arguments);
-        assertThat(new Provider().types()).containsValue(PeriodicBias.class);
     }
 }

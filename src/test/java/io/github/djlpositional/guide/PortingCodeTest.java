@@ -18,9 +18,9 @@ import ai.djl.training.initializer.XavierInitializer;
 import ai.djl.training.initializer.XavierInitializer.FactorType;
 import ai.djl.training.initializer.XavierInitializer.RandomType;
 import ai.djl.util.PairList;
-import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import io.github.djlpositional.weights.WeightFile;
@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
  * The code of docs/coming-from-pytorch.md, with the model of {@code src/test/python/language_model.py} that
  * {@code make_layers.py} wrote: D = 8, two heads, 11 tokens.
  */
-class PortingCodeTest {
+class PortingCodeTest extends OnEachEngine {
 
     private static final Path PATH = Path.of("src/test/resources/layers/language_model.safetensors");
     private static final Path OUTPUT = PATH.resolveSibling("language_model_output.safetensors");
@@ -95,8 +95,8 @@ class PortingCodeTest {
     }
     // end::weights[]
 
-    @EngineTest
-    void equalsTheModelInPython(NDManager manager) throws Exception {
+    @Test
+    void equalsTheModelInPython() throws Exception {
         // tag::running[]
         LanguageModel model = new LanguageModel();
         model.initialize(manager, DataType.FLOAT32, new Shape(1, 5), new Shape(1, 5));
@@ -122,8 +122,8 @@ class PortingCodeTest {
                 .contains(page.split("```python\n", -1)[1].split("```", -1)[0]);
     }
 
-    @EngineTest
-    void initialValues(NDManager manager) {
+    @Test
+    void initialValues() {
         TransformerLayerBlock layer = LanguageModel.layer().build();
         // tag::initial[]
         // U(-1/√in, 1/√in) for every matrix, as in torch's nn.Linear

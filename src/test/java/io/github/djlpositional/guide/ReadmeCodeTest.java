@@ -2,7 +2,6 @@ package io.github.djlpositional.guide;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
@@ -11,23 +10,24 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.training.ParameterStore;
-import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.JavaProgram;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Test;
 
 /** The README's code, in a process of its own, because it uses DJL's default engine, which a JVM chooses once. */
-class ReadmeCodeTest {
+class ReadmeCodeTest extends OnEachEngine {
 
-    @EngineTest
-    void printsWhatTheReadmeShows(Engine engine) throws Exception {
-        String defaultEngine = "-Dai.djl.default_engine=" + engine.getEngineName();
+    @Test
+    void printsWhatTheReadmeShows() throws Exception {
+        String defaultEngine = "-Dai.djl.default_engine=" + engine.engineName();
         List<String> printed = JavaProgram.run(List.of(defaultEngine), ReadmeCodeTest.class)
                 .lines()
                 .map(String::stripTrailing)

@@ -1,15 +1,15 @@
 package io.github.djlpositional.guide;
 
+import static io.github.djlpositional.attention.TestNumbers.doubles;
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
-import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
@@ -19,6 +19,7 @@ import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.relative.LearnedRotaryEmbeddingBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.RotaryPresets;
+import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.Weights;
 import java.nio.ByteBuffer;
@@ -31,10 +32,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The code of docs/rotary.md. */
-class RotaryCodeTest {
+class RotaryCodeTest extends OnEachEngine {
 
-    @EngineTest
-    void patchesOfAPicture(NDManager manager) {
+    @Test
+    void patchesOfAPicture() {
         NDArray x = manager.randomNormal(new Shape(1, 5 + 4 * 6, 128));
         ParameterStore parameterStore = new ParameterStore(manager, false);
         // tag::picture[]
@@ -62,8 +63,8 @@ class RotaryCodeTest {
     }
 
     /** A checkpoint of three layers, whose numbers are 0, 1, …. */
-    @EngineTest
-    void learnedFrequencies(NDManager manager, @TempDir Path folder) throws Exception {
+    @Test
+    void learnedFrequencies(@TempDir Path folder) throws Exception {
         String header = "{\"rope.freqs\":{\"dtype\":\"F32\",\"shape\":[2,3,2,8],\"data_offsets\":[0,384]}}";
         ByteBuffer bytes = ByteBuffer.wrap(Weights.safetensors(header, 384)).order(ByteOrder.LITTLE_ENDIAN);
         for (int i = 0; i < 96; i++) {
@@ -121,8 +122,8 @@ class RotaryCodeTest {
         assertThat(positions(2, new int[] {1, 1, 2}, 1)[2]).containsExactly(0, 1, 2, 3, 4);
     }
 
-    @EngineTest
-    void videoInAnAttention(NDManager manager) {
+    @Test
+    void videoInAnAttention() {
         NDArray queries = manager.randomNormal(new Shape(1, 2, 17, 128));
         NDArray keys = manager.randomNormal(new Shape(1, 2, 17, 128));
         ParameterStore parameterStore = new ParameterStore(manager, false);
@@ -130,11 +131,18 @@ class RotaryCodeTest {
                 RotaryPresets.qwen2Vl(128, 1_000_000, 16, 24, 24).build();
         NDArray positions = manager.create(positions(0, new int[] {3, 2, 2}, 5)).expandDims(1); // (3, 1, T)
         NDList rotated = rotary.forward(parameterStore, new NDList(queries, keys, positions), false);
-        assertThat(rotated.get(1).getShape()).isEqualTo(keys.getShape());
+        // the last token of the text has position 7 on each axis
+        RotaryEmbeddingBlock plain = RotaryEmbeddingBlock.builder()
+                .setHeadSize(128)
+                .optBase(1_000_000)
+                .optLayout(PairLayout.CONCATENATED)
+                .build();
+        NDArray last = Forward.inferFrom(manager, 7, plain, keys.get(":, :, 16:"));
+        requireClose(rotated.get(1).get(":, :, 16:"), doubles(last), 8 * 0x1p-23); // two products of numbers below 4
     }
 
-    @EngineTest
-    void scalings(NDManager manager) {
+    @Test
+    void scalings() {
         // tag::scalings[]
         RotaryEmbeddingBlock.Builder rotary = RotaryEmbeddingBlock.builder()
                 .setHeadSize(128)
@@ -153,11 +161,11 @@ class RotaryCodeTest {
         // of 256 pairs, the first 64 turn: dimensions 64 to 255 and 320 to 511 do not
         assertThat(rotated.get(":, :, :, 64:256")).isEqualTo(x.get(":, :, :, 64:256"));
         assertThat(rotated.get(":, :, :, :64")).isNotEqualTo(x.get(":, :, :, :64"));
-        assertThat(rotary.build().toString()).contains("Yarn");
+        assertThat(rotary.build().getScaling()).isEqualTo(RotaryScaling.yarn(4, 8192));
     }
 
-    @EngineTest
-    void headsAfterTokens(NDManager manager) {
+    @Test
+    void headsAfterTokens() {
         NDArray queries = manager.randomNormal(new Shape(2, 5, 3, 64));
         NDArray keys = manager.randomNormal(new Shape(2, 5, 3, 64));
         ParameterStore parameterStore = new ParameterStore(manager, false);

@@ -2,17 +2,15 @@ package io.github.djlpositional.guide;
 
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.SequentialBlock;
-import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.LayerNorm;
-import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LayerNormBlock;
@@ -23,6 +21,8 @@ import io.github.djlpositional.huggingface.HuggingFaceRope;
 import io.github.djlpositional.huggingface.TensorNames;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.TestEngine;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
@@ -31,20 +31,23 @@ import io.github.djlpositional.transformer.TransformerStackBlock;
 import io.github.djlpositional.weights.HalfPrecision;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightLoader;
+import io.github.djlpositional.weights.Weights;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
 
 /** The code of the guide's page on weights from other frameworks. */
-class WeightsCodeTest {
+class WeightsCodeTest extends OnEachEngine {
 
     private static Path file(String name) {
         return Path.of("src/test/resources/weights", name);
     }
 
-    @EngineTest
-    void whatAFileHolds(NDManager manager) throws Exception {
+    @Test
+    void whatAFileHolds() throws Exception {
         Path path = file("bert.safetensors");
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
         PrintStream out = new PrintStream(printed, true, StandardCharsets.UTF_8);
@@ -63,8 +66,8 @@ class WeightsCodeTest {
                 .endsWith("(1, 8)\n");
     }
 
-    @EngineTest
-    void bert(NDManager manager) throws Exception {
+    @Test
+    void bert() throws Exception {
         Path path = Path.of("src/test/resources/layers/stack_bert.safetensors");
         // tag::bert[]
         LearnedPositionalEncodingBlock positions = LearnedPositionalEncodingBlock.builder()
@@ -109,38 +112,42 @@ class WeightsCodeTest {
         requireClose(output, doubles(outputs.read(manager, "bert")), 1e-5);
     }
 
-    @EngineTest(engine = "PyTorch")
-    void halfPrecision(NDManager manager) throws Exception {
+    @Test
+    void halfPrecision() throws Exception {
+        assumeEngine(TestEngine.PYTORCH);
         Path path = Path.of("src/test/resources/layers/stack_gpt2.safetensors");
-        TransformerStackBlock decoder = TransformerStackBlock.builder()
-                .setLayers(2, () -> layer().optNormPlacement(NormPlacement.BEFORE_PART))
-                .build();
-        decoder.initialize(manager, DataType.FLOAT16, new Shape(1, 1, 8));
+        NDArray x = manager.ones(new Shape(1, 3, 8));
+        TransformerStackBlock decoder = gpt2(DataType.FLOAT16);
         WeightLoader.of(WeightFile.open(path)) // of F32 or BF16
                 .module("", decoder, TensorNames.GPT2)
                 .allowRounding()
                 .allowUnused("wte.weight", "wpe.weight")
                 .load(decoder);
-        Block model = model(512, 3);
-        model.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 8));
+        TransformerStackBlock model = gpt2(DataType.FLOAT32);
+        WeightLoader.of(WeightFile.open(path))
+                .module("", model, TensorNames.GPT2)
+                .allowUnused("wte.weight", "wpe.weight")
+                .load(model);
+        double[] expected = doubles(Forward.infer(manager, model, x));
         HalfPrecision.round(model); // now in FLOAT16
-        NDArray x = manager.ones(new Shape(1, 3, 8)).toType(DataType.FLOAT16, false);
-        assertThat(Forward.infer(manager, decoder, x).getDataType()).isEqualTo(DataType.FLOAT16);
-        assertThat(Forward.infer(manager, model, x).getDataType()).isEqualTo(DataType.FLOAT16);
+        for (Block half : List.of(decoder, model)) {
+            NDArray output = Forward.infer(manager, half, x.toType(DataType.FLOAT16, false));
+            assertThat(output.getDataType()).isEqualTo(DataType.FLOAT16);
+            // 2^-11 for each operation of two layers, of numbers below 4
+            requireClose(output, expected, 0.05);
+        }
     }
 
-    private static SequentialBlock model(int length, int classes) {
-        return new SequentialBlock()
-                .add(LearnedPositionalEncodingBlock.builder()
-                        .setEmbeddingSize(8)
-                        .optMaxSequenceLength(length)
-                        .build())
-                .add(layer().build())
-                .add(Linear.builder().setUnits(classes).build());
+    private TransformerStackBlock gpt2(DataType type) {
+        TransformerStackBlock decoder = TransformerStackBlock.builder()
+                .setLayers(2, () -> layer().optNormPlacement(NormPlacement.BEFORE_PART))
+                .build();
+        decoder.initialize(manager, type, new Shape(1, 1, 8));
+        return decoder;
     }
 
-    @EngineTest
-    void others(NDManager manager) throws Exception {
+    @Test
+    void rowsOfATable() throws Exception {
         LearnedPositionalEncodingBlock positions = LearnedPositionalEncodingBlock.builder()
                 .setEmbeddingSize(6)
                 .optMaxSequenceLength(8)
@@ -153,10 +160,12 @@ class WeightsCodeTest {
                 .allowUnused("*") // only this table
                 .load(positions);
         // end::offset[]
+        NDArray table = opt.read(manager, "model.decoder.embed_positions.weight"); // in FLOAT16
+        requireSame(positions.getTable().getArray(), table.get("2:"));
     }
 
-    @EngineTest
-    void llama(NDManager manager) throws Exception {
+    @Test
+    void llama() throws Exception {
         Path path = Path.of("src/test/resources/layers/stack_llama.safetensors");
         TransformerStackBlock decoder = TransformerStackBlock.builder()
                 .optInput(InputEmbeddingBlock.builder()
@@ -203,12 +212,11 @@ class WeightsCodeTest {
                 .allowUnused("*")
                 .load(layer.getGateProjection(), layer.getHiddenProjection());
         // end::parts[]
-        assertThat(Forward.infer(manager, decoder, outputs.read(manager, "ids")))
-                .isEqualTo(output);
+        requireClose(Forward.infer(manager, decoder, outputs.read(manager, "ids")), doubles(output), 1e-5);
     }
 
-    @EngineTest
-    void layers(NDManager manager) throws Exception {
+    @Test
+    void layers() throws Exception {
         WeightFile model = WeightFile.open(file("attention.safetensors"));
         MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(8)
@@ -219,12 +227,17 @@ class WeightsCodeTest {
                 .module("self_attn.", attention) // in_proj_weight, out_proj.weight and their biases
                 .allowUnused("*")
                 .load(attention);
-        assertThat(attention.getParameters().values())
-                .allMatch(parameter -> parameter.getArray().getShape().get(0) == 8);
+        NDArray[] inputs = new NDArray[3];
+        for (int i = 0; i < 3; i++) {
+            double[] numbers = Weights.expected(
+                    "attention " + List.of("keys", "queries", "values").get(i));
+            inputs[i] = manager.create(numbers).reshape(2, -1, 8).toType(DataType.FLOAT32, false);
+        }
+        requireClose(Forward.infer(manager, attention, inputs), Weights.expected("attention self_attn"), 1e-5);
     }
 
-    @EngineTest
-    void modules(NDManager manager) throws Exception {
+    @Test
+    void modules() throws Exception {
         Path path = Path.of("src/test/resources/layers/transformer_pre_norm.safetensors");
         // tag::modules[]
         TransformerStackBlock encoder = TransformerStackBlock.builder()
@@ -249,8 +262,20 @@ class WeightsCodeTest {
                 .module("encoder.norm.", norm) // weight is "gamma", bias is "beta"
                 .allowUnused("*")
                 .load(norm);
-        assertThat(norm.getParameters().get("beta").getArray())
-                .isEqualTo(encoder.getFinalNorm().getParameters().get("beta").getArray());
+        for (String name : List.of("gamma", "beta")) {
+            requireSame(
+                    norm.getParameters().get(name).getArray(),
+                    encoder.getFinalNorm().getParameters().get(name).getArray());
+        }
+        NDArray stored = transformer.read(manager, "decoder.layers.1.linear2.weight");
+        requireSame(
+                decoder.getLayers()
+                        .get(1)
+                        .getOutputProjection()
+                        .getParameters()
+                        .get("weight")
+                        .getArray(),
+                stored);
     }
 
     private static TransformerLayerBlock.Builder layer() {
@@ -264,7 +289,7 @@ class WeightsCodeTest {
                 .build();
     }
 
-    @EngineTest
+    @Test
     void configurations() throws Exception {
         Path path = Path.of("src/test/resources/configurations/gemma-3-1b-pt.json");
         // tag::config[]
@@ -285,9 +310,12 @@ class WeightsCodeTest {
                 .optRelativeEncoding(sliding)
                 .build();
         // end::config[]
-        assertThat(full.toString()).contains("maxSequenceLength=4096", "autoExtend=32768");
+        assertThat(full.getArguments())
+                .containsEntry("base", 1_000_000.0)
+                .containsEntry("maxSequenceLength", 4096)
+                .containsEntry("autoExtend", 32_768);
+        assertThat(sliding.getArguments()).containsEntry("base", 10_000.0);
         assertThat(attention.getHeadSize()).isEqualTo(256);
-        assertThat(full.getArguments()).containsEntry("base", 1_000_000.0);
     }
 
     private static RmsNormBlock norm() {

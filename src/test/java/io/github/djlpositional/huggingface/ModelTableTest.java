@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.util.JsonUtils;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
+import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
-import io.github.djlpositional.refusals.Expression;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.options.HasArguments;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import java.io.IOException;
@@ -150,11 +152,12 @@ class ModelTableTest {
     void anEncodingIsTheBlockThatTheTableSays(Map<String, String> row) {
         int heads = Integer.parseInt(row.get("heads"));
         int headSize = Integer.parseInt(row.get("head size"));
+        int size = heads * headSize;
         String options = row.get(OPTIONS);
         String context = row.get("context");
         switch (row.get("encoding")) {
             case "learned" -> {
-                Map<String, Object> arguments = new HashMap<>(Map.of("embeddingSize", heads * headSize));
+                Map<String, Object> arguments = new HashMap<>(Map.of("embeddingSize", size));
                 arguments.put(
                         options.isEmpty() ? "maxSequenceLength" : "grid",
                         options.isEmpty() ? Integer.valueOf(context) : map(options));
@@ -162,20 +165,35 @@ class ModelTableTest {
                 assertThat(block.getArguments().get("maxSequenceLength")).hasToString(context);
             }
             case "sinusoidal" -> {
-                String size = heads * headSize + (options.equals("tensor2tensor") ? ", 1, 10000" : "");
-                Expression.valueOf("PositionalEncodingBlock.builder().setEmbeddingSize(" + heads * headSize
-                        + ").optEncoding(SinusoidalEncoding." + options + "(" + size + ")).optMaxSequenceLength("
-                        + context + ").build()");
+                PositionalEncodingBlock block = PositionalEncodingBlock.builder()
+                        .setEmbeddingSize(size)
+                        .optEncoding(sinusoids(options, size))
+                        .optMaxSequenceLength(Integer.parseInt(context))
+                        .build();
+                assertThat(block.getArguments().get("maxSequenceLength")).hasToString(context);
             }
             default -> {
                 RelativeEncoding encoding = RelativeEncoding.named(row.get("encoding"), heads, headSize, map(options));
-                MultiHeadAttentionBlock.builder()
-                        .setEmbeddingSize(heads * headSize)
+                MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                        .setEmbeddingSize(size)
                         .setHeadCount(heads)
                         .optRelativeEncoding(encoding)
                         .build();
+                assertThat(attention.getHeadSize()).isEqualTo(headSize);
+                Map<String, Object> arguments = ((HasArguments) encoding).getArguments();
+                assertThat(map(options))
+                        .allSatisfy((name, value) -> assertThat(arguments.get(name))
+                                .hasToString(value.toString().replace(".0", "")));
             }
         }
+    }
+
+    private static SinusoidalEncoding sinusoids(String name, int size) {
+        return switch (name) {
+            case "tensor2tensor" -> SinusoidalEncoding.tensor2tensor(size, 1, 10_000);
+            case "xTransformers" -> SinusoidalEncoding.xTransformers(size);
+            default -> throw new IllegalArgumentException(name);
+        };
     }
 
     @ParameterizedTest

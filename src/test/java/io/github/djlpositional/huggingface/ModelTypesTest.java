@@ -8,12 +8,12 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.Initializer;
-import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.EngineTestExtension;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.internal.Json;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.support.TestEngine;
 import java.io.IOException;
 import java.nio.DoubleBuffer;
 import java.nio.charset.StandardCharsets;
@@ -30,6 +30,10 @@ import java.util.function.IntToDoubleFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Compares each model type with the classes of transformers, for about a hundred configurations of each: missing keys,
@@ -75,9 +79,24 @@ class ModelTypesTest {
         return Json.read(line.substring(line.indexOf('{')).getBytes(StandardCharsets.UTF_8));
     }
 
+    private NDManager manager;
+
     /** On one engine, since reading a configuration does not depend on it. */
-    @EngineTest(engine = "PyTorch")
-    void computesAsTransformers(NDManager manager, String type) throws Exception {
+    @BeforeEach
+    void openManager() {
+        manager = TestEngine.PYTORCH.newManager();
+    }
+
+    @AfterEach
+    void closeManager() {
+        if (manager != null) {
+            manager.close();
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("names")
+    void computesAsTransformers(String type) throws Exception {
         String[] all = lines();
         String text = all[1 + names().indexOf(type)];
         Map<String, Object> base =

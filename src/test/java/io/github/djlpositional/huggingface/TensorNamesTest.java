@@ -5,100 +5,192 @@ import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.CaseFile;
-import io.github.djlpositional.EngineTest;
+import ai.djl.nn.SequentialBlock;
 import io.github.djlpositional.Forward;
-import io.github.djlpositional.refusals.Expression;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.LayerNormBlock;
+import io.github.djlpositional.LearnedPositionalEncodingBlock;
+import io.github.djlpositional.RmsNormBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
+import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
+import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightLoader;
 import io.github.djlpositional.weights.Weights;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
+import java.util.function.Supplier;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junitpioneer.jupiter.cartesian.CartesianTest;
 
 /**
  * Files with the names of published models, which {@code make_stacks.py} wrote, load completely in one call, and the
- * outputs equal the formulas of their classes.
+ * outputs equal the formulas of their classes. D = 8, two heads, hidden size 16, 11 tokens, two layers.
  */
-class TensorNamesTest {
+class TensorNamesTest extends OnEachEngine {
 
     private static final String TYPES = "embeddings.token_type_embeddings.weight";
 
-    private static final CaseFile FILE = CaseFile.read("cases/tensor-names.txt");
+    /** The models of the files. */
+    @SuppressWarnings("ImmutableEnumChecker") // suppliers have no state
+    enum Model {
+        BERT(TensorNames.BERT, "bert.", TensorNamesTest::encoder),
+        ROBERTA(TensorNames.ROBERTA, "", TensorNamesTest::encoder),
+        DISTILBERT(TensorNames.DISTILBERT, "", TensorNamesTest::encoder),
+        GPT2(TensorNames.GPT2, "", TensorNamesTest::gpt2),
+        LLAMA(TensorNames.LLAMA, "model.", () -> llama(TensorNamesTest::llamaAttention)),
+        QWEN2(
+                TensorNames.LLAMA,
+                "",
+                () -> llama(() -> llamaAttention().optBias(true).optResultBias(false))),
+        QWEN3(
+                TensorNames.LLAMA,
+                "",
+                () -> llama(() -> llamaAttention().optQueryNorm(headNorm()).optKeyNorm(headNorm()))),
+        PHI3(TensorNames.PHI3, "model.", () -> llama(TensorNamesTest::llamaAttention));
 
-    /** The prefix of the names of a model, and its stack. */
-    private static final Map<String, List<String>> STACKS = FILE.byFirstColumn();
+        private final TensorNames names;
+        private final String prefix;
+        private final Supplier<TransformerStackBlock> stack;
 
-    static List<String> names() {
-        return List.copyOf(STACKS.keySet());
-    }
+        Model(TensorNames names, String prefix, Supplier<TransformerStackBlock> stack) {
+            this.names = names;
+            this.prefix = prefix;
+            this.stack = stack;
+        }
 
-    private static TensorNames family(String model) {
-        return TensorNames.valueOf(model.replaceAll("qwen.", "llama").toUpperCase(Locale.ROOT));
-    }
+        private WeightFile open() throws Exception {
+            return Weights.layers("stack_" + label());
+        }
 
-    private static String column(String model, int index) {
-        return STACKS.get(model).get(0).split(" *[|] ", -1)[index];
-    }
-
-    private static String prefix(String model) {
-        return column(model, 0);
-    }
-
-    private static TransformerStackBlock stack(String model) {
-        return (TransformerStackBlock) Expression.valueOf(column(model, 1), FILE.definitions(), null);
-    }
-
-    private static WeightFile open(String model) throws Exception {
-        return Weights.layers("stack_" + model);
-    }
-
-    @EngineTest
-    void equalsThePublishedFormulas(NDManager manager, String model) throws Exception {
-        WeightFile file = open(model);
-        WeightFile outputs = open("outputs");
-        for (DataType type : new DataType[] {DataType.FLOAT32, DataType.FLOAT64}) {
-            TransformerStackBlock stack = stack(model);
-            stack.initialize(manager, type, new Shape(1, 1));
-            stack.freezeParameters(true);
-            WeightLoader.of(file)
-                    .module(prefix(model), stack, family(model))
-                    .allowUnused("*" + TYPES)
-                    .load(stack);
-            if (file.getTensors().containsKey(prefix(model) + TYPES)) {
-                // all tokens have the first type
-                NDArray types = file.read(manager, prefix(model) + TYPES);
-                String positions = stack.getParameters().keys().stream()
-                        .filter(name -> name.endsWith("encodings"))
-                        .findFirst()
-                        .orElseThrow();
-                stack.getParameters()
-                        .get(positions)
-                        .getArray()
-                        .addi(types.get(0).toType(type, false));
-            }
-            NDArray output = Forward.infer(manager, stack, outputs.read(manager, "ids"));
-            double[] expected = doubles(outputs.read(manager, model));
-            requireClose(output, expected, type == DataType.FLOAT32 ? 1e-5 : 1e-10);
+        private String label() {
+            return name().toLowerCase(Locale.ROOT);
         }
     }
 
+    private static MultiHeadAttentionBlock.Builder attention() {
+        return MultiHeadAttentionBlock.builder().setEmbeddingSize(8).setHeadCount(2);
+    }
+
+    private static LearnedPositionalEncodingBlock positions() {
+        return LearnedPositionalEncodingBlock.builder()
+                .setEmbeddingSize(8)
+                .optMaxSequenceLength(8)
+                .build();
+    }
+
+    private static InputEmbeddingBlock.Builder input() {
+        return InputEmbeddingBlock.builder().setVocabularySize(11).setEmbeddingSize(8);
+    }
+
+    private static TransformerStackBlock stack(
+            InputEmbeddingBlock.Builder input, Supplier<TransformerLayerBlock.Builder> layer) {
+        return TransformerStackBlock.builder()
+                .optInput(input.build())
+                .setLayers(2, layer)
+                .build();
+    }
+
+    private static TransformerStackBlock encoder() {
+        LayerNormBlock norm =
+                LayerNormBlock.builder().setEmbeddingSize(8).optEpsilon(1e-12).build();
+        return stack(
+                input().optPositionalEncoding(
+                                new SequentialBlock().add(positions()).add(norm)),
+                () -> TransformerLayerBlock.builder()
+                        .setAttention(attention().build())
+                        .setHiddenSize(16)
+                        .optNonlinearity(Nonlinearity.GELU)
+                        .optEpsilon(1e-12));
+    }
+
+    private static TransformerStackBlock gpt2() {
+        return stack(
+                input().optPositionalEncoding(positions()),
+                () -> TransformerLayerBlock.builder()
+                        .setAttention(attention().optCausal(true).build())
+                        .setHiddenSize(16)
+                        .optNonlinearity(Nonlinearity.GELU_TANH)
+                        .optNormPlacement(NormPlacement.BEFORE_PART));
+    }
+
+    /** One key head for both heads, without biases. */
+    private static MultiHeadAttentionBlock.Builder llamaAttention() {
+        return attention()
+                .optKeyValueHeadCount(1)
+                .optCausal(true)
+                .optBias(false)
+                .optRelativeEncoding(RotaryEmbeddingBlock.builder()
+                        .setHeadSize(4)
+                        .optLayout(PairLayout.CONCATENATED)
+                        .build());
+    }
+
+    private static RmsNormBlock headNorm() {
+        return RmsNormBlock.builder().setEmbeddingSize(4).build();
+    }
+
+    private static TransformerStackBlock llama(Supplier<MultiHeadAttentionBlock.Builder> attention) {
+        return stack(
+                input().optNoPositions(),
+                () -> TransformerLayerBlock.builder()
+                        .setAttention(attention.get().build())
+                        .setHiddenSize(16)
+                        .optNonlinearity(Nonlinearity.SWIGLU)
+                        .optNorm(Norm.RMS)
+                        .optNormPlacement(NormPlacement.BEFORE_PART)
+                        .optBias(false));
+    }
+
+    /** FLOAT32 is rounded in each of two layers, of numbers below 4: 1e-5 is 20 times that. */
+    @CartesianTest
+    void equalsThePublishedFormulas(
+            @CartesianTest.Enum Model model, @CartesianTest.Enum(names = {"FLOAT32", "FLOAT64"}) DataType type)
+            throws Exception {
+        WeightFile file = model.open();
+        TransformerStackBlock stack = model.stack.get();
+        stack.initialize(manager, type, new Shape(1, 1));
+        stack.freezeParameters(true);
+        WeightLoader.of(file)
+                .module(model.prefix, stack, model.names)
+                .allowUnused("*" + TYPES)
+                .load(stack);
+        if (file.getTensors().containsKey(model.prefix + TYPES)) {
+            // all tokens have the first type
+            NDArray types = file.read(manager, model.prefix + TYPES);
+            stack.getParameters().stream()
+                    .filter(entry -> entry.getKey().endsWith("encodings"))
+                    .forEach(entry ->
+                            entry.getValue().getArray().addi(types.get(0).toType(type, false)));
+        }
+        WeightFile outputs = Weights.layers("stack_outputs");
+        NDArray output = Forward.infer(manager, stack, outputs.read(manager, "ids"));
+        double[] expected = doubles(outputs.read(manager, model.label()));
+        requireClose(output, expected, type == DataType.FLOAT32 ? 1e-5 : 1e-10);
+    }
+
     /** As for saving under the names of a model. */
-    @EngineTest
-    void namesEachParameterAndEachTensor(String model) throws Exception {
-        TransformerStackBlock stack = stack(model);
-        List<TensorNames.Tensor> tensors = family(model).tensors(stack);
+    @ParameterizedTest
+    @EnumSource
+    void namesEachParameterAndEachTensor(Model model) throws Exception {
+        TransformerStackBlock stack = model.stack.get();
+        List<TensorNames.Tensor> tensors = model.names.tensors(stack);
         assertThat(tensors.stream().flatMap(tensor -> tensor.parameters().stream()))
                 .containsExactlyInAnyOrderElementsOf(stack.getParameters().values());
-        assertThat(open(model).getTensors().keySet().stream()
+        assertThat(model.open().getTensors().keySet().stream()
                         .map(name -> name.replace("gamma", "weight").replace("beta", "bias"))
                         .filter(name -> !name.endsWith(TYPES)))
                 .containsExactlyInAnyOrderElementsOf(tensors.stream()
-                        .map(tensor -> prefix(model) + tensor.name())
+                        .map(tensor -> model.prefix + tensor.name())
                         .toList());
     }
 }

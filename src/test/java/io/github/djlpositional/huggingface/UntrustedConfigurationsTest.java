@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.djlpositional.EngineTestExtension;
 import io.github.djlpositional.RandomCases;
 import io.github.djlpositional.ResourceGuard;
-import io.github.djlpositional.refusals.Expression;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -26,10 +26,34 @@ class UntrustedConfigurationsTest {
     /** For the frequencies of the largest head: each of its 4096 dimensions takes some two kilobytes of garbage. */
     private static final long FIXED_BYTES = 16 << 20;
 
-    private static final List<?> HOSTILE = (List<?>) Expression.valueOf("[null, 0, -1, 1, 7, 1.5, 1e-300, 1e300, NaN,"
-            + " Infinity, 2147483647, -2147483648, 9223372036854775807, 2097152, true, '', 'two\nlines', 'NaN', [], [0],"
-            + " ['two\nlines'], [null], Collections.nCopies(16, 1048576), {}, {rope_type: yarn},"
-            + " {full_attention: {rope_type: 'two\nlines'}}, Collections.singletonMap(null, 1)]");
+    private static final List<?> HOSTILE = Arrays.asList(
+            null,
+            0,
+            -1,
+            1,
+            7,
+            1.5,
+            1e-300,
+            1e300,
+            Double.NaN,
+            Double.POSITIVE_INFINITY,
+            Integer.MAX_VALUE,
+            Integer.MIN_VALUE,
+            Long.MAX_VALUE,
+            1 << 21,
+            true,
+            "",
+            "two\nlines",
+            "NaN",
+            List.of(),
+            List.of(0),
+            List.of("two\nlines"),
+            Collections.singletonList(null),
+            Collections.nCopies(16, 1 << 20),
+            Map.of(),
+            Map.of("rope_type", "yarn"),
+            Map.of("full_attention", Map.of("rope_type", "two\nlines")),
+            Collections.singletonMap(null, 1));
 
     private static final Map<String, Map<?, ?>> PUBLISHED = new TreeMap<>();
 
@@ -60,12 +84,7 @@ class UntrustedConfigurationsTest {
     private static void guard(Map<?, ?> config, ResourceGuard.Action action) {
         Exception rejection = READING.refusal(0, FIXED_BYTES, action);
         if (rejection != null) {
-            assertThat(rejection)
-                    .as("%s", config)
-                    .message()
-                    .contains(": expected ")
-                    .contains("; ")
-                    .hasLineCount(1);
+            assertThat(rejection).as("%s", config).message().isNotBlank().hasLineCount(1);
         }
     }
 

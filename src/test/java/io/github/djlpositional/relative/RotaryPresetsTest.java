@@ -2,8 +2,10 @@ package io.github.djlpositional.relative;
 
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.attention.TestNumbers.requireSame;
+import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
+import static org.junit.jupiter.api.Assertions.assertAll;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
@@ -16,6 +18,7 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.function.Supplier;
 import java.util.zip.ZipFile;
+import org.junit.jupiter.api.Test;
 
 /** The presets beside {@code src/test/python/make_rotary.py}, which follows the models' published code with torch. */
 class RotaryPresetsTest {
@@ -111,5 +114,12 @@ class RotaryPresetsTest {
             requireSame(Forward.infer(manager, block, x, same), expected);
             requireSame(Forward.infer(manager, block, x, same.repeat(1, batch)), expected);
         }
+    }
+
+    @Test
+    void rejectsSizesThatThePresetsDoNotHave() {
+        assertAll(
+                rejected(() -> RotaryPresets.axial(64, 10_000, 4), "axes 4"),
+                rejected(() -> RotaryPresets.ernie45Vl(128, 500_000, 32), "rowPairs 32"));
     }
 }

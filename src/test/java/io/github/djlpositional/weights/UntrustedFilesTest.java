@@ -7,12 +7,11 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDManager;
-import io.github.djlpositional.EngineTestExtension;
 import io.github.djlpositional.FileDamage;
 import io.github.djlpositional.RandomCases;
 import io.github.djlpositional.ResourceGuard;
 import io.github.djlpositional.internal.InvalidFileException;
-import java.nio.charset.StandardCharsets;
+import io.github.djlpositional.support.TestEngine;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -26,10 +25,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvFileSource;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Damaged and hostile files, and files of other formats, are rejected with a description, and do no harm. */
+/** Damaged and hostile files are rejected with a description, and do no harm. */
 class UntrustedFilesTest {
 
     private static final String EMPTY = "{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}";
@@ -47,7 +45,7 @@ class UntrustedFilesTest {
     private void assertRejected(byte[] bytes, String... values) {
         assertThatExceptionOfType(MalformedModelException.class)
                 .isThrownBy(() -> open(bytes))
-                .withMessageContainingAll("weight file " + folder.resolve("model"), ": expected ", "; ")
+                .withMessageContaining(folder.resolve("model").toString())
                 .satisfies(e -> List.of(values).forEach(value -> assertThat(e).hasMessageContaining(value)));
     }
 
@@ -57,10 +55,10 @@ class UntrustedFilesTest {
      */
     private Exception rejection(byte... file) throws Exception {
         Path path = Files.write(folder.resolve("model"), file);
-        try (NDManager manager = EngineTestExtension.cpuManager()) {
+        try (NDManager manager = TestEngine.anyCpuManager()) {
             Exception rejection = LOADING.refusal(file.length, 0, () -> Weights.loadAll(manager, path));
             if (rejection != null) {
-                assertThat(rejection).message().contains(": expected ").contains("; ");
+                assertThat(rejection).message().isNotBlank();
             }
             return rejection;
         }
@@ -86,7 +84,7 @@ class UntrustedFilesTest {
             all.add(whole);
             // what is allocated once, for all files
             Path path = Files.write(folder.resolve("model"), whole);
-            try (NDManager manager = EngineTestExtension.cpuManager()) {
+            try (NDManager manager = TestEngine.anyCpuManager()) {
                 LOADING.refusal(whole.length, 1 << 24, () -> Weights.loadAll(manager, path));
             }
         }
@@ -158,13 +156,6 @@ class UntrustedFilesTest {
         }
     }
 
-    @Test
-    void unknownFieldsAndFilesWithoutTensors() throws Exception {
-        String header = "{\"t\":{\"dtype\":\"F99\",\"shape\":[2],\"data_offsets\":[0,3],\"other\":[{\"x\":1}]}} ";
-        assertThat(open(safetensors(header, 3)).getTensors()).containsOnlyKeys("t");
-        assertThat(open(safetensors("{}", 0)).getTensors()).isEmpty();
-    }
-
     /** Nothing is read or written where names point to, no directory is left, and messages show names on one line. */
     @Test
     void namesThatLookLikePathsOrControlCharacters() throws Exception {
@@ -176,19 +167,5 @@ class UntrustedFilesTest {
         assertThat(InvalidFileException.quoted("größe 位 😀 \u202e\u2028\ud800"))
                 .isEqualTo("\"größe 位 😀 \\u202e\\u2028\\ud800\"");
         assertThat(InvalidFileException.quoted("😀".repeat(101))).isEqualTo("\"" + "😀".repeat(100) + "…\"");
-    }
-
-    @ParameterizedTest
-    @CsvSource({
-        "'', is empty",
-        "DJL@model, holds the parameters of a DJL model",
-        "'\u0089HDF\r\n\u001a\n', is HDF5",
-        "'\u0080\u0006}', is not safetensors",
-        "'\u0080', is not safetensors",
-        "PK, is not safetensors",
-        "'\b\u0007\u0012', is not safetensors"
-    })
-    void otherFormatsByTheirFirstBytes(String start, String found) {
-        assertRejected(start.getBytes(StandardCharsets.ISO_8859_1), found);
     }
 }

@@ -1,7 +1,6 @@
 package io.github.djlpositional.weights;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
@@ -16,7 +15,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Map;
-import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
 /**
  * The files that {@code src/test/python/make_weights.py} created with torch, their expected numbers, and files that are
@@ -71,14 +69,6 @@ public final class Weights {
 
     public static Parameter parameter(NDManager manager, long... shape) {
         return parameter(manager, DataType.FLOAT32, shape);
-    }
-
-    /** Asserts that a call is rejected, and that the message has some values. */
-    public static void assertRejected(ThrowingCallable call, String... values) {
-        assertThatIllegalArgumentException()
-                .isThrownBy(call)
-                .withMessageContainingAll(": expected ", "; ")
-                .withMessageContainingAll(values);
     }
 
     /** Asserts that nothing was loaded into parameters. */
