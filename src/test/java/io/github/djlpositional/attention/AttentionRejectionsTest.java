@@ -187,8 +187,8 @@ class AttentionRejectionsTest extends OnEachDevice {
                 RotaryEmbeddingBlock.builder().setHeadSize(4).optMaxSequenceLength(10);
         MultiHeadAttentionBlock block = initialized(builder().optRelativeEncoding(rotary.build()));
         NDArray longer = zeros(manager, 1, 11, 8);
-        assertAll(
-                rejectedWithoutLeak(manager, () -> infer(manager, block, longer), "length 11", "position 0", 10, "(11)"));
+        assertAll(rejectedWithoutLeak(
+                manager, () -> infer(manager, block, longer), "length 11", "position 0", 10, "(11)"));
     }
 
     /** Heads have size 4, or 8 together. */
