@@ -9,6 +9,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
@@ -90,11 +91,10 @@ public final class FiniteDifferences {
         NDManager manager = learned.values().iterator().next().getManager();
         try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
             NDArray sum = sum(forward.get());
-            // the engines fail for an array that the output does not depend on
-            for (NDArray array : learned.values()) {
-                sum = sum.add(array.sum().mul(0));
-            }
-            collector.backward(sum);
+            // the engines fail for a sum that depends on no array with a gradient
+            NDArray zero = manager.zeros(new Shape(1), sum.getDataType());
+            zero.setRequiresGradient(true);
+            collector.backward(sum.add(zero));
             learned.forEach((name, array) -> gradients.put(name, doubles(array.getGradient())));
         }
         learned.values().forEach(array -> array.setRequiresGradient(false));

@@ -11,15 +11,20 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
-import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.EngineTest.Selection;
 import io.github.djlpositional.TestBlocks;
 import io.github.djlpositional.relative.EncodingType;
+import io.github.djlpositional.support.TestEngine;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Random;
 import java.util.function.Supplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junitpioneer.jupiter.cartesian.CartesianTest;
+import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
 
 /**
  * In FLOAT16, outputs, and the gradients of every parameter and input, are about those of FLOAT32. MXNet has no
@@ -36,22 +41,40 @@ class HalfPrecisionGradientsTest {
     /** The same of the largest gradient of all arrays: what is left where terms cancel each other completely. */
     private static final double CANCELLED = 1e-3;
 
-    @EngineTest(engine = "PyTorch")
-    void gradientsOfEveryBlockAreThoseOfFloat32(NDManager manager, TestBlocks kind) {
-        requireSame(manager, kind::block, kind.numbers(manager), false);
+    private NDManager manager;
+
+    @BeforeEach
+    void openManager() {
+        manager = TestEngine.PYTORCH.newManager();
     }
 
-    @EngineTest(value = Selection.PAIRS, engine = "PyTorch")
-    void gradientsOfAttentionsAreThoseOfFloat32(NDManager manager, EncodingType kind, boolean fused, boolean causal) {
+    @AfterEach
+    void closeManager() {
+        if (manager != null) {
+            manager.close();
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    void gradientsOfEveryBlockAreThoseOfFloat32(TestBlocks kind) {
+        requireSame(kind::block, kind.numbers(manager), false);
+    }
+
+    @CartesianTest
+    void gradientsOfAttentionsAreThoseOfFloat32(
+            @CartesianTest.Enum EncodingType kind,
+            @Values(booleans = {true, false}) boolean fused,
+            @Values(booleans = {true, false}) boolean causal) {
         Supplier<Block> block =
                 () -> kind.attention(2).optFusedKernel(fused).optCausal(causal).build();
-        NDArray input = sixteenths(manager, 7, DataType.FLOAT32, new Shape(2, 6, 8));
-        requireSame(manager, block, new NDList(input), true);
+        NDArray input = sixteenths(7, DataType.FLOAT32, new Shape(2, 6, 8));
+        requireSame(block, new NDList(input), true);
     }
 
-    private static void requireSame(NDManager manager, Supplier<Block> block, NDList inputs, boolean training) {
-        Map<String, double[]> expected = gradients(manager, block.get(), inputs, DataType.FLOAT32, training);
-        Map<String, double[]> found = gradients(manager, block.get(), inputs, DataType.FLOAT16, training);
+    private void requireSame(Supplier<Block> block, NDList inputs, boolean training) {
+        Map<String, double[]> expected = gradients(block.get(), inputs, DataType.FLOAT32, training);
+        Map<String, double[]> found = gradients(block.get(), inputs, DataType.FLOAT16, training);
         double largest = expected.values().stream()
                 .mapToDouble(HalfPrecisionGradientsTest::largest)
                 .max()
@@ -66,15 +89,14 @@ class HalfPrecisionGradientsTest {
     }
 
     /** The output and the gradients. */
-    private static Map<String, double[]> gradients(
-            NDManager manager, Block block, NDList numbers, DataType type, boolean training) {
+    private Map<String, double[]> gradients(Block block, NDList numbers, DataType type, boolean training) {
         NDList inputs = new NDList(numbers);
         inputs.replaceAll(input -> input.getDataType().isFloating() ? input.toType(type, true) : input);
         block.initialize(manager, type, numbers.getShapes());
         long seed = 1;
         for (Parameter parameter : block.getParameters().values()) {
             NDArray array = parameter.getArray();
-            sixteenths(manager, seed++, type, array.getShape()).copyTo(array);
+            sixteenths(seed++, type, array.getShape()).copyTo(array);
         }
         Map<String, NDArray> reals = new HashMap<>();
         for (int i = 0; i < inputs.size(); i++) {
@@ -93,7 +115,7 @@ class HalfPrecisionGradientsTest {
     }
 
     /** Multiples of 1/16 from -1 to 1, which FLOAT16 holds exactly. */
-    private static NDArray sixteenths(NDManager manager, long seed, DataType type, Shape shape) {
+    private NDArray sixteenths(long seed, DataType type, Shape shape) {
         double[] values = new Random(seed)
                 .ints(shape.size(), -16, 17)
                 .mapToDouble(number -> number / 16.0)

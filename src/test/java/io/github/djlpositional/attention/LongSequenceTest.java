@@ -10,18 +10,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
-import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.EngineTest.Selection;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.relative.EncodingType;
+import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.TestEngine;
 import java.util.Map;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Attentions with windows and chunks over more tokens than are computed at a time, with each relative encoding. */
-class LongSequenceTest {
+class LongSequenceTest extends OnEachEngine {
 
     /** Parts are of 16 queries, or as many as the window has keys: six parts, or three. */
     private static final int LENGTH = 90;
@@ -41,8 +42,13 @@ class LongSequenceTest {
         }
     }
 
-    private static MultiHeadAttentionBlock attention(
-            NDManager manager, EncodingType type, View view, boolean causal, DataType dataType) {
+    /** One view of each encoding on an engine, and another on the other: views depend little on encodings. */
+    private View view(EncodingType type) {
+        return View.values()[(type.ordinal() + engine.ordinal()) % View.values().length];
+    }
+
+    private MultiHeadAttentionBlock attention(
+            EncodingType type, View view, boolean causal, DataType dataType) {
         return filled(
                 manager,
                 type.attention(HEADS)
@@ -52,11 +58,12 @@ class LongSequenceTest {
                 dataType);
     }
 
-    @EngineTest(Selection.EACH)
-    void givesTheNumbersOfThePaperAndMasksHideTokensBesideTheWindow(
-            NDManager manager, EncodingType type, View view, boolean causal) {
+    @ParameterizedTest
+    @EnumSource
+    void givesTheNumbersOfThePaperAndMasksHideTokensBesideTheWindow(EncodingType type) {
+        boolean causal = type.ordinal() / View.values().length % 2 == 0;
         NDArray x = numbers(manager, 7, DataType.FLOAT64, 1, LENGTH, SIZE);
-        MultiHeadAttentionBlock block = attention(manager, type, view, causal, DataType.FLOAT64);
+        MultiHeadAttentionBlock block = attention(type, view(type), causal, DataType.FLOAT64);
         NaiveAttention naive = new NaiveAttention(type, block);
         double[] expected = naive.forward(0, x, x, x);
         requireClose(Forward.infer(manager, block, x), expected, 1e-12);
@@ -79,9 +86,11 @@ class LongSequenceTest {
     }
 
     /** MXNet cannot create the parameters in FLOAT16. */
-    @EngineTest(engine = "PyTorch")
-    void computesFloat16InParts(NDManager manager, EncodingType type) {
-        MultiHeadAttentionBlock block = attention(manager, type, View.WINDOW_OF_40, false, DataType.FLOAT16);
+    @ParameterizedTest
+    @EnumSource
+    void computesFloat16InParts(EncodingType type) {
+        assumeEngine(TestEngine.PYTORCH);
+        MultiHeadAttentionBlock block = attention(type, View.WINDOW_OF_40, false, DataType.FLOAT16);
         MultiHeadAttentionBlock floats = type.attention(HEADS).optWindow(40).build();
         floats.initialize(manager, DataType.FLOAT32, new Shape(1, LENGTH, SIZE));
         copyWeights(block, floats);
@@ -93,10 +102,11 @@ class LongSequenceTest {
         assertThat(difference.abs().max().getFloat()).isLessThan(0.03f);
     }
 
-    @EngineTest(Selection.EACH)
-    void decodesAPromptAndItsContinuation(NDManager manager, EncodingType type, View view) {
+    @ParameterizedTest
+    @EnumSource
+    void decodesAPromptAndItsContinuation(EncodingType type) {
         NDArray x = numbers(manager, 7, DataType.FLOAT64, 2, LENGTH, SIZE);
-        MultiHeadAttentionBlock block = attention(manager, type, view, true, DataType.FLOAT64);
+        MultiHeadAttentionBlock block = attention(type, view(type), true, DataType.FLOAT64);
         NDArray whole = Forward.infer(manager, block, x);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             int from = 0;

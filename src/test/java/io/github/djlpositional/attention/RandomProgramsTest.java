@@ -14,25 +14,28 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
-import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.EngineTestExtension;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.RandomCases;
 import io.github.djlpositional.relative.EncodingType;
+import io.github.djlpositional.support.OnEachEngine;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 
 /**
  * Random correct programs whose masks, positions, tokens and biases are a few small numbers, so that every shape looks
  * like a mistake at some time. None is rejected, and each result is that of the formulas.
  */
-class RandomProgramsTest {
+class RandomProgramsTest extends OnEachEngine {
 
-    private static final int CASES = EngineTestExtension.IS_NIGHTLY ? 20_000 : 100;
+    private static final int FEW = 100;
+
+    private static final int MANY = 20_000;
 
     private static final List<DataType> TYPES = List.of(
             DataType.BOOLEAN, DataType.INT32, DataType.INT64, DataType.UINT8, DataType.FLOAT32, DataType.FLOAT64);
@@ -92,7 +95,7 @@ class RandomProgramsTest {
     private final Map<List<Object>, MultiHeadAttentionBlock> blocks = new HashMap<>();
 
     private MultiHeadAttentionBlock attention(
-            NDManager manager, SplittableRandom random, EncodingType type, boolean isCausal, int window) {
+            SplittableRandom random, EncodingType type, boolean isCausal, int window) {
         boolean isFused = random.nextBoolean();
         return blocks.computeIfAbsent(List.of(type, isCausal, isFused, window), key -> {
             MultiHeadAttentionBlock.Builder builder =
@@ -157,16 +160,27 @@ class RandomProgramsTest {
         }
     }
 
-    @EngineTest(onCpu = true)
-    void attentionsOfEveryMask(NDManager manager) {
-        RandomCases.check(CASES, random -> {
+    @Test
+    void attentionsOfEveryMask() {
+        checkAttentions(FEW);
+    }
+
+    @Test
+    @Tag("slow")
+    void manyAttentionsOfEveryMask() {
+        checkAttentions(MANY);
+    }
+
+    private void checkAttentions(int cases) {
+        assumeCpu();
+        RandomCases.check(cases, random -> {
             try (NDManager own = manager.newSubManager()) {
                 EncodingType type = one(random, List.of(EncodingType.values()));
                 boolean isSelf = random.nextBoolean();
                 int batch = random.nextInt(1, 5);
                 int length = random.nextInt(1, 7);
                 int keyLength = isSelf ? length : random.nextInt(1, 7);
-                MultiHeadAttentionBlock block = attention(manager, random, type, random.nextBoolean(), ALL);
+                MultiHeadAttentionBlock block = attention(random, type, random.nextBoolean(), ALL);
                 NDArray x = numbers(own, random.nextInt(), DataType.FLOAT64, batch, length, SIZE);
                 NDArray keys = isSelf ? x : numbers(own, random.nextInt(), DataType.FLOAT64, batch, keyLength, SIZE);
                 Mask mask = random.nextInt(4) == 0
@@ -183,22 +197,33 @@ class RandomProgramsTest {
         });
     }
 
+    @Test
+    void stepsOfEveryMask() {
+        checkSteps(FEW);
+    }
+
+    @Test
+    @Tag("slow")
+    void manyStepsOfEveryMask() {
+        checkSteps(MANY);
+    }
+
     /**
      * Causal attentions with masks at some steps: one of the step's keys is appended to those of before, one of all
      * keys replaces them, and one with an axis of queries counts for its step. Between steps, the cache is forked,
      * rewound, or continued with other rows of the batch. Some attentions have a window, of which the cache drops
      * earlier tokens.
      */
-    @EngineTest(onCpu = true)
-    void stepsOfEveryMask(NDManager manager) {
-        RandomCases.check(CASES, random -> {
+    private void checkSteps(int cases) {
+        assumeCpu();
+        RandomCases.check(cases, random -> {
             try (NDManager own = manager.newSubManager()) {
                 KeyValueCache cache = new KeyValueCache(own, random.nextInt(1, 9));
                 EncodingType type = one(random, List.of(EncodingType.values()));
                 int batch = random.nextInt(1, 4);
                 int length = random.nextInt(1, 7);
                 int window = random.nextBoolean() ? ALL : random.nextInt(1, 4);
-                MultiHeadAttentionBlock block = attention(manager, random, type, true, window);
+                MultiHeadAttentionBlock block = attention(random, type, true, window);
                 // tokens that repeat each other
                 NDArray token = numbers(own, 5, DataType.FLOAT64, 3, SIZE);
                 NDArray x = token.get(own.create(

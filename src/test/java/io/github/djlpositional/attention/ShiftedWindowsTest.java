@@ -5,22 +5,25 @@ import static io.github.djlpositional.attention.TestNumbers.requireClose;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
-import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.guide.Windows;
 import io.github.djlpositional.relative.WindowBiasBlock;
+import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.TestEngine;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
-import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.junitpioneer.jupiter.cartesian.CartesianTest;
+import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
 
 /**
  * Pictures of 6 or 3 by 8 cells, B = 2, and windows of 3 by 4; the code of the guide compared with torchvision's
  * blocks.
  */
-class ShiftedWindowsTest {
+class ShiftedWindowsTest extends OnEachEngine {
 
     private static TransformerLayerBlock layer() {
         return TransformerLayerBlock.builder()
@@ -41,8 +44,7 @@ class ShiftedWindowsTest {
     /**
      * A layer in windows of the pictures x, (2, R, 8, 8), as torchvision has it: no shift of an axis with one window.
      */
-    private static NDArray forward(
-            NDManager manager, boolean shifted, TransformerLayerBlock layer, NDArray x, boolean training) {
+    private NDArray forward(boolean shifted, TransformerLayerBlock layer, NDArray x, boolean training) {
         Shape shape = x.getShape();
         long rows = shifted && shape.get(1) > 3 ? 1 : 0;
         long columns = shifted ? 2 : 0;
@@ -57,20 +59,27 @@ class ShiftedWindowsTest {
         return Windows.roll(Windows.roll(merged, shape.get(1) - rows, 1), 8 - columns, 2);
     }
 
-    @EngineTest
-    void equalsSwinsBlock(NDManager manager, boolean shifted) throws Exception {
-        for (String name : List.of("swin", "swin_with_one_row_of_windows")) {
-            StoredLayer stored = new StoredLayer(manager, name);
-            TransformerLayerBlock layer = stored.load(layer());
-            NDArray x = stored.get("input");
-            double[] expected = doubles(stored.get(shifted ? "output_shifted" : "output"));
-            requireClose(forward(manager, shifted, layer, x, false), expected, 1e-10);
-            if (shifted) {
-                // on MXNet, the gradient of erf, for GELU, has the factor 2 / √π in FLOAT32, which is 5e-8 of it too
-                // large; gradients are up to 157
-                double tolerance = manager.getEngine().getEngineName().equals("MXNet") ? 157 * 5e-8 : 1e-10;
-                stored.requireGradients(layer, () -> forward(manager, true, layer, x, true), tolerance, x);
-            }
-        }
+    @CartesianTest
+    void equalsSwinsBlock(
+            @Values(strings = {"swin", "swin_with_one_row_of_windows"}) String name,
+            @Values(booleans = {true, false}) boolean shifted)
+            throws Exception {
+        StoredLayer stored = new StoredLayer(manager, name);
+        TransformerLayerBlock layer = stored.load(layer());
+        NDArray x = stored.get("input");
+        double[] expected = doubles(stored.get(shifted ? "output_shifted" : "output"));
+        requireClose(forward(shifted, layer, x, false), expected, 1e-10);
+    }
+
+    /** On MXNet, the gradient of erf, for GELU, has the factor 2 / √π in FLOAT32, which is 5e-8 of it too large. */
+    @ParameterizedTest
+    @ValueSource(strings = {"swin", "swin_with_one_row_of_windows"})
+    void gradientsOfShiftedWindowsAreThoseOfSwinsBlock(String name) throws Exception {
+        StoredLayer stored = new StoredLayer(manager, name);
+        TransformerLayerBlock layer = stored.load(layer());
+        NDArray x = stored.get("input");
+        // gradients are up to 157
+        double tolerance = engine == TestEngine.MXNET ? 157 * 5e-8 : 1e-10;
+        stored.requireGradients(layer, () -> forward(true, layer, x, true), tolerance, x);
     }
 }

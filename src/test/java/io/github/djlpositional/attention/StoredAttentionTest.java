@@ -3,10 +3,8 @@ package io.github.djlpositional.attention;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
@@ -14,25 +12,26 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.JsonUtils;
 import ai.djl.util.Pair;
 import ai.djl.util.PairList;
-import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.EngineTest.Selection;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.TestEngine;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.Reader;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Compares with attentions that {@code src/test/python/make_attention.py} computed from the formulas of the papers: B =
  * 2, T = 9, D from 6 to 16.
  */
-class StoredAttentionTest {
+class StoredAttentionTest extends OnEachEngine {
 
     private static final double UNIT = 16;
 
@@ -62,17 +61,17 @@ class StoredAttentionTest {
         }
     }
 
-    static Collection<?> names() {
-        return CASES.keySet();
+    static List<?> names() {
+        return List.copyOf(CASES.keySet());
     }
 
-    private static NDList stored(NDManager manager, String name) throws IOException {
+    private NDList stored(String name) throws IOException {
         try (InputStream in = Files.newInputStream(FOLDER.resolve(name + ".npz"))) {
             return NDList.decode(manager, in);
         }
     }
 
-    private static MultiHeadAttentionBlock block(NDManager manager, String name, NDList stored, DataType type) {
+    private MultiHeadAttentionBlock block(String name, NDList stored, DataType type) {
         MultiHeadAttentionBlock block = MultiHeadAttentionBlock.fromArguments((Map<?, ?>) CASES.get(name));
         block.initialize(manager, type, new Shape(-1, -1, block.getEmbeddingSize()));
         for (Pair<String, Parameter> entry : block.getParameters()) {
@@ -113,17 +112,18 @@ class StoredAttentionTest {
         return params;
     }
 
-    @EngineTest
-    void equalsTheFormulas(Engine engine, NDManager manager, String name) throws IOException {
-        NDList stored = stored(manager, name);
+    @ParameterizedTest
+    @MethodSource("names")
+    void equalsTheFormulas(String name) throws IOException {
+        NDList stored = stored(name);
         for (Map.Entry<DataType, Double> entry : TOLERANCES.entrySet()) {
             DataType type = entry.getKey();
-            if (type == DataType.FLOAT16 && engine.getEngineName().equals("MXNet")) {
+            if (type == DataType.FLOAT16 && engine == TestEngine.MXNET) {
                 continue; // refused when the block is initialized
             }
             NDArray[] inputs = inputs(stored, numbers(stored, "x", type), 0, LENGTH);
             PairList<String, Object> params = withPositions(new PairList<>(), stored, 0, LENGTH);
-            MultiHeadAttentionBlock block = block(manager, name, stored, type);
+            MultiHeadAttentionBlock block = block(name, stored, type);
             // as loaded for inference, when no gradients are recorded, and as initialized
             for (boolean frozen : type == DataType.FLOAT64 ? List.of(false, true) : List.of(true)) {
                 block.freezeParameters(frozen);
@@ -135,17 +135,18 @@ class StoredAttentionTest {
         NDArray expected = stored.get("probabilities");
         if (expected != null) {
             NDList inputs = new NDList(inputs(stored, numbers(stored, "x", DataType.FLOAT64), 0, LENGTH));
-            NDArray probabilities = block(manager, name, stored, DataType.FLOAT64)
+            NDArray probabilities = block(name, stored, DataType.FLOAT64)
                     .probabilities(new ParameterStore(manager, false), inputs);
             assertThat(probabilities.getShape()).isEqualTo(expected.getShape());
             requireClose(probabilities, expected.toDoubleArray(), TOLERANCES.get(DataType.FLOAT64));
         }
     }
 
-    @EngineTest(Selection.EACH)
-    void decodingStepByStepGivesTheResultOfTheWholeSequence(NDManager manager, String name) throws IOException {
-        NDList stored = stored(manager, name);
-        MultiHeadAttentionBlock block = block(manager, name, stored, DataType.FLOAT64);
+    @ParameterizedTest
+    @MethodSource("names")
+    void decodingStepByStepGivesTheResultOfTheWholeSequence(String name) throws IOException {
+        NDList stored = stored(name);
+        MultiHeadAttentionBlock block = block(name, stored, DataType.FLOAT64);
         block.freezeParameters(true);
         NDArray x = numbers(stored, "x", DataType.FLOAT64);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
@@ -161,13 +162,15 @@ class StoredAttentionTest {
         }
     }
 
-    /** The training flag decides only about dropout. */
-    @EngineTest(Selection.EACH)
-    void gradientsAreThoseOfFiniteDifferences(NDManager manager, String name, boolean isTraining) throws IOException {
-        NDList stored = stored(manager, name);
+    /** The training flag decides only about dropout: each case has it on one of the engines. */
+    @ParameterizedTest
+    @MethodSource("names")
+    void gradientsAreThoseOfFiniteDifferences(String name) throws IOException {
+        NDList stored = stored(name);
+        boolean isTraining = (names().indexOf(name) + engine.ordinal()) % 2 == 0;
         FiniteDifferences.requireGradients(
                 manager,
-                block(manager, name, stored, DataType.FLOAT64),
+                block(name, stored, DataType.FLOAT64),
                 withPositions(new PairList<>(), stored, 0, LENGTH),
                 isTraining,
                 inputs(stored, numbers(stored, "x", DataType.FLOAT64), 0, LENGTH));

@@ -8,32 +8,41 @@ import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
-import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.EngineTest.Selection;
 import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.relative.EncodingType;
+import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.TestEngine;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junitpioneer.jupiter.cartesian.CartesianTest;
+import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
 
 /** The functions compute in parts, and limit small weights, without other results. */
-class TorchFunctionsTest {
+class TorchFunctionsTest extends OnEachEngine {
+
+    /** PyTorch's functions; skips the test on the other engine. */
+    private TorchFunctions functions() {
+        assumeEngine(TestEngine.PYTORCH);
+        return TorchFunctions.of(manager.ones(new Shape(1)));
+    }
 
     /** The training flag decides only about dropout; most weights of ALiBi vanish. */
-    @EngineTest(Selection.PAIRS)
+    @CartesianTest
     void gradientsOfLongSequencesAreThoseOfTheFormula(
-            Engine engine, NDManager manager, boolean hasAlibi, boolean causal, boolean training) {
+            @Values(booleans = {true, false}) boolean hasAlibi,
+            @Values(booleans = {true, false}) boolean causal,
+            @Values(booleans = {true, false}) boolean training) {
         EncodingType type = hasAlibi ? EncodingType.ALIBI : EncodingType.ROTARY;
         DataType dataType = hasAlibi ? DataType.FLOAT32 : DataType.FLOAT64;
         List<double[]> gradients = new ArrayList<>();
@@ -43,7 +52,7 @@ class TorchFunctionsTest {
                     filled(manager, builder.optCausal(causal).build(), dataType);
             NDArray x = numbers(manager, 3, dataType, 1, 600, SIZE);
             x.setRequiresGradient(true);
-            try (GradientCollector collector = engine.newGradientCollector()) {
+            try (GradientCollector collector = engine.get().newGradientCollector()) {
                 NDArray y = block.forward(new ParameterStore(manager, false), new NDList(x), training || !isFused)
                         .head();
                 collector.backward(y.mul(y).sum());
@@ -55,9 +64,9 @@ class TorchFunctionsTest {
     }
 
     /** The numbers of columns end before, at and behind a part's end; 262144 / 24 + 1 columns are a part. */
-    @EngineTest(engine = "PyTorch")
-    void perceptronInPartsIsTheFormula(Engine engine, NDManager manager) {
-        TorchFunctions functions = TorchFunctions.of(manager.ones(new Shape(1)));
+    @Test
+    void perceptronInPartsIsTheFormula() {
+        TorchFunctions functions = functions();
         for (int columns : new int[] {1, 10922, 10924}) {
             NDArray x = numbers(manager, 3, DataType.FLOAT64, 2, columns);
             NDArray weight1 = numbers(manager, 4, DataType.FLOAT64, 24, 2);
@@ -70,7 +79,7 @@ class TorchFunctionsTest {
             requireClose(functions.perceptron(x, weight1, bias1, weight2, null), without, 1e-12);
             requireClose(functions.perceptron(x, weight1, bias1, weight2, bias2), with, 1e-12);
             bias1.setRequiresGradient(true);
-            try (GradientCollector collector = engine.newGradientCollector()) {
+            try (GradientCollector collector = engine.get().newGradientCollector()) {
                 NDArray y = functions.perceptron(x, weight1, bias1, weight2, bias2);
                 requireClose(y, with, 1e-12);
                 collector.backward(y.sum());
@@ -83,18 +92,18 @@ class TorchFunctionsTest {
         }
     }
 
-    @EngineTest(engine = "PyTorch")
-    void shiftsAPartOfAnArray(NDManager manager) {
-        TorchFunctions functions = TorchFunctions.of(manager.ones(new Shape(1)));
+    @Test
+    void shiftsAPartOfAnArray() {
+        TorchFunctions functions = functions();
         NDArray part = numbers(manager, 3, DataType.FLOAT32, 3, 2, 4, 9).get("1:2");
         double[] expected = doubles(functions.toKeys(part.duplicate(), 6));
         assertThat(doubles(functions.toKeys(part, 6))).isEqualTo(expected);
     }
 
     /** A large array is rotated in another way, where no gradient is recorded. */
-    @EngineTest(engine = "PyTorch")
-    void rotatesALargeArrayWithTheBitsOfASmallOneAndWithTheGradientOfItsAngles(Engine engine, NDManager manager) {
-        TorchFunctions functions = TorchFunctions.of(manager.ones(new Shape(1)));
+    @Test
+    void rotatesALargeArrayWithTheBitsOfASmallOneAndWithTheGradientOfItsAngles() {
+        TorchFunctions functions = functions();
         for (NDArray x : List.of(
                 numbers(manager, 3, DataType.FLOAT32, 2, 8, 1100, 70),
                 numbers(manager, 3, DataType.FLOAT32, 2, 8, 1100, 64),
@@ -105,7 +114,7 @@ class TorchFunctionsTest {
             NDArray end = functions.rotate(x.get(":, :, 1000:"), rows.get(":, 1000:"), PairLayout.CONCATENATED);
             assertThat(end).isEqualTo(whole.get(":, :, 1000:"));
             rows.setRequiresGradient(true);
-            try (GradientCollector collector = engine.newGradientCollector()) {
+            try (GradientCollector collector = engine.get().newGradientCollector()) {
                 NDArray recorded = functions.rotate(x, rows, PairLayout.CONCATENATED);
                 assertThat(recorded).isEqualTo(whole);
                 collector.backward(recorded.sum());
@@ -114,9 +123,10 @@ class TorchFunctionsTest {
         }
     }
 
-    @EngineTest(engine = "PyTorch", onCpu = true)
-    void limitsOnlyBiasesOfVanishingWeights(NDManager manager) {
-        TorchFunctions functions = TorchFunctions.of(manager.ones(new Shape(1)));
+    @Test
+    void limitsOnlyBiasesOfVanishingWeights() {
+        assumeCpu();
+        TorchFunctions functions = functions();
         int length = 500;
         NDArray queries = numbers(manager, 11, DataType.FLOAT32, 2, 2, length, 8);
         NDArray keys = numbers(manager, 12, DataType.FLOAT32, 2, 2, length, 8);
