@@ -9,16 +9,18 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
-import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
+import io.github.djlpositional.support.OnEachEngine;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.function.Supplier;
 import java.util.zip.ZipFile;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** The presets beside {@code src/test/python/make_rotary.py}, which follows the models' published code with torch. */
-class RotaryPresetsTest {
+class RotaryPresetsTest extends OnEachEngine {
 
     /** The coordinates are null where the test draws them. */
     @SuppressWarnings("ImmutableEnumChecker") // suppliers have no state
@@ -67,8 +69,9 @@ class RotaryPresetsTest {
         }
     }
 
-    @EngineTest
-    void rotatesAsThePublishedCode(NDManager manager, Preset preset) {
+    @ParameterizedTest
+    @EnumSource
+    void rotatesAsThePublishedCode(Preset preset) {
         RotaryEmbeddingBlock block = preset.block();
         NDArray x = preset.stored(manager, "input");
         NDArray positions = preset.stored(manager, "positions");
@@ -85,8 +88,9 @@ class RotaryPresetsTest {
         requireClose(y, expected, 6 * 0x1p-9);
     }
 
-    @EngineTest
-    void positionsAreThoseOfThePublishedCode(NDManager manager, Preset preset) {
+    @ParameterizedTest
+    @EnumSource
+    void positionsAreThoseOfThePublishedCode(Preset preset) {
         if (preset.positions != null) {
             NDArray positions = manager.create(preset.positions.get()).expandDims(1);
             NDArray expected = preset.stored(manager, "positions");
@@ -96,8 +100,9 @@ class RotaryPresetsTest {
         }
     }
 
-    @EngineTest
-    void equalCoordinatesAreOnePosition(NDManager manager, Preset preset) {
+    @ParameterizedTest
+    @EnumSource
+    void equalCoordinatesAreOnePosition(Preset preset) {
         RotaryEmbeddingBlock block = preset.block();
         NDArray x = preset.stored(manager, "input");
         long batch = x.getShape().get(0);
