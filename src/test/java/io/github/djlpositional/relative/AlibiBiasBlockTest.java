@@ -59,8 +59,8 @@ class AlibiBiasBlockTest extends OnEachEngine {
                 manager, attention(alibi().optSlopes(slopes)).build(), 0, 3);
         double[] second = ScoreTerms.lastWeights(
                 manager, attention(alibi().optSlopes(slopes)).build(), 1, 3);
-        assertThat(first).containsExactly(new double[] {1 / 7.0, 2 / 7.0, 4 / 7.0}, within(1e-15));
-        assertThat(second).containsExactly(new double[] {1 / 3.0, 1 / 3.0, 1 / 3.0}, within(1e-15));
+        assertThat(first).containsExactly(new double[] {1 / 7.0, 2 / 7.0, 4 / 7.0}, within(1e-14));
+        assertThat(second).containsExactly(new double[] {1 / 3.0, 1 / 3.0, 1 / 3.0}, within(1e-14));
     }
 
     /** -2^(-1/2) · 3001 by mpmath, and the nearest float and half, of which the latter is a multiple of 2. */
@@ -114,7 +114,7 @@ class AlibiBiasBlockTest extends OnEachEngine {
         block.initialize(manager, DataType.FLOAT64, new Shape(1, -1, 4));
         // ln 2^-4 and ln 2^-8, and the exponential of these: an ulp each
         assertThat(parameter(block, "logSlopes"))
-                .containsExactly(new double[] {-4 * Math.log(2), -8 * Math.log(2)}, within(1e-15));
+                .containsExactly(new double[] {-4 * Math.log(2), -8 * Math.log(2)}, within(1e-14));
         requireBiases(manager, block, (head, i, j) -> -Math.pow(2, -4 * (head + 1)) * Math.abs(i - j));
         filled(manager, block, DataType.FLOAT64);
         double[] logSlopes = parameter(block, "logSlopes");

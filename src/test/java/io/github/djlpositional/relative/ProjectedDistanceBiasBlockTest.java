@@ -64,7 +64,7 @@ class ProjectedDistanceBiasBlockTest extends OnEachEngine {
         set(block, "curves", 4, 0.5);
         NDArray keys = zeros(manager, DataType.FLOAT64, 1, 5, SIZE);
         NDArray biases = inferFrom(manager, 3, block, keys.get(":, :1"), keys);
-        requireClose(biases, new double[] {0, 0, 0.5, 4, 0}, 1e-15);
+        requireClose(biases, new double[] {0, 0, 0.5, 4, 0}, 1e-14);
     }
 
     @Test

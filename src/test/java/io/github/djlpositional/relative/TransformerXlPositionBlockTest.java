@@ -87,7 +87,7 @@ class TransformerXlPositionBlockTest extends OnEachEngine {
         set(block, "positionBias", 1, 0);
         set(block, "projection", 0, 1, 0, 0);
         NDArray terms = infer(manager, block, zeros(manager, DataType.FLOAT64, 1, 1, 3, 2));
-        requireClose(terms.get("0, 0, 2"), new double[] {Math.cos(2), Math.cos(1), 1}, 1e-15);
+        requireClose(terms.get("0, 0, 2"), new double[] {Math.cos(2), Math.cos(1), 1}, 1e-14);
     }
 
     /** The terms (a) and (c) of the paper: (q + u) · k. */
@@ -99,7 +99,7 @@ class TransformerXlPositionBlockTest extends OnEachEngine {
         NDArray biased = block.encodeQueries(TestNumbers.call(manager, Positions.of(0, 1)), queries);
         for (int head = 0; head < 2; head++) {
             double[] expected = plus(queries.get(0, head, 0).toDoubleArray(), contentBias[head]);
-            requireClose(biased.get(0, head, 0), expected, 1e-15);
+            requireClose(biased.get(0, head, 0), expected, 1e-14);
         }
     }
 
