@@ -164,6 +164,8 @@ class AlibiBiasBlockTest extends OnEachEngine {
                 rejectedWithoutLeak(manager, () -> infer(manager, block, x, vector), "keys", "(3)", "rank 2"),
                 rejectedWithoutLeak(manager, () -> infer(manager, block, integers), "(2, 3)", "int32", "float32"),
                 rejectedWithoutLeak(manager, () -> infer(manager, block, empty), "0 queries", "0 keys"),
+                rejectedWithoutLeak(manager, () -> inferFrom(manager, 3, block, empty), "0 queries", "3 keys"),
+                rejectedWithoutLeak(manager, () -> infer(manager, block, x, empty), "3 queries", "0 keys"),
                 rejectedWithoutLeak(manager, () -> infer(manager, block, x, x, x), 3, "[queries, keys]"),
                 rejectedWithoutLeak(manager, () -> inferFrom(manager, -1, block, x), -1));
     }

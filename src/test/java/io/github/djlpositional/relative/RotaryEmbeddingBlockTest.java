@@ -167,6 +167,7 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
         requireRotated(y.get("..., 6:10"), infer(manager, four, x.get("..., 6:10")));
         requireRotated(y.get("..., :6"), x.get("..., :6"));
         requireRotated(y.get("..., 10:"), x.get("..., 10:"));
+        assertThat(middle.getHeadSize()).isEqualTo(16);
         assertThat(middle.getRotarySize()).isEqualTo(4);
         RotaryEmbeddingBlock last = rotary(16).optRotaryStart(12).optLayout(layout).build();
         requireRotated(infer(manager, last, x).get("..., 12:"), infer(manager, four, x.get("..., 12:")));
@@ -410,6 +411,7 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
         NDArray x = zeros(manager, 1, 2, 3, 4);
         NDArray integers = zeros(manager, DataType.INT32, 1, 2, 3, 4);
         NDArray longer = zeros(manager, 1, 2, 5, 4);
+        NDArray doubles = zeros(manager, DataType.FLOAT64, 1, 2, 3, 4);
         RotaryEmbeddingBlock growing =
                 rotary(4).optMaxSequenceLength(4).optAutoExtend(10).build();
         RotaryEmbeddingBlock scaled = xpos().build();
@@ -424,6 +426,8 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
                         () -> infer(manager, block, x, longer),
                         "queries (1, 2, 3, 4) float32",
                         "keys (1, 2, 5, 4) float32"),
+                rejectedWithoutLeak(
+                        manager, () -> infer(manager, block, x, doubles), "queries (1, 2, 3, 4) float32", "float64"),
                 rejectedWithoutLeak(manager, () -> infer(manager, block, x, x, x), 3, "[queries, keys]"),
                 rejectedWithoutLeak(
                         manager, () -> inferFrom(manager, 8, block, x), "length 3", "position 8", 10, "(11)"),
@@ -516,6 +520,18 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
                 () -> infer(manager, attention, Forward.params(PositionalEncodingBlock.POSITIONS, positions), x),
                 "position 10",
                 "0 to 9"));
+    }
+
+    /** With the sequence on axis 1, a shape may be that of an attention, (B, N, T, H), so it is not checked. */
+    @Test
+    void rejectsAShapeThatIsTooLong() {
+        Shape heads = new Shape(1, 2, 11, 4);
+        RotaryEmbeddingBlock block = ten().build();
+        assertAll(rejected(() -> block.initialize(manager, DataType.FLOAT32, heads), 11, 10));
+        assertThat(block.isInitialized()).isFalse();
+        RotaryEmbeddingBlock sequenceFirst = ten().optSequenceAxis(1).build();
+        sequenceFirst.initialize(manager, DataType.FLOAT32, heads);
+        assertThat(sequenceFirst.isInitialized()).isTrue();
     }
 
     /** The factors of position 3967 exceed the range of FLOAT16; a block remains uninitialized. */

@@ -81,7 +81,7 @@ class WindowNetworkBiasBlockTest extends OnEachEngine {
         requireClose(after, doubles(before), 1e-12);
     }
 
-    /** Division by one cell less than one would be undefined. */
+    /** The differences are divided by the number of rows minus 1, which is 0. */
     @Test
     void aWindowOfOneRowHasNoDifferencesOfRows() {
         WindowNetworkBiasBlock block = filled(manager, window(1, 7).build(), DataType.FLOAT64);
