@@ -111,7 +111,8 @@ class RotationTest extends OnEachEngine {
             if (type == DataType.FLOAT16 && engine == TestEngine.MXNET) {
                 continue;
             }
-            double tolerance = type == DataType.FLOAT16 ? 16 * 0x1p-11 : type == DataType.FLOAT32 ? FLOAT : 16 * 0x1p-53;
+            double tolerance =
+                    type == DataType.FLOAT16 ? 16 * 0x1p-11 : type == DataType.FLOAT32 ? FLOAT : 16 * 0x1p-53;
             NDArray x = input.of(manager, type);
             double[] before = TestNumbers.doubles(x);
             NDArray rows = numbers(manager, 2, type, input.rows().getShape());

@@ -177,7 +177,10 @@ class AlibiBiasBlockTest extends OnEachEngine {
         assertThat(array(saved, "logSlopes").getShape()).isEqualTo(new Shape(2));
         AlibiSlopes others = AlibiSlopes.custom(1, 2);
         assertAll(
-                rejected(MalformedModelException.class, () -> ScoreTerms.load(manager, saved, alibi().build()), "learned"),
+                rejected(
+                        MalformedModelException.class,
+                        () -> ScoreTerms.load(manager, saved, alibi().build()),
+                        "learned"),
                 rejected(
                         MalformedModelException.class,
                         () -> ScoreTerms.load(

@@ -149,7 +149,8 @@ class DisentangledPositionBlockTest extends OnEachEngine {
         NDArray seven = zeros(manager, 1, 7, 3, 4);
         NDArray batch = zeros(manager, 5, 2, 3, 4);
         return Stream.of(
-                rejectedWithoutLeak(manager, () -> infer(manager, block, sequence), "queries", "(1, 3, 8)", "(B, 2, T, 4)"),
+                rejectedWithoutLeak(
+                        manager, () -> infer(manager, block, sequence), "queries", "(1, 3, 8)", "(B, 2, T, 4)"),
                 rejectedWithoutLeak(
                         manager, () -> infer(manager, block, queries, keys), "keys", "(1, 3, 4)", "(B, N, T, 4)"),
                 rejectedWithoutLeak(

@@ -62,7 +62,10 @@ public enum EncodingType implements TestBlocks {
             at -> at.scaled(
                     dot(learnedRotation(at.q(), at, at.i(), 2, true), learnedRotation(at.k(), at, at.j(), 2, true)))),
     // of two heads, the published slopes are 2^-4 and 2^-8
-    ALIBI("ALiBi", (heads, rows) -> alibi(heads).build(), at -> at.product() - Math.pow(2, -4.0 * (at.head() + 1)) * at.distance()),
+    ALIBI(
+            "ALiBi",
+            (heads, rows) -> alibi(heads).build(),
+            at -> at.product() - Math.pow(2, -4.0 * (at.head() + 1)) * at.distance()),
     ALIBI_LEARNED(
             "ALiBi",
             (heads, rows) -> alibi(heads)

@@ -358,7 +358,11 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
                 rejected(() -> rotary(4).optRotarySize(6).build(), "rotarySize 6", "headSize 4"),
                 rejected(() -> rotary(4).optRotarySize(0).build(), "rotarySize 0", "headSize 4"),
                 rejected(() -> rotary(4).optRotaryStart(2).optRotarySize(4).build(), "rotaryStart 2", "rotarySize 4"),
-                rejected(() -> rotary(6).optLayout(PairLayout.CONCATENATED_HALVES).build(), 6, "CONCATENATED_HALVES", 4));
+                rejected(
+                        () -> rotary(6).optLayout(PairLayout.CONCATENATED_HALVES).build(),
+                        6,
+                        "CONCATENATED_HALVES",
+                        4));
     }
 
     @Test
@@ -488,8 +492,10 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
         NDArray ten = integers(manager, 0, 10, 1);
         NDArray undefined = reals(manager, 0, Double.NaN, 1);
         assertAll(
-                rejectedWithoutLeak(manager, () -> infer(manager, block, x, ten), "position 10", "index 1 of (3)", "0 to 9"),
-                rejectedWithoutLeak(manager, () -> infer(manager, block, x, undefined), "NaN", "index 1 of (3)", "finite"));
+                rejectedWithoutLeak(
+                        manager, () -> infer(manager, block, x, ten), "position 10", "index 1 of (3)", "0 to 9"),
+                rejectedWithoutLeak(
+                        manager, () -> infer(manager, block, x, undefined), "NaN", "index 1 of (3)", "finite"));
         assertThat(infer(manager, block, x, integers(manager, 0, 9, 1)).getShape()).isEqualTo(x.getShape());
     }
 
