@@ -24,7 +24,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junitpioneer.jupiter.cartesian.CartesianTest;
-import org.junitpioneer.jupiter.cartesian.CartesianTest.Enum;
 import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
 
 /** Rotations of pairs of numbers by any angles. */
@@ -104,7 +103,9 @@ class RotationTest extends OnEachEngine {
 
     @CartesianTest
     void rotatesAnyInputOfAnyTypeWithItsGradient(
-            @Enum PairLayout layout, @Enum Input input, @Values(booleans = {true, false}) boolean isAtStart) {
+            @CartesianTest.Enum PairLayout layout,
+            @CartesianTest.Enum Input input,
+            @Values(booleans = {true, false}) boolean isAtStart) {
         int start = isAtStart ? 0 : 3;
         Rotation rotation = new Rotation(start, ROTARY_SIZE, layout, null);
         for (DataType type : List.of(DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64)) {

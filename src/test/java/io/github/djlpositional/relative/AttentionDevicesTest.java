@@ -31,6 +31,7 @@ import io.github.djlpositional.transformer.TransformerLayerBlock;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
@@ -89,7 +90,7 @@ class AttentionDevicesTest {
      */
     private record Case(
             EncodingType encoding,
-            EnumSet<Option> options,
+            Set<Option> options,
             int mask,
             boolean isConverted,
             List<Integer> ends,
@@ -107,7 +108,7 @@ class AttentionDevicesTest {
             // without causality, several tokens of a step need a mask of their own
             Stream<Option> causal =
                     isWhole ? Option.optional(random, Option.CAUSAL) : Stream.of(Option.CAUSAL);
-            EnumSet<Option> options = Stream.of(
+            Set<Option> options = Stream.of(
                             causal,
                             Option.optional(random, Option.WINDOW, Option.CHUNKS),
                             Option.optional(random, Option.SCORE_CAP, Option.SINKS, Option.DROPOUT, Option.COSINE),

@@ -47,7 +47,6 @@ import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junitpioneer.jupiter.cartesian.CartesianTest;
-import org.junitpioneer.jupiter.cartesian.CartesianTest.Enum;
 import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
 
 /** An attention with each relative encoding. */
@@ -145,7 +144,7 @@ class EncodingTypeTest extends OnEachEngine {
     /** PyTorch's kernel computes 13 keys with three hidden ones more. */
     @CartesianTest
     void givesTheNumbersOfThePaper(
-            @Enum EncodingType type,
+            @CartesianTest.Enum EncodingType type,
             @Values(booleans = {true, false}) boolean causal,
             @Values(booleans = {true, false}) boolean isFused) {
         MultiHeadAttentionBlock block = filled(
@@ -191,7 +190,8 @@ class EncodingTypeTest extends OnEachEngine {
     }
 
     @CartesianTest
-    void isTheSameFromManyThreads(@Enum EncodingType type, @Values(booleans = {true, false}) boolean isPadded) {
+    void isTheSameFromManyThreads(
+            @CartesianTest.Enum EncodingType type, @Values(booleans = {true, false}) boolean isPadded) {
         assumeEngine(TestEngine.PYTORCH);
         MultiHeadAttentionBlock block = attention(type, !isPadded, DataType.FLOAT64);
         block.freezeParameters(true);

@@ -29,7 +29,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junitpioneer.jupiter.cartesian.CartesianTest;
-import org.junitpioneer.jupiter.cartesian.CartesianTest.Enum;
 import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
 
 /** The fused kernel in another data type than FLOAT32. */
@@ -47,7 +46,7 @@ class KernelTypeTest extends OnEachEngine {
 
     @CartesianTest
     void resultsAndGradientsDifferByTheRoundingOfTheKernel(
-            @Enum EncodingType encoding,
+            @CartesianTest.Enum EncodingType encoding,
             @Values(booleans = {true, false}) boolean isBfloat16,
             @Values(booleans = {true, false}) boolean causal) {
         double[][] results = new double[2][];
