@@ -15,7 +15,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
-import ai.djl.util.JsonUtils;
 import ai.djl.util.PairList;
 import io.github.djlpositional.DevicesTest;
 import io.github.djlpositional.EngineTestExtension;
@@ -30,9 +29,12 @@ import io.github.djlpositional.options.Settings;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
-import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -52,6 +54,32 @@ class AttentionDevicesTest {
 
     private final SimulatedGpuEngine engine = new SimulatedGpuEngine();
 
+    /** Options of an attention beside its encoding. */
+    @SuppressWarnings("ImmutableEnumChecker") // the functions have no state
+    private enum Option {
+        WINDOW(builder -> builder.optWindow(3)),
+        CHUNKS(builder -> builder.optChunkSize(2)),
+        SCORE_CAP(builder -> builder.optScoreCap(3)),
+        SINKS(builder -> builder.optSinks(true)),
+        DROPOUT(builder -> builder.optDropoutRate(0.5f)),
+        COSINE(builder -> builder.optCosine(true)),
+        CAUSAL(builder -> builder.optCausal(true)),
+        ONE_KEY_HEAD(builder -> builder.optKeyValueHeadCount(1)),
+        WITHOUT_KERNEL(builder -> builder.optFusedKernel(false));
+
+        private final Consumer<MultiHeadAttentionBlock.Builder> setter;
+
+        Option(Consumer<MultiHeadAttentionBlock.Builder> setter) {
+            this.setter = setter;
+        }
+
+        /** None, or one of several. */
+        static Stream<Option> optional(SplittableRandom random, Option... several) {
+            int index = random.nextInt(several.length + 1);
+            return index == 0 ? Stream.of() : Stream.of(several[index - 1]);
+        }
+    }
+
     /**
      * One combination of options.
      *
@@ -62,7 +90,7 @@ class AttentionDevicesTest {
      */
     private record Case(
             EncodingType encoding,
-            List<String> options,
+            Set<Option> options,
             int mask,
             boolean isConverted,
             List<Integer> ends,
@@ -77,21 +105,24 @@ class AttentionDevicesTest {
             List<Integer> ends = RandomCases.one(random, List.of(List.of(), List.of(4, 6, 8), List.of(4, 6, 7)));
             boolean isWhole = ends.isEmpty();
             int inputs = random.nextInt(3);
-            Stream<String> options = Stream.of(
-                    RandomCases.one(random, List.of("", "window: 3", "chunkSize: 2")),
-                    RandomCases.one(
-                            random, List.of("", "scoreCap: 3", "sinks: true", "dropoutRate: 0.5", "cosine: true")),
-                    // without causality, several tokens of a step need a mask of their own
-                    RandomCases.one(random, isWhole ? List.of("", "causal: true") : List.of("causal: true")),
-                    RandomCases.one(random, List.of("", "keyValueHeadCount: 1")),
-                    RandomCases.one(random, List.of("", "fusedKernel: false")));
-            // two heads of keys have learned frequencies of their own
-            String excluded =
-                    encoding.encoding(HEADS) instanceof LearnedRotaryEmbeddingBlock ? "keyValueHeadCount: 1" : "";
+            // without causality, several tokens of a step need a mask of their own
+            Stream<Option> causal =
+                    isWhole ? Option.optional(random, Option.CAUSAL) : Stream.of(Option.CAUSAL);
+            Set<Option> options = Stream.of(
+                            causal,
+                            Option.optional(random, Option.WINDOW, Option.CHUNKS),
+                            Option.optional(random, Option.SCORE_CAP, Option.SINKS, Option.DROPOUT, Option.COSINE),
+                            Option.optional(random, Option.ONE_KEY_HEAD),
+                            Option.optional(random, Option.WITHOUT_KERNEL))
+                    .flatMap(each -> each)
+                    .collect(Collectors.toCollection(() -> EnumSet.noneOf(Option.class)));
+            if (encoding.encoding(HEADS) instanceof LearnedRotaryEmbeddingBlock) {
+                // two heads of keys have learned frequencies of their own
+                options.remove(Option.ONE_KEY_HEAD);
+            }
             return new Case(
                     encoding,
-                    options.filter(option -> !option.isEmpty() && !option.equals(excluded))
-                            .toList(),
+                    options,
                     random.nextInt(5),
                     random.nextBoolean(),
                     ends,
@@ -104,9 +135,9 @@ class AttentionDevicesTest {
         }
 
         Block block() {
-            Map<?, ?> arguments = JsonUtils.GSON.fromJson("{" + String.join(", ", options) + "}", Map.class);
-            MultiHeadAttentionBlock attention =
-                    encoding.attention(HEADS).setAll(arguments).build();
+            MultiHeadAttentionBlock.Builder builder = encoding.attention(HEADS);
+            options.forEach(option -> option.setter.accept(builder));
+            MultiHeadAttentionBlock attention = builder.build();
             return isLayer
                     ? TransformerLayerBlock.builder()
                             .setAttention(attention)
@@ -114,7 +145,7 @@ class AttentionDevicesTest {
                             .optNormPlacement(RandomCases.one(
                                     new SplittableRandom(options.hashCode()),
                                     List.of(TransformerLayerBlock.NormPlacement.values())))
-                            .optDropPathRate(options.contains("dropoutRate: 0.5") ? 0.5f : 0)
+                            .optDropPathRate(options.contains(Option.DROPOUT) ? 0.5f : 0)
                             .optResidualScale(0.5f)
                             .build()
                     : attention;
@@ -177,7 +208,7 @@ class AttentionDevicesTest {
                 NDArray y = options.forward(gpu, engine::takeWaits);
                 assertThat(engine.takeWaits()).as("waits of %s", options).isZero();
                 assertThat(y.getDevice()).isEqualTo(Device.gpu(0));
-                if (!(options.training && options.options.contains("dropoutRate: 0.5"))) {
+                if (!(options.training && options.options.contains(Option.DROPOUT))) {
                     // with biases in FLOAT16, a GPU has the fused kernel, which rounds scores below 4 and their weights
                     double tolerance = options.type == DataType.FLOAT16 ? 1e-2 : 1e-5;
                     assertThat(doubles(y))

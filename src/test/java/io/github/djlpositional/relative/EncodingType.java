@@ -4,14 +4,15 @@ import static io.github.djlpositional.attention.NaiveAttention.dot;
 import static io.github.djlpositional.attention.NaiveAttention.plus;
 
 import ai.djl.ndarray.types.Shape;
-import ai.djl.util.JsonUtils;
-import io.github.djlpositional.EngineTestExtension;
 import io.github.djlpositional.TestBlocks;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.NaiveAttention.Pair;
 import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.math.AlibiSlopes;
+import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.math.RotaryScaling;
+import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.EnumSet;
-import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Function;
@@ -21,29 +22,30 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * Every relative encoding in the configurations that are tested, with heads of size 4: its name, the options that
- * differ from the defaults, and the score of a query and a key as its source defines it. Tests set its parameters to
- * any numbers from -1 to 1, so a parameter that has to be positive must be stored as its logarithm.
+ * Every relative encoding in the configurations that are tested, with heads of size 4: a name, the encoding, and the
+ * score of a query and a key as its source defines it. Tests set its parameters to any numbers from -1 to 1, so a
+ * parameter that has to be positive must be stored as its logarithm.
  */
 @SuppressWarnings("ImmutableEnumChecker") // the functions have no state
 public enum EncodingType implements TestBlocks {
-    NONE(null, "", Pair::product),
+    NONE(null, null, Pair::product),
     // pairs (0, 1) and (2, 3), frequencies 1 and 10000^(-1/2)
     ROTARY(
             "rotary",
-            "",
+            (heads, rows) -> rotary().build(),
             at -> at.scaled(dot(interleaved(at.q(), at.i(), 10_000), interleaved(at.k(), at.j(), 10_000)))),
     // one pair (0, 1) of frequency 1; dimensions 2 and 3 stay
     ROTARY_HALVES_PARTIAL(
             "rotary",
-            "rotarySize: 2, layout: CONCATENATED",
+            (heads, rows) ->
+                    rotary().optRotarySize(2).optLayout(PairLayout.CONCATENATED).build(),
             at -> at.scaled(dot(rotated(at.q(), 0, 1, at.i()), rotated(at.k(), 0, 1, at.j())))),
-    ROTARY_DYNAMIC("rotary", "scaling: {type: DynamicNtk, factor: 2, originalLength: 4, length: 10}", at -> {
+    ROTARY_DYNAMIC("rotary", (heads, rows) -> rotary().optScaling(RotaryScaling.dynamicNtk(2, 4, 10)).build(), at -> {
         // factor 2, original length 4, to serve 10: base · (2 · 10 / 4 - 1)^(4 / 2)
         double base = 10_000 * Math.pow(2.0 * 10 / 4 - 1, 2);
         return at.scaled(dot(interleaved(at.q(), at.i(), base), interleaved(at.k(), at.j(), base)));
     }),
-    ROTARY_XPOS("rotary", "rotaryStart: 2, xpos: 1024", at -> {
+    ROTARY_XPOS("rotary", (heads, rows) -> rotary().optRotaryStart(2).optXpos(1024).build(), at -> {
         // one pair (2, 3), scaled by 0.4 / 1.4 to the power of the distance over 1024
         double kept = at.q()[0] * at.k()[0] + at.q()[1] * at.k()[1];
         double turned = dot(rotated(at.q(), 2, 3, at.i()), rotated(at.k(), 2, 3, at.j())) - kept;
@@ -51,34 +53,51 @@ public enum EncodingType implements TestBlocks {
     }),
     LEARNED_ROTARY(
             "learned rotary",
-            "",
+            (heads, rows) -> learnedRotary(heads).build(),
             at -> at.scaled(
                     dot(learnedRotation(at.q(), at, at.i(), 1, false), learnedRotation(at.k(), at, at.j(), 1, false)))),
     ROPE_MIXED(
             "RoPE-Mixed",
-            "axes: 2, layout: CONCATENATED",
+            (heads, rows) -> learnedRotary(heads).optAxes(2).optLayout(PairLayout.CONCATENATED).build(),
             at -> at.scaled(
                     dot(learnedRotation(at.q(), at, at.i(), 2, true), learnedRotation(at.k(), at, at.j(), 2, true)))),
     // of two heads, the published slopes are 2^-4 and 2^-8
-    ALIBI("ALiBi", "", at -> at.product() - Math.pow(2, -4.0 * (at.head() + 1)) * at.distance()),
+    ALIBI(
+            "ALiBi",
+            (heads, rows) -> alibi(heads).build(),
+            at -> at.product() - Math.pow(2, -4.0 * (at.head() + 1)) * at.distance()),
     ALIBI_LEARNED(
             "ALiBi",
-            "slopes: [0.125, 0.015625], learned: true, scaled: true",
+            (heads, rows) -> alibi(heads)
+                    .optSlopes(AlibiSlopes.custom(0.125, 0.015625))
+                    .optLearned(true)
+                    .optScaled(true)
+                    .build(),
             at -> at.product() - at.scaled(Math.exp(at.number("logSlopes")) * at.distance())),
     T5(
             "T5",
-            "buckets: 8, maxDistance: 6",
+            (heads, rows) -> RelativePositionBiasBlock.builder()
+                    .setHeadCount(heads)
+                    .optBuckets(8)
+                    .optMaxDistance(6)
+                    .build(),
             at -> at.product() + at.parameter("biases")[bucket(at.j() - at.i())][at.head()]),
     KERPLE(
             "KERPLE",
-            "",
+            (heads, rows) -> KerpleBiasBlock.builder().setHeadCount(heads).build(),
             at -> at.product() - Math.exp(at.number("logB")) * Math.log1p(Math.exp(at.number("logA")) * at.distance())),
     KERPLE_POWER(
             "KERPLE",
-            "form: POWER",
+            (heads, rows) -> KerpleBiasBlock.builder()
+                    .setHeadCount(heads)
+                    .optForm(KerpleBiasBlock.Form.POWER)
+                    .build(),
             at -> at.product()
                     - Math.exp(at.number("logA")) * Math.pow(at.distance(), 2 / (1 + Math.exp(-at.number("logitP"))))),
-    SANDWICH("Sandwich", "encoding: {embeddingSize: 6, base: 100}", at -> {
+    SANDWICH("Sandwich", (heads, rows) -> SandwichBiasBlock.builder()
+            .setHeadCount(heads)
+            .optEncoding(SinusoidalEncoding.vaswani(6, 100))
+            .build(), at -> {
         // frequencies 1, 100^(-1/3) and 100^(-2/3); head h of two is divided by 8 h / 2
         double cosines = IntStream.range(0, 3)
                 .mapToDouble(pair -> Math.cos(at.distance() / Math.pow(100, pair / 3.0)))
@@ -87,19 +106,32 @@ public enum EncodingType implements TestBlocks {
     }),
     GAUSSIAN(
             "Gaussian",
-            "sigma: 2.5",
+            (heads, rows) -> GaussianBiasBlock.builder().setHeadCount(heads).optSigma(2.5).build(),
             at -> at.product() - Math.pow(at.distance() / Math.exp(at.number("logSigma")), 2) / 2),
-    FIRE("FIRE", "hiddenSize: 5, threshold: 3.3", at -> {
+    FIRE("FIRE", (heads, rows) -> FireBiasBlock.builder()
+            .setHeadCount(heads)
+            .optHiddenSize(5)
+            .optThreshold(3.3)
+            .build(), at -> {
         double c = at.parameter("c")[0][0];
         double longest = Math.max(at.i(), Math.abs(3.3 * at.parameter("multiplier")[0][0]));
         double share = Math.log(Math.abs(c * at.distance()) + 1) / (Math.log(Math.abs(c * longest) + 1) + 1e-6);
         return at.product() + at.network(x -> Math.max(0, x), share);
     }),
-    DISTANCE_NETWORK("distance network", "hiddenSize: 3, logarithmic: true, normalized: true", at -> {
+    DISTANCE_NETWORK("distance network", (heads, rows) -> DistanceNetworkBiasBlock.builder()
+            .setHeadCount(heads)
+            .setHiddenSize(3)
+            .optLogarithmic(true)
+            .optNormalized(true)
+            .build(), at -> {
         double logarithm = Math.signum(at.i() - at.j()) * Math.log(at.distance() + 1);
         return at.product() + at.network(x -> x / (1 + Math.exp(-x)), logarithm);
     }),
-    WINDOW("Swin", "window: [ROWS, 3], classToken: true", at -> {
+    WINDOW("Swin", (heads, rows) -> WindowBiasBlock.builder()
+            .setHeadCount(heads)
+            .setWindow(rows, 3)
+            .optClassToken(true)
+            .build(), at -> {
         // position 0 is a class token; the other positions are the cells
         double[][] biases = at.parameter("biases");
         int cells = biases.length - 3;
@@ -113,34 +145,58 @@ public enum EncodingType implements TestBlocks {
                                 + 2;
         return at.product() + biases[row][at.head()];
     }),
-    WINDOW_NETWORK("Swin V2", "window: [ROWS, 3], hiddenSize: 5, trainedWindow: [5, 4]", at -> {
+    WINDOW_NETWORK("Swin V2", (heads, rows) -> WindowNetworkBiasBlock.builder()
+            .setHeadCount(heads)
+            .setWindow(rows, 3)
+            .optHiddenSize(5)
+            .optTrainedWindow(5, 4)
+            .build(), at -> {
         double y = logarithmic((at.i() / 3 - at.j() / 3) * 8 / 4.0);
         double x = logarithmic((at.i() % 3 - at.j() % 3) * 8 / 3.0);
         return at.product() + 16 / (1 + Math.exp(-at.network(z -> Math.max(0, z), y, x)));
     }),
     WINDOW_VECTORS(
             "MViTv2",
-            "window: [ROWS, 3]",
+            (heads, rows) -> WindowVectorsBlock.builder()
+                    .setHeadSize(4)
+                    .setWindow(rows, 3)
+                    .build(),
             at -> at.product()
                     + dot(at.q(), at.parameter("rows")[at.i() / 3 - at.j() / 3 + at.parameter("rows").length / 2])
                     + dot(at.q(), at.parameter("columns")[at.i() % 3 - at.j() % 3 + 2])),
-    SHAW("Shaw", "maxDistance: 2", at -> shawScore(at, 2), at -> at.parameter("values")[clipped(at, 2)]),
-    SHAW_FAR("Shaw", "maxDistance: 40", at -> shawScore(at, 40), at -> at.parameter("values")[clipped(at, 40)]),
+    SHAW("Shaw", (heads, rows) -> shaw(2), at -> shawScore(at, 2), at -> at.parameter("values")[clipped(at, 2)]),
+    SHAW_FAR("Shaw", (heads, rows) -> shaw(40), at -> shawScore(at, 40), at -> at.parameter("values")[clipped(at, 40)]),
     // scale 1 / sqrt(3 · 4)
-    DISENTANGLED("disentangled", "buckets: 6, maxDistance: 12", at -> {
+    DISENTANGLED("disentangled", (heads, rows) -> DisentangledPositionBlock.builder()
+            .setEmbeddingSize(4 * heads)
+            .setHeadCount(heads)
+            .optBuckets(6)
+            .optMaxDistance(12)
+            .build(), at -> {
         double[] position = at.parameter("vectors")[disentangledRow(at.i() - at.j())];
         double toPosition = dot(at.q(), at.projected("keyWeight", "keyBias", position));
         double toContent = dot(at.k(), at.projected("queryWeight", "queryBias", position));
         return (dot(at.q(), at.k()) + toPosition + toContent) / Math.sqrt(12);
     }),
-    TRANSFORMER_XL("Transformer-XL", "", at -> {
+    TRANSFORMER_XL("Transformer-XL", (heads, rows) -> TransformerXlPositionBlock.builder()
+            .setEmbeddingSize(4 * heads)
+            .setHeadCount(heads)
+            .build(), at -> {
         double[] content = at.parameter("contentBias")[at.head()];
         double[] position = at.parameter("positionBias")[at.head()];
         double[] projected = at.projected("projection", null, sinusoid(at.i() - at.j()));
         return at.scaled(dot(plus(at.q(), content), at.k()) + dot(plus(at.q(), position), projected));
     }),
-    FORGETTING("FoX", "", at -> at.product() + forgotten(at)),
-    PROJECTED_DISTANCE("Inkling", "curves: 3, maxDistance: 5", at -> {
+    FORGETTING("FoX", (heads, rows) -> ForgettingBiasBlock.builder()
+            .setHeadCount(heads)
+            .setEmbeddingSize(4 * heads)
+            .build(), at -> at.product() + forgotten(at)),
+    PROJECTED_DISTANCE("Inkling", (heads, rows) -> ProjectedDistanceBiasBlock.builder()
+            .setHeadCount(heads)
+            .setEmbeddingSize(4 * heads)
+            .optCurves(3)
+            .optMaxDistance(5)
+            .build(), at -> {
         int distance = at.i() - at.j();
         double bias = 0;
         for (int r = 0; r < 3 && distance >= 0 && distance < 5; r++) {
@@ -153,33 +209,52 @@ public enum EncodingType implements TestBlocks {
 
     public static final int HEAD_SIZE = 4;
 
-    /** ROWS in options: a class token and more cells than inputs have tokens, which are 4096 at night only. */
-    private static final int WINDOW_ROWS = EngineTestExtension.IS_NIGHTLY ? 1366 : 110;
+    /** The rows of windows of three columns: more cells than inputs have tokens. */
+    private static final int WINDOW_ROWS = 110;
+
+    /** Creates an encoding for heads of size 4. */
+    @FunctionalInterface
+    private interface Creator {
+        RelativeEncoding create(int heads, int windowRows);
+    }
 
     private final String name;
-    private final String options;
+    private final Creator creator;
     private final ToDoubleFunction<Pair> score;
     private final Function<Pair, double[]> addedValue;
 
-    EncodingType(String name, String options, ToDoubleFunction<Pair> score) {
-        this(name, options, score, at -> new double[HEAD_SIZE]);
+    EncodingType(String name, Creator creator, ToDoubleFunction<Pair> score) {
+        this(name, creator, score, at -> new double[HEAD_SIZE]);
     }
 
-    EncodingType(String name, String options, ToDoubleFunction<Pair> score, Function<Pair, double[]> addedValue) {
+    EncodingType(String name, Creator creator, ToDoubleFunction<Pair> score, Function<Pair, double[]> addedValue) {
         this.name = name;
-        this.options = options;
+        this.creator = creator;
         this.score = score;
         this.addedValue = addedValue;
     }
 
-    private RelativeEncoding encoding(int heads, int rows) {
-        return name == null
-                ? null
-                : RelativeEncoding.named(
-                        name,
-                        heads,
-                        HEAD_SIZE,
-                        JsonUtils.GSON.fromJson("{" + options.replace("ROWS", "" + rows) + "}", Map.class));
+    private static RotaryEmbeddingBlock.Builder rotary() {
+        return RotaryEmbeddingBlock.builder().setHeadSize(HEAD_SIZE);
+    }
+
+    private static LearnedRotaryEmbeddingBlock.Builder learnedRotary(int heads) {
+        return LearnedRotaryEmbeddingBlock.builder().setHeadCount(heads).setHeadSize(HEAD_SIZE);
+    }
+
+    private static AlibiBiasBlock.Builder alibi(int heads) {
+        return AlibiBiasBlock.builder().setHeadCount(heads);
+    }
+
+    private static ShawRelativePositionBlock shaw(int maxDistance) {
+        return ShawRelativePositionBlock.builder()
+                .setHeadSize(HEAD_SIZE)
+                .optMaxDistance(maxDistance)
+                .build();
+    }
+
+    private RelativeEncoding encoding(int heads, int windowRows) {
+        return creator == null ? null : creator.create(heads, windowRows);
     }
 
     /** Whether the encoding depends on the difference of two positions only, not on the positions themselves. */
@@ -208,10 +283,15 @@ public enum EncodingType implements TestBlocks {
 
     /** Returns a builder of an attention with this encoding. */
     public MultiHeadAttentionBlock.Builder attention(int heads) {
+        return attention(heads, WINDOW_ROWS);
+    }
+
+    /** The same with windows of more rows. */
+    MultiHeadAttentionBlock.Builder attention(int heads, int windowRows) {
         MultiHeadAttentionBlock.Builder builder = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(heads * HEAD_SIZE)
                 .setHeadCount(heads);
-        RelativeEncoding relative = encoding(heads);
+        RelativeEncoding relative = encoding(heads, windowRows);
         return relative == null ? builder : builder.optRelativeEncoding(relative);
     }
 

@@ -6,9 +6,11 @@ import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
+import static org.junit.jupiter.api.Assertions.assertAll;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import ai.djl.ndarray.NDArray;
@@ -19,31 +21,41 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.ArchitectureTest;
-import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.EngineTest.Selection;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.ResidentMemory;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.NaiveAttention;
 import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.options.HasArguments;
 import io.github.djlpositional.options.OptionTypes;
+import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.TestEngine;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junitpioneer.jupiter.cartesian.CartesianTest;
+import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
 
 /** An attention with each relative encoding. */
-class EncodingTypeTest {
+class EncodingTypeTest extends OnEachEngine {
 
     private static final double[] PADDING = {1, 0, 1, 1, 0, 1};
 
-    private static MultiHeadAttentionBlock attention(
-            NDManager manager, EncodingType type, boolean causal, DataType dataType) {
+    private MultiHeadAttentionBlock attention(
+            EncodingType type, boolean causal, DataType dataType) {
         return filled(manager, type.attention(HEADS).optCausal(causal).build(), dataType);
     }
 
@@ -63,9 +75,78 @@ class EncodingTypeTest {
                 .containsExactlyInAnyOrderElementsOf(tested);
     }
 
+    /** The names of the papers, and other spellings of them. */
+    @Test
+    void anEncodingIsFoundByItsNames() {
+        assertThat(RelativeEncoding.names())
+                .containsExactly(
+                        "rotary",
+                        "ALiBi",
+                        "T5",
+                        "KERPLE",
+                        "Sandwich",
+                        "Gaussian",
+                        "distance network",
+                        "FIRE",
+                        "Shaw",
+                        "Transformer-XL",
+                        "disentangled",
+                        "FoX",
+                        "Inkling",
+                        "learned rotary",
+                        "Swin",
+                        "Swin V2",
+                        "MViTv2");
+        Map.of(
+                        "RoPE", RotaryEmbeddingBlock.class,
+                        "ROTARY", RotaryEmbeddingBlock.class,
+                        "alibi", AlibiBiasBlock.class,
+                        "transformer_xl", TransformerXlPositionBlock.class,
+                        "TransformerXL", TransformerXlPositionBlock.class,
+                        "deberta", DisentangledPositionBlock.class)
+                .forEach((name, type) -> assertThat(RelativeEncoding.named(name, 2, 4, Map.of()))
+                        .as(name)
+                        .isInstanceOf(type));
+    }
+
+    /** An attention of two heads of size 4, whose encoding has one other argument; null leaves it out. */
+    private static Executable rejectedSize(EncodingType type, String name, Integer size, Object... values) {
+        Map<String, Object> arguments = new HashMap<>(((HasArguments) type.block()).getArguments());
+        arguments.put(name, size);
+        arguments.values().removeIf(Objects::isNull);
+        MultiHeadAttentionBlock.Builder attention =
+                MultiHeadAttentionBlock.builder().setEmbeddingSize(8).setHeadCount(2);
+        return rejected(
+                () -> attention
+                        .optRelativeEncoding(RelativeEncoding.fromArguments(arguments))
+                        .build(),
+                values);
+    }
+
+    @ParameterizedTest
+    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "NONE")
+    void rejectsSizesThatAreNotThoseOfTheAttention(EncodingType type) {
+        Map<String, Object> arguments = ((HasArguments) type.block()).getArguments();
+        List<String> sizes = Stream.of("headCount", "headSize", "embeddingSize")
+                .filter(arguments::containsKey)
+                .toList();
+        assertThat(sizes).isNotEmpty();
+        assertAll(sizes.stream().flatMap(size -> {
+            int other = 2 * (int) arguments.get(size);
+            return Stream.of(
+                    rejectedSize(type, size, other, size, other),
+                    rejectedSize(type, size, 0, size + " 0"),
+                    rejectedSize(type, size, -1, size + " -1"),
+                    rejectedSize(type, size, null, "'" + size + "'", "missing"));
+        }));
+    }
+
     /** PyTorch's kernel computes 13 keys with three hidden ones more. */
-    @EngineTest(Selection.PAIRS)
-    void givesTheNumbersOfThePaper(NDManager manager, EncodingType type, boolean causal, boolean isFused) {
+    @CartesianTest
+    void givesTheNumbersOfThePaper(
+            @CartesianTest.Enum EncodingType type,
+            @Values(booleans = {true, false}) boolean causal,
+            @Values(booleans = {true, false}) boolean isFused) {
         MultiHeadAttentionBlock block = filled(
                 manager,
                 type.attention(HEADS).optCausal(causal).optFusedKernel(isFused).build(),
@@ -79,9 +160,10 @@ class EncodingTypeTest {
         }
     }
 
-    @EngineTest
-    void masksPaddingAndAcceptsKeysOfAnotherLengthAndQueriesBeyondThem(NDManager manager, EncodingType type) {
-        MultiHeadAttentionBlock block = attention(manager, type, false, DataType.FLOAT64);
+    @ParameterizedTest
+    @EnumSource
+    void masksPaddingAndAcceptsKeysOfAnotherLengthAndQueriesBeyondThem(EncodingType type) {
+        MultiHeadAttentionBlock block = attention(type, false, DataType.FLOAT64);
         NaiveAttention naive =
                 new NaiveAttention(type, block).with((head, i, j) -> PADDING[j] == 1 ? 0 : Double.NEGATIVE_INFINITY);
         for (int[] queries : new int[][] {{1, 0}, {4, 0}, {8, 0}, {3, 1}, {3, 5}, {3, 60}}) {
@@ -107,25 +189,28 @@ class EncodingTypeTest {
         }
     }
 
-    @EngineTest(value = Selection.EACH, engine = "PyTorch")
-    void isTheSameFromManyThreads(NDManager manager, EncodingType type, boolean causal, boolean isPadded) {
-        MultiHeadAttentionBlock block = attention(manager, type, causal, DataType.FLOAT64);
+    @CartesianTest
+    void isTheSameFromManyThreads(
+            @CartesianTest.Enum EncodingType type, @Values(booleans = {true, false}) boolean isPadded) {
+        assumeEngine(TestEngine.PYTORCH);
+        MultiHeadAttentionBlock block = attention(type, !isPadded, DataType.FLOAT64);
         block.freezeParameters(true);
         NDArray x = numbers(manager, 3, DataType.FLOAT64, 1, 6, SIZE);
         NDArray[] inputs = isPadded ? new NDArray[] {x, manager.create(PADDING, new Shape(1, 6))} : new NDArray[] {x};
         double[] expected = doubles(Forward.infer(manager, block, inputs));
         IntStream.range(0, 64).parallel().forEach(i -> {
             try (NDManager own = manager.newSubManager()) {
-                assertThat(doubles(Forward.infer(own, block, inputs))).isEqualTo(expected);
+                requireClose(Forward.infer(own, block, inputs), expected, 1e-13);
             }
         });
     }
 
-    @EngineTest
-    void aCrossAttentionTakesThePositionsOfItsQueries(NDManager manager, EncodingType type) {
+    @ParameterizedTest
+    @EnumSource
+    void aCrossAttentionTakesThePositionsOfItsQueries(EncodingType type) {
         // it counts tokens
         assumeTrue(type != EncodingType.FORGETTING);
-        MultiHeadAttentionBlock block = attention(manager, type, false, DataType.FLOAT64);
+        MultiHeadAttentionBlock block = attention(type, false, DataType.FLOAT64);
         NDManager own = manager.newSubManager();
         NDArray keys = numbers(own, 2, DataType.FLOAT64, 2, 6, SIZE);
         NDArray values = numbers(own, 3, DataType.FLOAT64, 2, 6, SIZE);
@@ -148,9 +233,9 @@ class EncodingTypeTest {
     }
 
     /** The default scale is 1 / √4: queries of twice the size have the same scores, including those of the encoding. */
-    @EngineTest
-    void hasTheScaleThatIsSet(NDManager manager) {
-        MultiHeadAttentionBlock usual = attention(manager, EncodingType.SHAW, false, DataType.FLOAT64);
+    @Test
+    void hasTheScaleThatIsSet() {
+        MultiHeadAttentionBlock usual = attention(EncodingType.SHAW, false, DataType.FLOAT64);
         MultiHeadAttentionBlock scaled =
                 filled(manager, EncodingType.SHAW.attention(HEADS).optScale(1).build(), DataType.FLOAT64);
         usual.getQueryProjection()
@@ -162,9 +247,10 @@ class EncodingTypeTest {
     }
 
     /** StoredAttentionTest has the numbers of times. */
-    @EngineTest
-    void takesRealPositionsOrNamesTheEncodingsThatDo(NDManager manager, EncodingType type) {
-        MultiHeadAttentionBlock block = attention(manager, type, false, DataType.FLOAT64);
+    @ParameterizedTest
+    @EnumSource
+    void takesRealPositionsOrNamesTheEncodingsThatDo(EncodingType type) {
+        MultiHeadAttentionBlock block = attention(type, false, DataType.FLOAT64);
         NDManager own = manager.newSubManager();
         NDArray x = numbers(own, 7, DataType.FLOAT64, 2, 6, SIZE);
         // T5's buckets begin at 2, at about 3.5 and at 6
@@ -188,12 +274,13 @@ class EncodingTypeTest {
         }
     }
 
-    @EngineTest
-    void positionsFarApartNeedMemoryForTheTokensOnly(NDManager manager, EncodingType type) {
+    @ParameterizedTest
+    @EnumSource
+    void positionsFarApartNeedMemoryForTheTokensOnly(EncodingType type) {
         // a rotary table has a greatest position
         assumeTrue(type.isOfDistances() && !(type.encoding(HEADS) instanceof RotaryEmbeddingBlock));
         int[] positions = {5_000_000, 0, 5_000_003, 100_000_000, (1 << 29) - 2};
-        MultiHeadAttentionBlock block = attention(manager, type, false, DataType.FLOAT64);
+        MultiHeadAttentionBlock block = attention(type, false, DataType.FLOAT64);
         NDArray x = numbers(manager, 12, DataType.FLOAT64, 1, positions.length, SIZE);
         PairList<String, Object> params = Forward.params(PositionalEncodingBlock.POSITIONS, manager.create(positions));
         NDArray y = Forward.infer(manager, block, params, x);
@@ -202,10 +289,10 @@ class EncodingTypeTest {
     }
 
     /** LongSequenceTest has the parts of windows. */
-    @EngineTest
-    void computesLongSequencesInParts(NDManager manager) {
+    @Test
+    void computesLongSequencesInParts() {
         // 4 · 2 · 600 · 600 scores are more than one part
-        MultiHeadAttentionBlock block = attention(manager, EncodingType.SHAW, true, DataType.FLOAT32);
+        MultiHeadAttentionBlock block = attention(EncodingType.SHAW, true, DataType.FLOAT32);
         NDArray x = numbers(manager, 7, DataType.FLOAT32, 4, 600, SIZE);
         NDArray mask = manager.randomUniform(-1, 1, new Shape(4, 600, 600)).gt(0);
         mask = mask.toType(DataType.FLOAT32, false).maximum(manager.eye(600).expandDims(0));
@@ -214,12 +301,14 @@ class EncodingTypeTest {
         assertThat(whole.get("2:3").toFloatArray()).containsExactly(one.toFloatArray(), within(2e-5f));
     }
 
-    @EngineTest
+    @ParameterizedTest
+    @EnumSource
     @Tag("slow")
-    void fourThousandPositionsNeedLessMemoryThanTheirScores(NDManager manager, EncodingType type) throws Exception {
+    void fourThousandPositionsNeedLessMemoryThanTheirScores(EncodingType type) throws Exception {
         assumeTrue(ResidentMemory.bytes() > 0, "the system does not report resident memory");
         int length = 4096;
-        MultiHeadAttentionBlock block = attention(manager, type, false, DataType.FLOAT32);
+        MultiHeadAttentionBlock block =
+                filled(manager, type.attention(HEADS, length / 3 + 1).build(), DataType.FLOAT32);
         // as in a loaded model: parameters that require gradients keep the softmax of every part
         block.freezeParameters(true);
         NDArray x = numbers(manager, 7, DataType.FLOAT32, 2, length, SIZE);

@@ -8,15 +8,12 @@ import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.Device;
-import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.GradientCollector;
-import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.EngineTest.Selection;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
@@ -24,15 +21,18 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.options.Settings;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
+import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.TestEngine;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junitpioneer.jupiter.cartesian.CartesianTest;
+import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
 
 /** The fused kernel in another data type than FLOAT32. */
-class KernelTypeTest {
+class KernelTypeTest extends OnEachEngine {
 
     /** The greatest difference of two arrays, as a share of the greatest number. */
     private static double difference(double[] actual, double... expected) {
@@ -44,9 +44,11 @@ class KernelTypeTest {
                 / greatest;
     }
 
-    @EngineTest(Selection.PAIRS)
+    @CartesianTest
     void resultsAndGradientsDifferByTheRoundingOfTheKernel(
-            Engine engine, NDManager manager, EncodingType encoding, boolean isBfloat16, boolean causal) {
+            @CartesianTest.Enum EncodingType encoding,
+            @Values(booleans = {true, false}) boolean isBfloat16,
+            @Values(booleans = {true, false}) boolean causal) {
         double[][] results = new double[2][];
         double[][] gradients = new double[2][];
         for (int i = 0; i < 2; i++) {
@@ -59,7 +61,7 @@ class KernelTypeTest {
             block.freezeParameters(true);
             NDArray x = numbers(manager, 3, DataType.FLOAT32, 2, 40, SIZE);
             x.setRequiresGradient(true);
-            try (GradientCollector collector = engine.newGradientCollector()) {
+            try (GradientCollector collector = engine.get().newGradientCollector()) {
                 NDArray y = Forward.train(manager, block, x);
                 assertThat(y.getDataType()).isEqualTo(DataType.FLOAT32);
                 collector.backward(y.sum());
@@ -76,17 +78,17 @@ class KernelTypeTest {
     /** Half precision on a GPU: the biases of distances are numbers of the kernel's type. */
     @ParameterizedTest
     @EnumSource(names = {"ALIBI", "T5", "KERPLE", "SANDWICH"})
-    @EnabledIf("io.github.djlpositional.DevicesTest#hasPyTorch")
     void halfPrecisionWithBiasesIsCloseToFloat32InLongSequences(EncodingType encoding) {
+        assumeEngine(TestEngine.PYTORCH);
         SimulatedGpuEngine gpu = new SimulatedGpuEngine();
         double[][] results = new double[2][];
         DataType[] types = {DataType.FLOAT32, DataType.FLOAT16};
         for (int i = 0; i < 2; i++) {
-            try (NDManager manager = gpu.newBaseManager(Device.gpu(0))) {
-                MultiHeadAttentionBlock block = filled(
-                        manager, encoding.attention(HEADS).optCausal(true).build(), types[i]);
+            try (NDManager onGpu = gpu.newBaseManager(Device.gpu(0))) {
+                MultiHeadAttentionBlock block =
+                        filled(onGpu, encoding.attention(HEADS).optCausal(true).build(), types[i]);
                 block.freezeParameters(true);
-                results[i] = doubles(Forward.infer(manager, block, numbers(manager, 3, types[i], 1, 2048, SIZE)));
+                results[i] = doubles(Forward.infer(onGpu, block, numbers(onGpu, 3, types[i], 1, 2048, SIZE)));
             }
         }
         assertThat(difference(results[1], results[0])).isLessThan(2e-3);
@@ -109,22 +111,22 @@ class KernelTypeTest {
     }
 
     @Test
-    @EnabledIf("io.github.djlpositional.DevicesTest#hasPyTorch")
     void biasesBeyondTheRangeOfHalfPrecisionHideDistantKeys() {
+        assumeEngine(TestEngine.PYTORCH);
         SimulatedGpuEngine gpu = new SimulatedGpuEngine();
-        try (NDManager manager = gpu.newBaseManager(Device.gpu(0))) {
+        try (NDManager onGpu = gpu.newBaseManager(Device.gpu(0))) {
             Block block = filled(
-                    manager,
+                    onGpu,
                     EncodingType.NONE
                             .attention(HEADS)
                             .optRelativeEncoding(new SteepBias())
                             .build(),
                     DataType.FLOAT16);
             block.freezeParameters(true);
-            NDArray x = numbers(manager, 3, DataType.FLOAT16, 1, 6, SIZE);
+            NDArray x = numbers(onGpu, 3, DataType.FLOAT16, 1, 6, SIZE);
             // each token sees only itself
-            double[] expected = doubles(Forward.infer(manager, block, x.reshape(6, 1, SIZE)));
-            assertThat(difference(doubles(Forward.infer(manager, block, x)), expected))
+            double[] expected = doubles(Forward.infer(onGpu, block, x.reshape(6, 1, SIZE)));
+            assertThat(difference(doubles(Forward.infer(onGpu, block, x)), expected))
                     .isLessThan(2e-3);
         }
     }

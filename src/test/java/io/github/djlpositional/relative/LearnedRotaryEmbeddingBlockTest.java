@@ -1,30 +1,43 @@
 package io.github.djlpositional.relative;
 
+import static io.github.djlpositional.Forward.infer;
+import static io.github.djlpositional.Forward.inferFrom;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
+import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.relative.RotaryPresetsTest.stored;
+import static io.github.djlpositional.support.Inputs.zeros;
+import static io.github.djlpositional.support.Rejections.rejected;
+import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
+import static org.junit.jupiter.api.Assertions.assertAll;
 
-import ai.djl.engine.Engine;
+import ai.djl.Device;
+import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.Forward;
+import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.simulated.SimulatedGpuEngine;
+import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.TestEngine;
 import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 /** Learned frequencies beside timm's functions in {@code src/test/python/make_rotary.py}. */
-class LearnedRotaryEmbeddingBlockTest {
+class LearnedRotaryEmbeddingBlockTest extends OnEachEngine {
 
-    private static LearnedRotaryEmbeddingBlock block(NDManager manager, DataType type, int axes) {
-        LearnedRotaryEmbeddingBlock block = LearnedRotaryEmbeddingBlock.builder()
-                .setHeadCount(2)
-                .setHeadSize(16)
-                .optAxes(axes)
-                .build();
+    private static LearnedRotaryEmbeddingBlock.Builder learned(int headSize) {
+        return LearnedRotaryEmbeddingBlock.builder().setHeadCount(2).setHeadSize(headSize);
+    }
+
+    private LearnedRotaryEmbeddingBlock block(DataType type, int axes) {
+        LearnedRotaryEmbeddingBlock block = learned(16).optAxes(axes).build();
         block.initialize(manager, type, new Shape(-1, 2, -1, 16));
         return block;
     }
@@ -33,22 +46,22 @@ class LearnedRotaryEmbeddingBlockTest {
         return block.getFrequencies().getArray();
     }
 
-    @EngineTest
-    void rotatesAsTimm(Engine engine, NDManager manager) {
+    @Test
+    void rotatesAsTimm() {
         // roundings of numbers up to 5: of x, the cosine and the sine, two products and a sum, and of the frequencies
         Map<DataType, Double> tolerances =
                 Map.of(DataType.FLOAT64, 1e-14, DataType.FLOAT32, 4e-6, DataType.FLOAT16, 0.04);
         double[] expected = doubles(stored(manager, "ropeMixed.output"));
         tolerances.forEach((type, tolerance) -> {
-            if (type == DataType.FLOAT16 && engine.getEngineName().equals("MXNet")) {
+            if (type == DataType.FLOAT16 && engine == TestEngine.MXNET) {
                 return; // no numbers of another type can be copied to it
             }
-            LearnedRotaryEmbeddingBlock block = block(manager, type, 2);
+            LearnedRotaryEmbeddingBlock block = block(type, 2);
             stored(manager, "ropeMixed.frequencies").toType(type, true).copyTo(frequencies(block));
             NDArray x = stored(manager, "ropeMixed.input").toType(type, true);
             for (DataType ofPositions : new DataType[] {DataType.FLOAT64, DataType.INT32, DataType.INT64}) {
                 NDArray positions = stored(manager, "ropeMixed.positions").toType(ofPositions, true);
-                NDArray y = Forward.infer(manager, block, x, positions);
+                NDArray y = infer(manager, block, x, positions);
                 assertThat(y.getDataType()).isEqualTo(type);
                 requireClose(y, expected, tolerance);
             }
@@ -58,10 +71,10 @@ class LearnedRotaryEmbeddingBlockTest {
     }
 
     /** Directions are random: of each head, the first half of the pairs has one, and the others are perpendicular. */
-    @EngineTest
-    void beginsWithTheFrequenciesOfTimm(Engine engine, NDManager manager) {
-        engine.setRandomSeed(16);
-        double[] f = doubles(frequencies(block(manager, DataType.FLOAT64, 2)));
+    @Test
+    void beginsWithTheFrequenciesOfTimm() {
+        engine.get().setRandomSeed(16);
+        double[] f = doubles(frequencies(block(DataType.FLOAT64, 2)));
         assertThat(f[0]).isNotEqualTo(f[8]); // of the two heads
         for (int head = 0; head < 2; head++) {
             double cos = f[8 * head];
@@ -71,33 +84,123 @@ class LearnedRotaryEmbeddingBlockTest {
                 int pair = 8 * head + i;
                 double[] actual = {f[pair], f[16 + pair], f[pair + 4], f[16 + pair + 4]};
                 double[] expected = {size * cos, size * sin, -size * sin, size * cos};
-                assertThat(actual).containsExactly(expected, within(1e-15));
+                assertThat(actual).containsExactly(expected, within(1e-14));
             }
-            assertThat(Math.hypot(cos, sin)).isEqualTo(1, within(1e-15));
+            assertThat(Math.hypot(cos, sin)).isEqualTo(1, within(1e-14));
         }
-        engine.setRandomSeed(16);
-        assertThat(doubles(frequencies(block(manager, DataType.FLOAT64, 2)))).isEqualTo(f);
+        engine.get().setRandomSeed(16);
+        assertThat(doubles(frequencies(block(DataType.FLOAT64, 2)))).isEqualTo(f);
     }
 
-    @EngineTest
-    void beginsWithTheFrequenciesOfRoFormerOnOneAxis(NDManager manager) {
+    @Test
+    void beginsWithTheFrequenciesOfRoFormerOnOneAxis() {
         NDArray x = numbers(manager, 1, DataType.FLOAT32, 2, 2, 9, 16);
         RotaryEmbeddingBlock fixed =
                 RotaryEmbeddingBlock.builder().setHeadSize(16).build();
-        LearnedRotaryEmbeddingBlock block = block(manager, DataType.FLOAT32, 1);
+        LearnedRotaryEmbeddingBlock block = block(DataType.FLOAT32, 1);
         // an angle up to 9 of a rounded frequency, and numbers below 2
-        requireClose(Forward.infer(manager, block, x), doubles(Forward.infer(manager, fixed, x)), 4e-6);
+        requireClose(infer(manager, block, x), doubles(infer(manager, fixed, x)), 4e-6);
     }
 
     /** In FLOAT32, an angle of 2^27 would be a multiple of 8. */
-    @EngineTest
-    void scoresDependOnDistancesOfDistantPositionsToo(NDManager manager) {
-        LearnedRotaryEmbeddingBlock block = block(manager, DataType.FLOAT32, 2);
+    @Test
+    void scoresDependOnDistancesOfDistantPositionsToo() {
+        LearnedRotaryEmbeddingBlock block = block(DataType.FLOAT32, 2);
         NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, 2, 9, 16);
-        NDArray near = Forward.inferFrom(manager, 0, block, x);
-        NDArray far = Forward.inferFrom(manager, 1 << 27, block, x);
+        NDArray near = inferFrom(manager, 0, block, x);
+        NDArray far = inferFrom(manager, 1 << 27, block, x);
         NDArray scores = near.matMul(near.transpose(0, 1, 3, 2));
         // sums of 16 products below 4
         requireClose(far.matMul(far.transpose(0, 1, 3, 2)), doubles(scores), 2e-5);
+    }
+
+    /** At position p, pair k of head n is turned by p · frequencies[n, k]. */
+    @Test
+    void turnsThePairsOfEachHeadByTheirFrequencies() {
+        LearnedRotaryEmbeddingBlock block = learned(2).build();
+        block.initialize(manager, DataType.FLOAT64, new Shape(-1, 2, -1, 2));
+        ScoreTerms.set(block, "frequencies", 0.5, -2);
+        NDArray x = manager.create(new double[] {1, 0, 1, 0}, new Shape(1, 2, 1, 2));
+        double[] expected = {Math.cos(1.5), Math.sin(1.5), Math.cos(6), -Math.sin(6)};
+        requireClose(inferFrom(manager, 3, block, x), expected, 1e-14);
+    }
+
+    @Test
+    void hasTheDefaultsOfTheDocumentation() {
+        assertThat(learned(4).build().getArguments())
+                .isEqualTo(Map.of(
+                        "type", "LearnedRotaryEmbeddingBlock",
+                        "headCount", 2,
+                        "headSize", 4,
+                        "axes", 1,
+                        "base", 10_000.0,
+                        "layout", "INTERLEAVED"));
+        assertThat(learned(4).optAxes(2).build().getArguments()).containsEntry("base", 10.0);
+        LearnedRotaryEmbeddingBlock block = block(DataType.FLOAT32, 2);
+        assertThat(frequencies(block).getShape()).isEqualTo(new Shape(2, 2, 8));
+        assertThat(block.getFrequencies()).isSameAs(block.getParameters().get("frequencies"));
+    }
+
+    @Test
+    void rejectsSizesThatAreNoPairsOfItsAxes() {
+        LearnedRotaryEmbeddingBlock block = learned(16).build();
+        assertAll(
+                rejected(() -> learned(7).build(), "headSize 7", "multiple of 2"),
+                rejected(() -> learned(6).optAxes(2).build(), "headSize 6", "axes 2", "multiple of 4"),
+                rejected(() -> learned(4).optAxes(3).build(), "axes 3"),
+                rejected(() -> learned(4).optBase(0).build(), "base 0.0"),
+                rejected(() -> block.requireFits(3, 16, 48), "3 heads of size 16", "setHeadCount(3)", block),
+                rejected(() -> block.requireFits(2, 8, 16), "2 heads of size 8", "setHeadSize(8)", block));
+    }
+
+    private static Stream<Executable> rejectedShapes(NDManager manager) {
+        LearnedRotaryEmbeddingBlock block =
+                filled(manager, learned(4).build(), DataType.FLOAT32, new Shape(-1, 2, -1, 4));
+        LearnedRotaryEmbeddingBlock mixed =
+                filled(manager, learned(4).optAxes(2).build(), DataType.FLOAT32, new Shape(-1, 2, -1, 4));
+        NDArray x = zeros(manager, 2, 2, 3, 4);
+        NDArray fourHeads = zeros(manager, 2, 4, 3, 4);
+        NDArray wide = zeros(manager, DataType.FLOAT64, 2, 2, 3, 4);
+        NDArray positions = zeros(manager, DataType.INT32, 3);
+        NDArray one = zeros(manager, DataType.INT32, 1, 1, 3);
+        NDArray batch = zeros(manager, DataType.INT32, 1, 2, 3);
+        NDArray three = zeros(manager, DataType.INT32, 3, 1, 3);
+        return Stream.of(
+                rejectedWithoutLeak(manager, () -> infer(manager, block, fourHeads), "(2, 4, 3, 4)", "(B, 2, T, 4)"),
+                rejectedWithoutLeak(manager, () -> infer(manager, block, wide), "float64", "float32"),
+                rejectedWithoutLeak(
+                        manager, () -> infer(manager, block, x, positions, positions), 3, "[x, positions]"),
+                rejectedWithoutLeak(manager, () -> infer(manager, block, x, one), "(1, 1, 3)", "(T) or (B, T)"),
+                rejectedWithoutLeak(manager, () -> infer(manager, mixed, x, batch), "(1, 2, 3)", "2 coordinates"),
+                rejectedWithoutLeak(manager, () -> infer(manager, mixed, x, three), "(3, 1, 3)", "2 coordinates"));
+    }
+
+    @Test
+    void rejectsInputsAndPositionsOfOtherShapes() {
+        assertAll(rejectedShapes(manager));
+    }
+
+    @Test
+    void rejectsTheSameCallsOnAGpu() {
+        assumeEngine(TestEngine.PYTORCH);
+        try (NDManager gpu = new SimulatedGpuEngine().newBaseManager(Device.gpu(0))) {
+            assertAll(rejectedShapes(gpu));
+        }
+    }
+
+    /** The base is that of the initial frequencies only. */
+    @Test
+    void savesItsFrequencies() throws Exception {
+        LearnedRotaryEmbeddingBlock saved = block(DataType.FLOAT32, 2);
+        ScoreTerms.requireLoads(
+                manager, saved, learned(16).optAxes(2).optBase(100).build());
+        assertAll(rejected(
+                MalformedModelException.class,
+                () -> ScoreTerms.load(
+                        manager,
+                        saved,
+                        learned(16).optAxes(2).optLayout(PairLayout.CONCATENATED).build()),
+                "INTERLEAVED",
+                "CONCATENATED"));
     }
 }

@@ -1,9 +1,22 @@
 package io.github.djlpositional.relative;
 
+import static io.github.djlpositional.Forward.infer;
+import static io.github.djlpositional.Forward.inferFrom;
+import static io.github.djlpositional.attention.TestNumbers.doubles;
+import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static io.github.djlpositional.relative.RotaryPresetsTest.stored;
+import static io.github.djlpositional.support.Inputs.integers;
+import static io.github.djlpositional.support.Inputs.reals;
+import static io.github.djlpositional.support.Inputs.zeros;
+import static io.github.djlpositional.support.Rejections.rejected;
+import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertAll;
 
+import ai.djl.Device;
+import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
@@ -12,47 +25,123 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
-import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
+import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.TestNumbers;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryAxes;
 import io.github.djlpositional.math.RotaryScaling;
+import io.github.djlpositional.simulated.SimulatedGpuEngine;
+import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.TestEngine;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
-class RotaryEmbeddingBlockTest {
+/** Rotations of queries and keys by their positions. */
+class RotaryEmbeddingBlockTest extends OnEachEngine {
 
+    /** Two products of numbers up to 2 and their sum are rounded: 4 · 2^-24, and as much again for another order. */
+    private static final double FLOAT = 1e-6;
+
+    private static RotaryEmbeddingBlock.Builder rotary(int headSize) {
+        return RotaryEmbeddingBlock.builder().setHeadSize(headSize);
+    }
+
+    /** Heads of size 16, at most 100 positions. */
     private static RotaryEmbeddingBlock.Builder builder() {
-        return RotaryEmbeddingBlock.builder().setHeadSize(16).optMaxSequenceLength(100);
+        return rotary(16).optMaxSequenceLength(100);
     }
 
-    private static NDArray heads(NDManager manager, long... shape) {
-        return TestNumbers.numbers(manager, 5, DataType.FLOAT32, shape);
+    private static RotaryEmbeddingBlock.Builder dynamic() {
+        return rotary(16).optScaling(RotaryScaling.dynamicNtk(2, 8, 40));
     }
 
-    @EngineTest
-    void rotatesQueriesAndKeysTogetherAsOneByOne(NDManager manager) {
+    private static RotaryEmbeddingBlock.Builder axes() {
+        return builder().optAxes(RotaryAxes.of(0, 1, 0, 1, 1, 1, 0, 0));
+    }
+
+    private NDArray heads(long... shape) {
+        return numbers(manager, 5, DataType.FLOAT32, shape);
+    }
+
+    private static NDList rotated(NDManager manager, Block block, NDArray... inputs) {
+        return block.forward(new ParameterStore(manager, false), new NDList(inputs), false);
+    }
+
+    private static void requireRotated(NDArray actual, NDArray expected) {
+        assertThat(actual.getShape()).isEqualTo(expected.getShape());
+        requireClose(actual, doubles(expected), FLOAT);
+    }
+
+    /** RoFormer: at position p, pair k of r / 2 is turned by p · 10000^(-2k/r). */
+    @Test
+    void turnsEachPairByItsFrequencyTimesThePosition() {
+        NDArray x = numbers(manager, 5, DataType.FLOAT64, 1, 1, 3, 6);
+        double[] numbers = x.toDoubleArray();
+        double[] expected = new double[18];
+        for (int i = 0; i < 18; i += 2) {
+            double angle = (7 + i / 6) * Math.pow(10_000, -(i % 6) / 6.0);
+            expected[i] = numbers[i] * Math.cos(angle) - numbers[i + 1] * Math.sin(angle);
+            expected[i + 1] = numbers[i + 1] * Math.cos(angle) + numbers[i] * Math.sin(angle);
+        }
+        requireClose(inferFrom(manager, 7, rotary(6).build(), x), expected, 1e-14);
+    }
+
+    /** The cosine and the sine of 2.5 by mpmath, and the nearest floats. */
+    @Test
+    void takesRealPositionsOfEitherSign() {
+        NDArray unit = reals(manager, 1, 0, 0, 0).reshape(1, 1, 1, 4);
+        NDArray after = infer(manager, rotary(4).build(), unit, reals(manager, 2.5));
+        requireClose(after.get("0, 0, 0"), new double[] {-0.8011436155469337, 0.5984721441039565, 0, 0}, 0x1p-25);
+        NDArray before = infer(manager, rotary(4).build(), unit, reals(manager, -2.5));
+        requireClose(before.get("0, 0, 0"), new double[] {-0.8011436155469337, -0.5984721441039565, 0, 0}, 0x1p-25);
+    }
+
+    /** The product of a query and a key depends on the distance of their positions only. */
+    @Test
+    void scoresDependOnDistances() {
+        RotaryEmbeddingBlock block = rotary(8).build();
+        NDArray queries = numbers(manager, 1, DataType.FLOAT64, 1, 2, 5, 8);
+        NDArray keys = numbers(manager, 2, DataType.FLOAT64, 1, 2, 5, 8);
+        NDArray near = scores(rotated(manager, block, queries, keys));
+        NDArray late = manager.arange(1000, 1005);
+        requireClose(scores(rotated(manager, block, queries, keys, late)), doubles(near), 1e-12);
+    }
+
+    private static NDArray scores(NDList rotated) {
+        return rotated.get(0).matMul(rotated.get(1).transpose(0, 1, 3, 2));
+    }
+
+    @Test
+    void rotatesQueriesAndKeysTogetherAsOneByOne() {
         RotaryEmbeddingBlock block = builder().build();
-        NDArray keys = heads(manager, 2, 1, 5, 16);
-        NDArray positions = manager.create(new int[] {4, 3, 2, 1, 0});
+        NDArray keys = heads(2, 1, 5, 16);
+        NDArray positions = integers(manager, 4, 3, 2, 1, 0);
         // four heads of queries, or none
-        for (NDArray queries : List.of(heads(manager, 2, 4, 5, 16), manager.create(new Shape(2, 0, 5, 16)))) {
+        for (NDArray queries : List.of(heads(2, 4, 5, 16), manager.create(new Shape(2, 0, 5, 16)))) {
             NDList both = rotated(manager, block, queries, keys);
-            requireSame(both.get(0), Forward.infer(manager, block, queries));
-            requireSame(both.get(1), Forward.infer(manager, block, keys));
+            requireRotated(both.get(0), infer(manager, block, queries));
+            requireRotated(both.get(1), infer(manager, block, keys));
             NDList positioned = rotated(manager, block, queries, keys, positions);
-            requireSame(positioned.get(0), Forward.infer(manager, block, queries, positions));
-            requireSame(positioned.get(1), Forward.infer(manager, block, keys, positions));
+            requireRotated(positioned.get(0), infer(manager, block, queries, positions));
+            requireRotated(positioned.get(1), infer(manager, block, keys, positions));
         }
     }
 
     /** The last dimensions, or a share of them; the reference is src/test/python/make_rotary.py. */
-    @EngineTest
-    void rotatesAPartOfAHeadAsPublishedCode(NDManager manager) {
+    @Test
+    void rotatesAPartOfAHeadAsPublishedCode() {
         Map.of(
                         "deepseek",
                         builder().setHeadSize(192).optRotaryStart(128),
@@ -62,21 +151,151 @@ class RotaryEmbeddingBlockTest {
                                 .optFrequencies(Frequencies.proportional(32, 0.25, 1e6, 8))
                                 .optLayout(PairLayout.CONCATENATED))
                 .forEach((name, builder) -> {
-                    NDArray y = Forward.infer(manager, builder.build(), stored(manager, name + ".input"));
+                    NDArray y = infer(manager, builder.build(), stored(manager, name + ".input"));
                     requireClose(y, stored(manager, name + ".output").toDoubleArray(), 1e-14);
                 });
     }
 
-    private static NDList rotated(NDManager manager, Block block, NDArray... inputs) {
-        return block.forward(new ParameterStore(manager, false), new NDList(inputs), false);
+    @ParameterizedTest
+    @EnumSource(names = {"INTERLEAVED", "CONCATENATED"})
+    void aPartOfAHeadHasTheFrequenciesOfItsSize(PairLayout layout) {
+        NDArray x = heads(2, 3, 5, 16);
+        RotaryEmbeddingBlock four = rotary(4).optLayout(layout).build();
+        RotaryEmbeddingBlock middle =
+                rotary(16).optRotaryStart(6).optRotarySize(4).optLayout(layout).build();
+        NDArray y = infer(manager, middle, x);
+        requireRotated(y.get("..., 6:10"), infer(manager, four, x.get("..., 6:10")));
+        requireRotated(y.get("..., :6"), x.get("..., :6"));
+        requireRotated(y.get("..., 10:"), x.get("..., 10:"));
+        assertThat(middle.getHeadSize()).isEqualTo(16);
+        assertThat(middle.getRotarySize()).isEqualTo(4);
+        RotaryEmbeddingBlock last = rotary(16).optRotaryStart(12).optLayout(layout).build();
+        requireRotated(infer(manager, last, x).get("..., 12:"), infer(manager, four, x.get("..., 12:")));
+        assertThat(last.getRotarySize()).isEqualTo(4);
     }
 
-    private static NDArray scores(NDList rotated) {
-        return rotated.get(0).matMul(rotated.get(1).transpose(0, 1, 3, 2));
+    /** Of three pairs, the second does not turn; dimensions after the pairs stay. */
+    @Test
+    void aFrequencyOfZeroDoesNotRotate() {
+        NDArray x = heads(2, 3, 5, 16);
+        RotaryEmbeddingBlock block =
+                rotary(16).optFrequencies(Frequencies.of(1, 0, 0.5)).build();
+        NDArray y = inferFrom(manager, 3, block, x);
+        requireSame(y.get("..., 2:4"), x.get("..., 2:4"));
+        requireSame(y.get("..., 6:"), x.get("..., 6:"));
+        assertThat(doubles(y.get("..., 4:6"))).isNotEqualTo(doubles(x.get("..., 4:6")));
     }
 
-    @EngineTest
-    void scoresWithXposAreThoseOfThePublishedCode(NDManager manager) {
+    static Stream<Supplier<RotaryEmbeddingBlock.Builder>> tables() {
+        return Stream.of(
+                RotaryEmbeddingBlockTest::builder, RotaryEmbeddingBlockTest::dynamic, RotaryEmbeddingBlockTest::axes);
+    }
+
+    /** One position for all sequences, or one for each, of any type. */
+    @ParameterizedTest
+    @MethodSource("tables")
+    void explicitPositionsAreThoseOfAStartPosition(Supplier<RotaryEmbeddingBlock.Builder> builder) {
+        RotaryEmbeddingBlock block = builder.get().build();
+        NDArray x = heads(2, 3, 5, 16);
+        NDArray expected = inferFrom(manager, 5, block, x);
+        NDArray positions = integers(manager, 5, 6, 7, 8, 9);
+        for (DataType type : List.of(DataType.INT32, DataType.INT64, DataType.FLOAT32, DataType.FLOAT64)) {
+            NDArray typed = positions.toType(type, false);
+            requireRotated(infer(manager, block, x, typed), expected);
+            requireRotated(infer(manager, block, x, typed.reshape(1, 5).repeat(0, 2)), expected);
+        }
+    }
+
+    @Test
+    void eachSequenceMayHaveItsPositions() {
+        NDArray x = heads(2, 3, 5, 16);
+        NDArray positions = manager.create(new int[][] {{0, 1, 2, 3, 4}, {90, 91, 92, 93, 94}});
+        RotaryEmbeddingBlock block = rotary(16).build();
+        NDArray y = infer(manager, block, x, positions);
+        requireRotated(y.get(":1"), infer(manager, block, x.get(":1")));
+        requireRotated(y.get("1:"), inferFrom(manager, 90, block, x.get("1:")));
+    }
+
+    @Test
+    void aTableMayGrow() {
+        NDArray x = heads(2, 3, 5, 16);
+        NDArray expected = inferFrom(manager, 597, rotary(16).build(), x);
+        NDArray positions = integers(manager, 597, 598, 599, 600, 601);
+        Supplier<RotaryEmbeddingBlock> growing =
+                () -> rotary(16).optMaxSequenceLength(4).optAutoExtend(602).build();
+        requireRotated(infer(manager, growing.get(), x, positions), expected);
+        requireRotated(inferFrom(manager, 597, growing.get(), x), expected);
+    }
+
+    @Test
+    void aSequenceMayBeEmpty() {
+        NDArray y = infer(manager, rotary(16).build(), zeros(manager, 2, 3, 0, 16));
+        assertThat(y.getShape()).isEqualTo(new Shape(2, 3, 0, 16));
+    }
+
+    @Test
+    void theSequenceMayBeOnTheSecondAxis() {
+        NDArray x = heads(2, 3, 5, 16);
+        NDArray steps = x.transpose(0, 2, 1, 3);
+        for (Supplier<RotaryEmbeddingBlock.Builder> builder :
+                List.<Supplier<RotaryEmbeddingBlock.Builder>>of(
+                        RotaryEmbeddingBlockTest::builder, RotaryEmbeddingBlockTest::dynamic)) {
+            RotaryEmbeddingBlock first = builder.get().optSequenceAxis(1).build();
+            NDArray expected = inferFrom(manager, 7, builder.get().build(), x);
+            requireRotated(inferFrom(manager, 7, first, steps), expected.transpose(0, 2, 1, 3));
+            NDArray positions = manager.create(new int[][] {{4, 3, 2, 1, 0}, {5, 6, 7, 8, 9}});
+            requireRotated(
+                    infer(manager, first, steps, positions).get("1"), inferFrom(manager, 5, first, steps).get("1"));
+        }
+    }
+
+    /** More than the 2 MB that are rotated at a time. */
+    @Test
+    void aLongSequenceMayBeOnTheSecondAxis() {
+        NDArray steps = heads(3, 4000, 7, 16);
+        RotaryEmbeddingBlock block =
+                rotary(16).optLayout(PairLayout.CONCATENATED).build();
+        RotaryEmbeddingBlock first =
+                rotary(16).optLayout(PairLayout.CONCATENATED).optSequenceAxis(1).build();
+        NDArray expected = infer(manager, block, steps.transpose(0, 2, 1, 3)).transpose(0, 2, 1, 3);
+        requireRotated(infer(manager, first, steps), expected);
+    }
+
+    static Stream<RotaryScaling> scalings() {
+        double[] shortFactors = {1, 2};
+        double[] longFactors = {3, 4};
+        return Stream.of(
+                RotaryScaling.none(),
+                RotaryScaling.longRope(shortFactors, longFactors, 100, 400, 1, 1, 100),
+                RotaryScaling.longRope(shortFactors, longFactors, 100, 400, 1, 1, 400),
+                RotaryScaling.dynamicNtk(2, 2048, 2048),
+                RotaryScaling.dynamicNtk(2, 2048, 8192));
+    }
+
+    /** ReferenceValuesTest has their numbers. */
+    @ParameterizedTest
+    @MethodSource("scalings")
+    void hasTheFrequenciesOfItsScaling(RotaryScaling scaling) {
+        NDArray x = heads(1, 2, 3, 4);
+        RotaryEmbeddingBlock scaled = rotary(4).optScaling(scaling).build();
+        RotaryEmbeddingBlock same =
+                rotary(4).optFrequencies(scaling.frequencies(4, 10_000)).build();
+        requireRotated(inferFrom(manager, 3, scaled, x), inferFrom(manager, 3, same, x));
+        assertThat(scaled.getScaling()).isEqualTo(scaling);
+        assertThat(same.getScaling()).isEqualTo(RotaryScaling.none());
+    }
+
+    /** YaRN's 0.1 ln 16 + 1; at position 0, nothing turns. */
+    @Test
+    void multipliesByTheAttentionFactorOfItsScaling() {
+        RotaryEmbeddingBlock block =
+                rotary(16).optScaling(RotaryScaling.yarn(16, 4096)).build();
+        NDArray y = infer(manager, block, manager.ones(new Shape(1, 1, 1, 16), DataType.FLOAT64));
+        assertThat(y.toDoubleArray()).hasSize(16).containsOnly(1.2772588722239782);
+    }
+
+    @Test
+    void scoresWithXposAreThoseOfThePublishedCode() {
         // reference: src/test/python/make_rotary.py, whose positions are centered
         NDArray queries = stored(manager, "xpos.queries");
         NDArray keys = stored(manager, "xpos.keys");
@@ -90,13 +309,9 @@ class RotaryEmbeddingBlockTest {
         requireClose(scores(rotated(manager, block, queries, keys, real)), expected, 1e-12);
     }
 
-    private static RotaryEmbeddingBlock.Builder axes() {
-        return builder().optAxes(RotaryAxes.of(0, 1, 0, 1, 1, 1, 0, 0));
-    }
-
-    @EngineTest
-    void anAttentionsPositionsAreThoseOfAForward(NDManager manager) {
-        NDArray x = heads(manager, 2, 1, 3, 16);
+    @Test
+    void anAttentionsPositionsAreThoseOfAForward() {
+        NDArray x = heads(2, 1, 3, 16);
         NDArray ragged = manager.create(new int[][] {{4, 9, 0}, {30, 2, 3}});
         NDArray onAxes = NDArrays.stack(new NDList(ragged, ragged.flip(1)));
         for (RotaryEmbeddingBlock.Builder builder : List.of(
@@ -108,10 +323,261 @@ class RotaryEmbeddingBlockTest {
                     Positions tokens = new Positions(7, 3, given, 31);
                     AttentionCall call = TestNumbers.call(manager, tokens);
                     NDList expected = rotated(manager, block, x, x, given);
-                    requireSame(TestNumbers.rotated(block, call, x, false), expected.get(0));
-                    requireSame(TestNumbers.rotated(block, call, x, true), expected.get(1));
+                    requireRotated(TestNumbers.rotated(block, call, x, false), expected.get(0));
+                    requireRotated(TestNumbers.rotated(block, call, x, true), expected.get(1));
                 }
             }
         }
+    }
+
+    @Test
+    void hasTheDefaultsOfRoFormer() {
+        RotaryEmbeddingBlock block = rotary(4).build();
+        assertThat(block.getArguments())
+                .isEqualTo(Map.of(
+                        "type", "RotaryEmbeddingBlock",
+                        "headSize", 4,
+                        "rotaryStart", 0,
+                        "rotarySize", 4,
+                        "base", 10_000.0,
+                        "layout", "INTERLEAVED",
+                        "scaling", Map.of("type", "None"),
+                        "sequenceAxis", 2,
+                        "maxSequenceLength", 5000));
+        assertThat(block.getHeadSize()).isEqualTo(4);
+        assertThat(block.getRotarySize()).isEqualTo(4);
+        assertThat(block.getScaling()).isEqualTo(RotaryScaling.none());
+        assertThat(block.getAxes()).isNull();
+        assertThat(axes().build().getAxes()).isEqualTo(RotaryAxes.of(0, 1, 0, 1, 1, 1, 0, 0));
+    }
+
+    @Test
+    void rejectsARotarySizeThatIsOddOrLargerThanTheHead() {
+        assertAll(
+                rejected(() -> rotary(7).optRotarySize(7).build(), "rotarySize 7", "headSize 7"),
+                rejected(() -> rotary(4).optRotarySize(6).build(), "rotarySize 6", "headSize 4"),
+                rejected(() -> rotary(4).optRotarySize(0).build(), "rotarySize 0", "headSize 4"),
+                rejected(() -> rotary(4).optRotaryStart(2).optRotarySize(4).build(), "rotaryStart 2", "rotarySize 4"),
+                rejected(
+                        () -> rotary(6).optLayout(PairLayout.CONCATENATED_HALVES).build(),
+                        6,
+                        "CONCATENATED_HALVES",
+                        4));
+    }
+
+    @Test
+    void rejectsFrequenciesBesideOtherOptionsOfThem() {
+        Supplier<RotaryEmbeddingBlock.Builder> two =
+                () -> rotary(8).optFrequencies(Frequencies.of(1, 0.5));
+        RotaryScaling four = RotaryScaling.longRope(new double[] {1, 1}, new double[] {2, 2}, 100, 200, 200);
+        assertAll(
+                rejected(() -> two.get().optBase(500).build(), "frequencies", "base 500.0"),
+                rejected(() -> two.get().optScaling(RotaryScaling.linear(2)).build(), "frequencies", "factor=2.0"),
+                rejected(() -> two.get().optRotarySize(6).build(), "rotarySize 6", "2 frequencies"),
+                rejected(() -> two.get().setHeadSize(2).build(), "rotarySize 4", "headSize 2"),
+                rejected(() -> rotary(8).optScaling(four).build(), "2 LongRoPE factors", "rotary size 8", 4),
+                rejected(() -> rotary(8).optAxes(RotaryAxes.of(0, 1)).build(), "2 pairs", "rotarySize 8", 4));
+    }
+
+    @Test
+    void rejectsABaseOrALengthOutOfRange() {
+        assertAll(
+                rejected(() -> rotary(4).optBase(0.5).build(), "base 0.5"),
+                rejected(() -> rotary(4).optXpos(0).build(), "xpos 0.0"),
+                rejected(() -> rotary(4).optSequenceAxis(3).build(), "sequenceAxis 3"),
+                rejected(() -> rotary(4).optMaxSequenceLength(0).build(), "maxSequenceLength 0"),
+                rejected(() -> rotary(4).optMaxSequenceLength(-1).build(), "maxSequenceLength -1"),
+                rejected(
+                        () -> rotary(4).optMaxSequenceLength(10).optAutoExtend(9).build(),
+                        "autoExtend 9",
+                        "10 to"));
+    }
+
+    @Test
+    void rejectsAnAttentionOfAnotherHeadSize() {
+        RotaryEmbeddingBlock block = rotary(8).build();
+        assertAll(rejected(() -> block.requireFits(2, 4, 8), "headSize 8", "setHeadSize(4)", block));
+    }
+
+    /** Heads of size 4, positions 0 to 9. */
+    private static RotaryEmbeddingBlock.Builder ten() {
+        return rotary(4).optMaxSequenceLength(10);
+    }
+
+    private static RotaryEmbeddingBlock.Builder xpos() {
+        return rotary(4).optXpos(512);
+    }
+
+    private static Stream<Executable> rejectedShapes(NDManager manager) {
+        RotaryEmbeddingBlock block = ten().build();
+        NDArray sequence = zeros(manager, 2, 3, 4);
+        NDArray wide = zeros(manager, 1, 2, 3, 6);
+        NDArray x = zeros(manager, 1, 2, 3, 4);
+        NDArray integers = zeros(manager, DataType.INT32, 1, 2, 3, 4);
+        NDArray longer = zeros(manager, 1, 2, 5, 4);
+        NDArray doubles = zeros(manager, DataType.FLOAT64, 1, 2, 3, 4);
+        RotaryEmbeddingBlock growing =
+                rotary(4).optMaxSequenceLength(4).optAutoExtend(10).build();
+        RotaryEmbeddingBlock scaled = xpos().build();
+        NDArray half = zeros(manager, DataType.FLOAT16, 1, 2, 3, 4);
+        NDArray positions = integers(manager, 0, 1, 2);
+        return Stream.of(
+                rejectedWithoutLeak(manager, () -> infer(manager, block, sequence), "(2, 3, 4)", "(B, N, T, 4)"),
+                rejectedWithoutLeak(manager, () -> infer(manager, block, wide), "(1, 2, 3, 6)", "(B, N, T, 4)"),
+                rejectedWithoutLeak(manager, () -> infer(manager, block, integers), "(1, 2, 3, 4)", "int32"),
+                rejectedWithoutLeak(
+                        manager,
+                        () -> infer(manager, block, x, longer),
+                        "queries (1, 2, 3, 4) float32",
+                        "keys (1, 2, 5, 4) float32"),
+                rejectedWithoutLeak(
+                        manager, () -> infer(manager, block, x, doubles), "queries (1, 2, 3, 4) float32", "float64"),
+                rejectedWithoutLeak(manager, () -> infer(manager, block, x, x, x), 3, "[queries, keys]"),
+                rejectedWithoutLeak(
+                        manager, () -> inferFrom(manager, 8, block, x), "length 3", "position 8", 10, "(11)"),
+                rejectedWithoutLeak(manager, () -> inferFrom(manager, 8, growing, x), "length 3", "position 8", 10),
+                rejectedWithoutLeak(manager, () -> infer(manager, scaled, x), scaled, "[queries, keys]"),
+                rejectedWithoutLeak(
+                        manager, () -> infer(manager, scaled, x, positions), "xpos=512.0", "[queries, keys]"),
+                rejectedWithoutLeak(manager, () -> infer(manager, scaled, half, half), "FLOAT16", 3966));
+    }
+
+    private static Stream<Executable> rejectedPositions(NDManager manager) {
+        RotaryEmbeddingBlock block = ten().build();
+        RotaryEmbeddingBlock axes = ten().optAxes(RotaryAxes.of(0, 1)).build();
+        RotaryEmbeddingBlock growing =
+                rotary(4).optMaxSequenceLength(4).optAutoExtend(10).build();
+        NDArray x = zeros(manager, 1, 2, 3, 4);
+        NDArray batch = zeros(manager, 2, 1, 3, 4);
+        NDArray two = integers(manager, 0, 1);
+        NDArray ten = integers(manager, 0, 10, 1);
+        NDArray one = zeros(manager, DataType.INT32, 1, 2, 3);
+        NDArray none = zeros(manager, DataType.INT32, 0, 2, 3);
+        NDArray three = zeros(manager, DataType.INT32, 3, 1, 3);
+        NDArray shorter = zeros(manager, DataType.INT32, 2, 1, 2);
+        return Stream.of(
+                rejectedWithoutLeak(manager, () -> infer(manager, block, x, two), "(2)", "(1, 2, 3, 4)", "(1, 3)"),
+                rejectedWithoutLeak(manager, () -> infer(manager, block, batch, one), "(1, 2, 3)", "(T) or (B, T)"),
+                rejectedWithoutLeak(manager, () -> infer(manager, block, batch, none), "(0, 2, 3)", "(T) or (B, T)"),
+                rejectedWithoutLeak(manager, () -> infer(manager, axes, batch, one), "(1, 2, 3)", "2 coordinates"),
+                rejectedWithoutLeak(manager, () -> infer(manager, axes, batch, three), "(3, 1, 3)", "2 coordinates"),
+                rejectedWithoutLeak(manager, () -> infer(manager, axes, batch, shorter), "(2, 1, 2)", "(2, 3)"),
+                // a table that may grow reads positions on a GPU too
+                rejectedWithoutLeak(manager, () -> infer(manager, growing, x, ten), "position 10", "0 to 9"));
+    }
+
+    @Test
+    void rejectsInputsThatAreNoHeadsOrTooLong() {
+        assertAll(rejectedShapes(manager));
+    }
+
+    @Test
+    void rejectsPositionsThatDoNotFitTheTokens() {
+        assertAll(rejectedPositions(manager));
+    }
+
+    @Test
+    void rejectsTheSameCallsOnAGpu() {
+        assumeEngine(TestEngine.PYTORCH);
+        try (NDManager gpu = new SimulatedGpuEngine().newBaseManager(Device.gpu(0))) {
+            assertAll(Stream.concat(rejectedShapes(gpu), rejectedPositions(gpu)));
+        }
+    }
+
+    @Test
+    void rejectsPositionsOutOfRange() {
+        assumeCpu();
+        RotaryEmbeddingBlock block = ten().build();
+        NDArray x = zeros(manager, 1, 2, 3, 4);
+        NDArray ten = integers(manager, 0, 10, 1);
+        NDArray undefined = reals(manager, 0, Double.NaN, 1);
+        assertAll(
+                rejectedWithoutLeak(
+                        manager, () -> infer(manager, block, x, ten), "position 10", "index 1 of (3)", "0 to 9"),
+                rejectedWithoutLeak(
+                        manager, () -> infer(manager, block, x, undefined), "NaN", "index 1 of (3)", "finite"));
+        assertThat(infer(manager, block, x, integers(manager, 0, 9, 1)).getShape()).isEqualTo(x.getShape());
+    }
+
+    static Stream<RotaryEmbeddingBlock.Builder> limited() {
+        return Stream.of(
+                ten().optScaling(RotaryScaling.dynamicNtk(2, 8, 40)),
+                ten().optAxes(RotaryAxes.of(0, 1)),
+                ten().optAxes(RotaryAxes.of(0, 1)).optXpos(512));
+    }
+
+    @ParameterizedTest
+    @MethodSource("limited")
+    void rejectsPositionsOutOfRangeInAnAttention(RotaryEmbeddingBlock.Builder builder) {
+        assumeCpu();
+        RotaryEmbeddingBlock rotary = builder.build();
+        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(8)
+                .setHeadCount(2)
+                .optRelativeEncoding(rotary)
+                .build();
+        attention.initialize(manager, DataType.FLOAT32, new Shape(-1, -1, 8));
+        NDArray x = zeros(manager, 2, 3, 8);
+        NDArray positions = rotary.getAxes() == null
+                ? integers(manager, 0, 10, 2)
+                : integers(manager, 0, 1, 2, 0, 10, 2).reshape(2, 1, 3);
+        assertAll(rejectedWithoutLeak(
+                manager,
+                () -> infer(manager, attention, Forward.params(PositionalEncodingBlock.POSITIONS, positions), x),
+                "position 10",
+                "0 to 9"));
+    }
+
+    /** With the sequence on axis 1, a shape may be that of an attention, (B, N, T, H), so it is not checked. */
+    @Test
+    void rejectsAShapeThatIsTooLong() {
+        Shape heads = new Shape(1, 2, 11, 4);
+        RotaryEmbeddingBlock block = ten().build();
+        assertAll(rejected(() -> block.initialize(manager, DataType.FLOAT32, heads), 11, 10));
+        assertThat(block.isInitialized()).isFalse();
+        RotaryEmbeddingBlock sequenceFirst = ten().optSequenceAxis(1).build();
+        sequenceFirst.initialize(manager, DataType.FLOAT32, heads);
+        assertThat(sequenceFirst.isInitialized()).isTrue();
+    }
+
+    /** The factors of position 3967 exceed the range of FLOAT16; a block remains uninitialized. */
+    @Test
+    void rejectsATableBeyondTheRangeOfItsType() {
+        RotaryEmbeddingBlock block = xpos().build();
+        assertAll(rejected(
+                () -> block.initialize(manager, DataType.FLOAT16, new Shape(1, 2, 3, 4)), "FLOAT16", 3966));
+        assertThat(block.isInitialized()).isFalse();
+        RotaryEmbeddingBlock shorter = xpos().optMaxSequenceLength(3967).build();
+        shorter.initialize(manager, DataType.FLOAT16, new Shape(1, 2, 3, 4));
+        assertThat(shorter.isInitialized()).isTrue();
+    }
+
+    /** To extend the context of a model, load its file into a block with a scaling. */
+    @Test
+    void aFileWithoutAScalingFitsAny() throws Exception {
+        RotaryEmbeddingBlock saved = rotary(16).build();
+        saved.initialize(manager, DataType.FLOAT32, new Shape(2, 3, 5, 16));
+        RotaryEmbeddingBlock longer = rotary(16)
+                .optMaxSequenceLength(20_000)
+                .optScaling(RotaryScaling.linear(2))
+                .build();
+        ScoreTerms.load(manager, saved, longer);
+        assertThat(longer.getScaling()).isEqualTo(RotaryScaling.linear(2));
+        RotaryEmbeddingBlock same = rotary(16).optScaling(RotaryScaling.linear(2)).build();
+        ScoreTerms.load(manager, longer, same);
+        assertThat(same.isInitialized()).isTrue();
+        assertAll(
+                rejected(
+                        MalformedModelException.class,
+                        () -> ScoreTerms.load(manager, longer, rotary(16).build()),
+                        "factor=2.0"),
+                rejected(
+                        MalformedModelException.class,
+                        () -> ScoreTerms.load(
+                                manager,
+                                longer,
+                                rotary(16).optScaling(RotaryScaling.linear(4)).build()),
+                        "factor=2.0",
+                        "factor=4.0"));
     }
 }

