@@ -84,7 +84,15 @@ final class CacheModel {
     }
 
     private CacheModel add(MultiHeadAttentionBlock.Builder builder, boolean isCross) {
-        attentions.add(new Attention(filled(manager, builder.build(), DataType.FLOAT64), isCross));
+        MultiHeadAttentionBlock block = filled(manager, builder.build(), DataType.FLOAT64);
+        block.freezeParameters(true);
+        attentions.add(new Attention(block, isCross));
+        return this;
+    }
+
+    /** Uses parameters with gradients, as after training; with {@code true}, frozen ones, as for inference. */
+    CacheModel frozen(boolean isFrozen) {
+        attentions.forEach(each -> each.block.freezeParameters(isFrozen));
         return this;
     }
 

@@ -55,6 +55,9 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.junitpioneer.jupiter.cartesian.CartesianTest;
+import org.junitpioneer.jupiter.cartesian.CartesianTest.Enum;
+import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
 
 /**
  * Steps with a cache have the results of a forward of the whole sequence, which each step of a {@link CacheModel}
@@ -134,16 +137,15 @@ class KeyValueCacheTest extends OnEachEngine {
     // encodings and options
 
     /** The first arrays of a cache, and runs of rows of tables, have 64 tokens. */
-    @ParameterizedTest
-    @EnumSource
-    void decodesWithEachEncoding(EncodingType type) {
-        cache(causal(type)).step(3).step(1).step(60).step(1).step(1).step(2).step(1);
+    @CartesianTest
+    void decodesWithEachEncoding(@Enum EncodingType type, @Values(booleans = {true, false}) boolean isFrozen) {
+        cache(causal(type)).frozen(isFrozen).step(3).step(1).step(60).step(1).step(1).step(2).step(1);
     }
 
-    @ParameterizedTest
-    @EnumSource
-    void hidesPaddingWithEachEncoding(EncodingType type) {
+    @CartesianTest
+    void hidesPaddingWithEachEncoding(@Enum EncodingType type, @Values(booleans = {true, false}) boolean isFrozen) {
         cache(causal(type))
+                .frozen(isFrozen)
                 .mask(row(1, 1, 1), row(0, 1, 1))
                 .step(3)
                 .mask(row(1, 1, 1, 0, 1, 1), row(0, 1, 1, 1, 0, 1))
@@ -182,7 +184,10 @@ class KeyValueCacheTest extends OnEachEngine {
                         "norms of heads",
                         causal(ROTARY)
                                 .optQueryNorm(rmsNorm(HEAD_SIZE))
-                                .optKeyNorm(LayerNormBlock.builder()
+                                .optKeyNorm(rmsNorm(HEAD_SIZE))),
+                argumentSet(
+                        "a norm of the user's choice",
+                        causal(ROTARY).optKeyNorm(LayerNormBlock.builder()
                                         .setEmbeddingSize(HEAD_SIZE)
                                         .build())),
                 argumentSet(
@@ -211,7 +216,8 @@ class KeyValueCacheTest extends OnEachEngine {
     @ParameterizedTest
     @MethodSource("options")
     void decodesWithEachOption(MultiHeadAttentionBlock.Builder attention) {
-        cache(attention).step(3).step(1).step(2).steps(3);
+        CacheModel cache = cache(attention).step(3).step(1).step(2).steps(3);
+        cache.clear().frozen(false).step(3).step(1).step(2).steps(3);
     }
 
     // the length
