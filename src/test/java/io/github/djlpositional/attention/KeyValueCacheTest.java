@@ -15,6 +15,7 @@ import static io.github.djlpositional.relative.EncodingType.FORGETTING;
 import static io.github.djlpositional.relative.EncodingType.HEAD_SIZE;
 import static io.github.djlpositional.relative.EncodingType.NONE;
 import static io.github.djlpositional.relative.EncodingType.ROTARY;
+import static io.github.djlpositional.relative.EncodingType.ROTARY_HALVES_PARTIAL;
 import static io.github.djlpositional.relative.EncodingType.SHAW;
 import static io.github.djlpositional.relative.EncodingType.WINDOW;
 import static io.github.djlpositional.support.Rejections.rejected;
@@ -196,6 +197,15 @@ class KeyValueCacheTest extends OnEachEngine {
                                 .optNormOfAllHeads(true)
                                 .optQueryNorm(rmsNorm(SIZE))
                                 .optKeyNorm(rmsNorm(SIZE))),
+                argumentSet(
+                        "several, as in Gemma 3",
+                        causal(ROTARY_HALVES_PARTIAL)
+                                .optKeyValueHeadCount(1)
+                                .optWindow(3)
+                                .optScale(0.3)
+                                .optBias(false)
+                                .optQueryNorm(rmsNorm(HEAD_SIZE))
+                                .optKeyNorm(rmsNorm(HEAD_SIZE))),
                 argumentSet("a scale", causal(ROTARY).optScale(0.3)),
                 argumentSet("a cap of scores", causal(ALIBI).optScoreCap(2)),
                 argumentSet("sinks", causal(ROTARY).optSinks(true)),
