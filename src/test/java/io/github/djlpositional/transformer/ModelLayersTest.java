@@ -4,49 +4,159 @@ import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
-import ai.djl.util.JsonUtils;
 import ai.djl.util.Pair;
-import io.github.djlpositional.CaseFile;
-import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
+import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.FiniteDifferences;
-import io.github.djlpositional.attention.KeyValueCache;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.StoredLayer;
-import java.util.Collection;
-import java.util.List;
+import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.relative.WindowNetworkBiasBlock;
+import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.transformer.TransformerLayerBlock.Arrangement;
+import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
+import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
+import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
+import java.util.Locale;
 import java.util.Map;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Compares layers with the formulas of published models in {@code src/test/python/make_model_layers.py}: B = 2, T = 6,
  * D = 8, and weights that make attention far from uniform.
  */
-class ModelLayersTest {
+class ModelLayersTest extends OnEachEngine {
 
-    /** Outputs are up to 23. DJL rounds the epsilon of a layer normalization to a float, by up to 2^-25 of it. */
-    private static final Map<DataType, Double> TOLERANCES = Map.of(DataType.FLOAT64, 1e-10, DataType.FLOAT32, 1e-5);
+    /**
+     * FLOAT32: outputs are up to 23, whose rounding is 1.4e-6, and a layer rounds some 20 times. FLOAT64: DJL rounds the
+     * epsilon of a layer normalization to a float, by up to 2^-25 of it.
+     */
+    private static final Map<DataType, Double> TOLERANCES = Map.of(DataType.FLOAT64, 1e-10, DataType.FLOAT32, 3e-5);
 
-    private static final Map<String, List<String>> LAYERS =
-            CaseFile.read("cases/model-layers.txt").byFirstColumn();
+    /** The models, by the names of their files. */
+    private enum Model {
+        GEMMA_3,
+        PHI,
+        COHERE,
+        GPT_NEOX,
+        DINOV2,
+        OLMO_2,
+        SWIN_V2;
 
-    static Collection<String> names() {
-        return LAYERS.keySet();
+        TransformerLayerBlock layer() {
+            return switch (this) {
+                case GEMMA_3 ->
+                    gated(causal()
+                                    .setHeadCount(4)
+                                    .optKeyValueHeadCount(2)
+                                    .optHeadSize(4)
+                                    .optWindow(3)
+                                    .optScale(1.0 / 3)
+                                    .optQueryNorm(rmsNorm(4))
+                                    .optKeyNorm(rmsNorm(4))
+                                    .optRelativeEncoding(rotary(4, PairLayout.CONCATENATED)))
+                            .optNonlinearity(Nonlinearity.GEGLU_TANH)
+                            .optNorm(Norm.RMS)
+                            .optNormPlacement(NormPlacement.AROUND_PART)
+                            .build();
+                case PHI ->
+                    layer(causal().optRelativeEncoding(rotary(2, PairLayout.CONCATENATED)))
+                            .optNonlinearity(Nonlinearity.GELU_TANH)
+                            .optNormPlacement(NormPlacement.BEFORE_PART)
+                            .optArrangement(Arrangement.PARALLEL_WITH_ONE_NORM)
+                            .build();
+                case COHERE ->
+                    gated(causal()
+                                    .optKeyValueHeadCount(1)
+                                    .optRelativeEncoding(rotary(4, PairLayout.INTERLEAVED)))
+                            .optNormPlacement(NormPlacement.BEFORE_PART)
+                            .optArrangement(Arrangement.PARALLEL_WITH_ONE_NORM)
+                            .build();
+                case GPT_NEOX ->
+                    layer(causal().optRelativeEncoding(rotary(2, PairLayout.CONCATENATED)))
+                            .optNonlinearity(Nonlinearity.GELU)
+                            .optNormPlacement(NormPlacement.BEFORE_PART)
+                            .optArrangement(Arrangement.PARALLEL)
+                            .build();
+                case DINOV2 ->
+                    layer(attention())
+                            .optNonlinearity(Nonlinearity.GELU)
+                            .optEpsilon(1e-6)
+                            .optNormPlacement(NormPlacement.BEFORE_PART)
+                            .optResidualScale(1e-5f)
+                            .build();
+                case OLMO_2 ->
+                    gated(causal()
+                                    .optKeyValueHeadCount(1)
+                                    .optNormOfAllHeads(true)
+                                    .optQueryNorm(rmsNorm(8))
+                                    .optKeyNorm(rmsNorm(4))
+                                    .optRelativeEncoding(rotary(4, PairLayout.CONCATENATED)))
+                            .optNorm(Norm.RMS)
+                            .optNormPlacement(NormPlacement.AFTER_PART)
+                            .build();
+                case SWIN_V2 ->
+                    layer(attention()
+                                    .optCosine(true)
+                                    .optRelativeEncoding(WindowNetworkBiasBlock.builder()
+                                            .setHeadCount(2)
+                                            .setWindow(2, 3)
+                                            .optHiddenSize(5)
+                                            .build()))
+                            .optNonlinearity(Nonlinearity.GELU)
+                            .optNormPlacement(NormPlacement.AFTER_PART)
+                            .build();
+            };
+        }
+
+        private static MultiHeadAttentionBlock.Builder attention() {
+            return MultiHeadAttentionBlock.builder().setEmbeddingSize(8).setHeadCount(2);
+        }
+
+        private static MultiHeadAttentionBlock.Builder causal() {
+            return attention().optCausal(true);
+        }
+
+        private static TransformerLayerBlock.Builder layer(MultiHeadAttentionBlock.Builder attention) {
+            return TransformerLayerBlock.builder()
+                    .setAttention(attention.build())
+                    .setHiddenSize(16);
+        }
+
+        /** Without any bias. */
+        private static TransformerLayerBlock.Builder gated(MultiHeadAttentionBlock.Builder attention) {
+            return layer(attention.optBias(false))
+                    .optNonlinearity(Nonlinearity.SWIGLU)
+                    .optBias(false);
+        }
+
+        private static RotaryEmbeddingBlock rotary(int rotarySize, PairLayout layout) {
+            return RotaryEmbeddingBlock.builder()
+                    .setHeadSize(4)
+                    .optRotarySize(rotarySize)
+                    .optLayout(layout)
+                    .build();
+        }
+
+        private static RmsNormBlock rmsNorm(int size) {
+            return RmsNormBlock.builder().setEmbeddingSize(size).build();
+        }
     }
 
-    private static TransformerLayerBlock layer(String name) {
-        return TransformerLayerBlock.fromArguments(
-                JsonUtils.GSON.fromJson(LAYERS.get(name).get(0), Map.class));
+    private StoredLayer stored(Model model) throws Exception {
+        return new StoredLayer(manager, model.name().toLowerCase(Locale.ROOT));
     }
 
     /** The layer with the stored weights, which has no other parameters. */
-    private static TransformerLayerBlock loaded(NDManager manager, StoredLayer stored, String name, DataType type)
-            throws Exception {
-        TransformerLayerBlock layer = layer(name);
+    private TransformerLayerBlock loaded(Model model, DataType type) throws Exception {
+        StoredLayer stored = stored(model);
+        TransformerLayerBlock layer = model.layer();
         layer.initialize(manager, type, new Shape(-1, -1, 8));
         for (Pair<String, Parameter> entry : layer.getParameters()) {
             // a child's parameter is named 01child_parameter
@@ -59,11 +169,12 @@ class ModelLayersTest {
         return layer;
     }
 
-    @EngineTest
-    void equalsThePublishedFormulas(NDManager manager, String name) throws Exception {
-        StoredLayer stored = new StoredLayer(manager, name);
+    @ParameterizedTest
+    @EnumSource
+    void equalsThePublishedFormulas(Model model) throws Exception {
+        StoredLayer stored = stored(model);
         for (DataType type : TOLERANCES.keySet()) {
-            TransformerLayerBlock layer = loaded(manager, stored, name, type);
+            TransformerLayerBlock layer = loaded(model, type);
             // as initialized, and as loaded for inference, when no gradients are recorded
             for (boolean frozen : new boolean[] {false, true}) {
                 layer.freezeParameters(frozen);
@@ -73,32 +184,10 @@ class ModelLayersTest {
         }
     }
 
-    @EngineTest
-    void decodesStepByStep(NDManager manager, String name) throws Exception {
-        StoredLayer stored = new StoredLayer(manager, name);
-        NDArray x = stored.get("input");
-        NDArray output = stored.get("output");
-        TransformerLayerBlock layer = loaded(manager, stored, name, DataType.FLOAT64);
-        layer.freezeParameters(true);
-        boolean isDecoder =
-                Boolean.TRUE.equals(layer.getAttention().getArguments().get("causal"));
-        for (int[] steps : isDecoder ? new int[][] {{1, 1, 1, 1, 1, 1}, {3, 1, 2}} : new int[][] {{6}}) {
-            try (KeyValueCache cache = new KeyValueCache(manager)) {
-                for (int count : steps) {
-                    int from = cache.getLength();
-                    NDArray tokens = x.get(":, {}:{}", from, from + count);
-                    NDArray y = Forward.infer(manager, layer, cache.nextStep(), tokens);
-                    double[] expected = doubles(output.get(":, {}:{}", from, from + count));
-                    requireClose(y, expected, TOLERANCES.get(DataType.FLOAT64));
-                }
-            }
-        }
-    }
-
-    @EngineTest
-    void gradientsAreThoseOfFiniteDifferences(Engine engine, NDManager manager, String name) throws Exception {
-        StoredLayer stored = new StoredLayer(manager, name);
+    @ParameterizedTest
+    @EnumSource
+    void gradientsAreThoseOfFiniteDifferences(Model model) throws Exception {
         FiniteDifferences.requireGradients(
-                manager, loaded(manager, stored, name, DataType.FLOAT64), null, stored.get("input"));
+                manager, loaded(model, DataType.FLOAT64), null, stored(model).get("input"));
     }
 }
