@@ -40,188 +40,224 @@ import java.util.stream.Stream;
 @SuppressWarnings("ImmutableEnumChecker") // the functions have no state
 enum BlockCase implements TestBlocks {
     POSITIONS(inSteps(2, 3, 4), () -> positions(4).build()),
-    POSITIONS_OF_EVERY_SETTING(input(3, 2, 5), () -> positions(5)
-            .optMaxSequenceLength(9)
-            .optAddToInput(false)
-            .optSequenceAxis(0)
-            .optLearnedScale(0.25f)
-            .optAutoExtend(1 << 20)
-            .optDropoutRate(0.1f)
-            .optEncoding(SinusoidalEncoding.builder()
-                    .setEmbeddingSize(5)
-                    .optFrequencies(Frequencies.timescales(2, 1, 20).scaledBy(0.5))
-                    .optLayout(CONCATENATED)
-                    .optCosineFirst(true)
-                    .optOddSize(OddSize.ZERO_PADDED)
-                    .build())
-            .build()),
-    EXPLICIT_POSITIONS(input(2, 3, 4).and(2, 3), () -> positions(4)
-            .optMaxSequenceLength(8)
-            .optAddToInput(false)
-            .build()),
+    POSITIONS_OF_EVERY_SETTING(
+            input(3, 2, 5),
+            () -> positions(5)
+                    .optMaxSequenceLength(9)
+                    .optAddToInput(false)
+                    .optSequenceAxis(0)
+                    .optLearnedScale(0.25f)
+                    .optAutoExtend(1 << 20)
+                    .optDropoutRate(0.1f)
+                    .optEncoding(SinusoidalEncoding.builder()
+                            .setEmbeddingSize(5)
+                            .optFrequencies(Frequencies.timescales(2, 1, 20).scaledBy(0.5))
+                            .optLayout(CONCATENATED)
+                            .optCosineFirst(true)
+                            .optOddSize(OddSize.ZERO_PADDED)
+                            .build())
+                    .build()),
+    EXPLICIT_POSITIONS(
+            input(2, 3, 4).and(2, 3),
+            () -> positions(4).optMaxSequenceLength(8).optAddToInput(false).build()),
 
-    LEARNED(inSteps(2, 3, 4), () -> learned()
-            .optMaxSequenceLength(6)
-            .optEncoding(timescales())
-            .build()),
+    LEARNED(
+            inSteps(2, 3, 4),
+            () -> learned().optMaxSequenceLength(6).optEncoding(timescales()).build()),
     LEARNED_WITHOUT_INPUT(
             inSteps(2, 3, 4),
             () -> learned().optMaxSequenceLength(6).optAddToInput(false).build()),
     LEARNED_AT_POSITIONS(
             input(2, 3, 4).and(2, 3), () -> learned().optMaxSequenceLength(8).build()),
-    LEARNED_GRID(input(2, 7, 4), () -> learned()
-            .optGrid(1, 2, 3)
-            .optPrefixEncoded(false)
-            .optResampling(GridResampling.BILINEAR_ALIGNED)
-            .build()),
+    LEARNED_GRID(
+            input(2, 7, 4),
+            () -> learned()
+                    .optGrid(1, 2, 3)
+                    .optPrefixEncoded(false)
+                    .optResampling(GridResampling.BILINEAR_ALIGNED)
+                    .build()),
 
-    GRID(input(2, 8, 3, 2), () -> grid(GridEncoding.tensor2tensor(2, 8, 1, 100))
-            .optChannelsFirst(true)
-            .build()),
+    GRID(
+            input(2, 8, 3, 2),
+            () -> grid(GridEncoding.tensor2tensor(2, 8, 1, 100))
+                    .optChannelsFirst(true)
+                    .build()),
     GRID_OF_A_VISION_TRANSFORMER(
             input(2, 3, 2, 8), () -> grid(columnsAndRows().build()).build()),
     GRID_WITHOUT_INPUT(
             input(2, 3, 2, 8),
             () -> grid(columnsAndRows().build()).optAddToInput(false).build()),
-    GRID_OF_TOKENS(input(2, 7, 8), () -> grid(GridEncoding.builder()
-                    .setAxes(2)
-                    .add(1, SinusoidalEncoding.vaswani(4))
-                    .add(0, concatenated(), 1, 3)
-                    .optChannels(8)
-                    .optOffset(0.5)
-                    .optScale(4)
-                    .optNormalized(1e-6)
-                    .optCenterCrop(9)
-                    .build())
-            .optGrid(1, 2, 3)
-            .optDropoutRate(0.1f)
-            .build()),
+    GRID_OF_TOKENS(
+            input(2, 7, 8),
+            () -> grid(GridEncoding.builder()
+                            .setAxes(2)
+                            .add(1, SinusoidalEncoding.vaswani(4))
+                            .add(0, concatenated(), 1, 3)
+                            .optChannels(8)
+                            .optOffset(0.5)
+                            .optScale(4)
+                            .optNormalized(1e-6)
+                            .optCenterCrop(9)
+                            .build())
+                    .optGrid(1, 2, 3)
+                    .optDropoutRate(0.1f)
+                    .build()),
     GRID_WITH_A_MASK(
             input(2, 3, 2, 8).and(2, 3, 2),
             () -> grid(columnsAndRows().optNormalized(1e-6).build()).build()),
 
-    FOURIER(input(2, 3, 2), () -> FourierFeaturesBlock.builder()
-            .setFeatures(FourierFeatures.powersOfTwo(2, 3, true, true))
-            .build()),
-    FOURIER_LEARNED(input(4, 3, 1), () -> FourierFeaturesBlock.builder()
-            .setFeatures(FourierFeatures.time2Vec(4, 7))
-            .optLearned(true)
-            .build()),
+    FOURIER(
+            input(2, 3, 2),
+            () -> FourierFeaturesBlock.builder()
+                    .setFeatures(FourierFeatures.powersOfTwo(2, 3, true, true))
+                    .build()),
+    FOURIER_LEARNED(
+            input(4, 3, 1),
+            () -> FourierFeaturesBlock.builder()
+                    .setFeatures(FourierFeatures.time2Vec(4, 7))
+                    .optLearned(true)
+                    .build()),
 
     EMBEDDING(
-            inSteps(2, 3), () -> SmallBlocks.embedding().optMaxSequenceLength(10).build()),
-    EMBEDDING_OF_EVERY_SETTING(input(2, 3), () -> SmallBlocks.embedding()
-            .optScaleEmbedding(true)
-            .optPaddingIndex(1)
-            .optPositionsFromPadding(2)
-            .optDropoutRate(0.5f)
-            .optPositionalEncoding(learned().optMaxSequenceLength(6).build())
-            .build()),
-    EMBEDDING_WITH_PADDING(inSteps(2, 3), () -> SmallBlocks.embedding()
-            .optScaleEmbedding(true)
-            .optPaddingIndex(3)
-            .build()),
+            inSteps(2, 3),
+            () -> SmallBlocks.embedding().optMaxSequenceLength(10).build()),
+    EMBEDDING_OF_EVERY_SETTING(
+            input(2, 3),
+            () -> SmallBlocks.embedding()
+                    .optScaleEmbedding(true)
+                    .optPaddingIndex(1)
+                    .optPositionsFromPadding(2)
+                    .optDropoutRate(0.5f)
+                    .optPositionalEncoding(learned().optMaxSequenceLength(6).build())
+                    .build()),
+    EMBEDDING_WITH_PADDING(
+            inSteps(2, 3),
+            () -> SmallBlocks.embedding()
+                    .optScaleEmbedding(true)
+                    .optPaddingIndex(3)
+                    .build()),
     EMBEDDING_WITHOUT_POSITIONS(
             inSteps(2, 3), () -> SmallBlocks.embedding().optNoPositions().build()),
 
-    ROTARY_OF_EVERY_SETTING(input(1, 2, 3, 8), () -> rotary(8)
-            .optRotarySize(4)
-            .optBase(500_000.5)
-            .optLayout(CONCATENATED)
-            .optMaxSequenceLength(12)
-            .optAutoExtend(1 << 20)
-            .optScaling(RotaryScaling.longRope(
-                    new double[] {1, 1.1}, new double[] {2, 4}, 4, 16, Math.sqrt(2), Math.sqrt(2), 16))
-            .build()),
-    ROTARY_ON_AXES(input(1, 3, 2, 8), () -> rotary(8)
-            .optRotaryStart(2)
-            .optAxes(RotaryAxes.of(1, 0, 1))
-            .optSequenceAxis(1)
-            .optFrequencies(Frequencies.joined(
-                    Frequencies.proportional(4, 0.5, 100, 2), Frequencies.geometric(1, 10, 1)))
-            .build()),
+    ROTARY_OF_EVERY_SETTING(
+            input(1, 2, 3, 8),
+            () -> rotary(8)
+                    .optRotarySize(4)
+                    .optBase(500_000.5)
+                    .optLayout(CONCATENATED)
+                    .optMaxSequenceLength(12)
+                    .optAutoExtend(1 << 20)
+                    .optScaling(RotaryScaling.longRope(
+                            new double[] {1, 1.1}, new double[] {2, 4}, 4, 16, Math.sqrt(2), Math.sqrt(2), 16))
+                    .build()),
+    ROTARY_ON_AXES(
+            input(1, 3, 2, 8),
+            () -> rotary(8)
+                    .optRotaryStart(2)
+                    .optAxes(RotaryAxes.of(1, 0, 1))
+                    .optSequenceAxis(1)
+                    .optFrequencies(Frequencies.joined(
+                            Frequencies.proportional(4, 0.5, 100, 2), Frequencies.geometric(1, 10, 1)))
+                    .build()),
     ROTARY_OF_QUERIES_AND_KEYS(
             input(1, 2, 3, 4).and(1, 2, 3, 4), () -> rotary(4).optXpos(1024).build()),
-    ALIBI_OF_GIVEN_SLOPES(input(2, 3, 4), () -> AlibiBiasBlock.builder()
-            .setHeadCount(3)
-            .optSlopes(AlibiSlopes.custom(0.5, 0, 0.25))
-            .build()),
-    T5_OF_A_DECODER(input(2, 3, 4), () -> RelativePositionBiasBlock.builder()
-            .setHeadCount(3)
-            .optBidirectional(false)
-            .build()),
+    ALIBI_OF_GIVEN_SLOPES(
+            input(2, 3, 4),
+            () -> AlibiBiasBlock.builder()
+                    .setHeadCount(3)
+                    .optSlopes(AlibiSlopes.custom(0.5, 0, 0.25))
+                    .build()),
+    T5_OF_A_DECODER(
+            input(2, 3, 4),
+            () -> RelativePositionBiasBlock.builder()
+                    .setHeadCount(3)
+                    .optBidirectional(false)
+                    .build()),
     SHAW_WITHOUT_VALUES(
             input(1, 2, 3, 4),
             () -> ShawRelativePositionBlock.builder()
                     .setHeadSize(4)
                     .optValues(false)
                     .build()),
-    TRANSFORMER_XL_OF_OTHER_SINUSOIDS(input(1, 2, 3, 4), () -> TransformerXlPositionBlock.builder()
-            .setEmbeddingSize(8)
-            .setHeadCount(2)
-            .optEncoding(SinusoidalEncoding.vaswani(6))
-            .build()),
+    TRANSFORMER_XL_OF_OTHER_SINUSOIDS(
+            input(1, 2, 3, 4),
+            () -> TransformerXlPositionBlock.builder()
+                    .setEmbeddingSize(8)
+                    .setHeadCount(2)
+                    .optEncoding(SinusoidalEncoding.vaswani(6))
+                    .build()),
 
     ATTENTION(input(2, 3, 8), () -> attention().build()),
     ATTENTION_WITH_A_MASK(input(2, 3, 8).and(2, 3), () -> attention().build()),
-    CROSS_ATTENTION(input(2, 4, 8).and(2, 3, 8).and(2, 4, 8).and(2, 4), () -> attention()
-            .optRelativeEncoding(AlibiBiasBlock.builder().setHeadCount(2).build())
-            .build()),
+    CROSS_ATTENTION(
+            input(2, 4, 8).and(2, 3, 8).and(2, 4, 8).and(2, 4),
+            () -> attention()
+                    .optRelativeEncoding(
+                            AlibiBiasBlock.builder().setHeadCount(2).build())
+                    .build()),
     ATTENTION_OF_EVERY_SETTING(inSteps(2, 3, 8), () -> yarn().build()),
-    ATTENTION_WITH_XPOS(input(2, 3, 8), () -> attention()
-            .optRelativeEncoding(rotary(4)
-                    .optScaling(RotaryScaling.ntkAware(2))
-                    .optXpos(1024)
-                    .build())
-            .build()),
-    ATTENTION_OF_GROUPED_HEADS(inSteps(2, 3, 8), () -> causal()
-            .setHeadCount(4)
-            .optKeyValueHeadCount(2)
-            .optHeadSize(6)
-            .optWindow(2)
-            .optQueryScale(new QueryScale.LogN(2))
-            .optScoreCap(30.5)
-            .optSinks(true)
-            .optBias(false)
-            .optResultBias(true)
-            .optQueryNorm(rmsNorm(6).build())
-            .optKeyNorm(rmsNorm(6).optEpsilon(1e-5).build())
-            .optRelativeEncoding(RelativePositionBiasBlock.builder()
-                    .setHeadCount(4)
-                    .optBuckets(8)
-                    .optMaxDistance(20)
-                    .build())
-            .build()),
-    ATTENTION_WITH_NORMS_OF_ALL_HEADS(inSteps(2, 3, 8), () -> causal()
-            .optKeyValueHeadCount(1)
-            .optNormOfAllHeads(true)
-            .optQueryNorm(rmsNorm(8).build())
-            .optKeyNorm(rmsNorm(4).build())
-            .build()),
+    ATTENTION_WITH_XPOS(
+            input(2, 3, 8),
+            () -> attention()
+                    .optRelativeEncoding(rotary(4)
+                            .optScaling(RotaryScaling.ntkAware(2))
+                            .optXpos(1024)
+                            .build())
+                    .build()),
+    ATTENTION_OF_GROUPED_HEADS(
+            inSteps(2, 3, 8),
+            () -> causal().setHeadCount(4)
+                    .optKeyValueHeadCount(2)
+                    .optHeadSize(6)
+                    .optWindow(2)
+                    .optQueryScale(new QueryScale.LogN(2))
+                    .optScoreCap(30.5)
+                    .optSinks(true)
+                    .optBias(false)
+                    .optResultBias(true)
+                    .optQueryNorm(rmsNorm(6).build())
+                    .optKeyNorm(rmsNorm(6).optEpsilon(1e-5).build())
+                    .optRelativeEncoding(RelativePositionBiasBlock.builder()
+                            .setHeadCount(4)
+                            .optBuckets(8)
+                            .optMaxDistance(20)
+                            .build())
+                    .build()),
+    ATTENTION_WITH_NORMS_OF_ALL_HEADS(
+            inSteps(2, 3, 8),
+            () -> causal().optKeyValueHeadCount(1)
+                    .optNormOfAllHeads(true)
+                    .optQueryNorm(rmsNorm(8).build())
+                    .optKeyNorm(rmsNorm(4).build())
+                    .build()),
     ATTENTION_OF_COSINES(
             inSteps(2, 3, 8),
             () -> causal().optKeyValueHeadCount(1).optCosine(true).build()),
     ATTENTION_WITH_A_LEARNED_SCALE(
             inSteps(2, 3, 8),
             () -> causal().optQueryScale(new QueryScale.LearnedLogN(0.43)).build()),
-    ATTENTION_IN_CHUNKS(input(2, 3, 8), () -> attention()
-            .optKeyValueHeadCount(1)
-            .optChunkSize(2)
-            .optQueryScale(new QueryScale.FloorLogarithm(0.25, 2))
-            .build()),
+    ATTENTION_IN_CHUNKS(
+            input(2, 3, 8),
+            () -> attention()
+                    .optKeyValueHeadCount(1)
+                    .optChunkSize(2)
+                    .optQueryScale(new QueryScale.FloorLogarithm(0.25, 2))
+                    .build()),
 
     LAYER(input(2, 3, 8), () -> layer().build()),
-    LAYER_OF_EVERY_SETTING(inSteps(2, 3, 8), () -> layer(yarn())
-            .optNonlinearity(Nonlinearity.SWIGLU)
-            .optNorm(Norm.RMS)
-            .optEpsilon(1e-6)
-            .optNormPlacement(BEFORE_PART)
-            .optArrangement(PARALLEL_WITH_ONE_NORM)
-            .optBias(false)
-            .optResidualScale(0.5f)
-            .optDropoutRate(0.1f)
-            .optDropPathRate(0.1f)
-            .build()),
+    LAYER_OF_EVERY_SETTING(
+            inSteps(2, 3, 8),
+            () -> layer(yarn())
+                    .optNonlinearity(Nonlinearity.SWIGLU)
+                    .optNorm(Norm.RMS)
+                    .optEpsilon(1e-6)
+                    .optNormPlacement(BEFORE_PART)
+                    .optArrangement(PARALLEL_WITH_ONE_NORM)
+                    .optBias(false)
+                    .optResidualScale(0.5f)
+                    .optDropoutRate(0.1f)
+                    .optDropPathRate(0.1f)
+                    .build()),
     LAYER_WITH_GELU(
             input(2, 3, 8), () -> layer().optNonlinearity(Nonlinearity.GELU).build()),
     LAYER_WITH_SILU(
@@ -231,41 +267,45 @@ enum BlockCase implements TestBlocks {
     LAYER_WITH_GEGLU_TANH(
             input(2, 3, 8),
             () -> layer().optNonlinearity(Nonlinearity.GEGLU_TANH).build()),
-    DECODER_LAYER(
-            inSteps(2, 3, 8).and(2, 4, 8), () -> gptLayer().build()),
+    DECODER_LAYER(inSteps(2, 3, 8).and(2, 4, 8), () -> gptLayer().build()),
     LAYER_IN_PARALLEL(
             input(2, 3, 8),
             () -> layer().optNormPlacement(BEFORE_PART).optArrangement(PARALLEL).build()),
     LAYER_WITH_NORMS_BEHIND_PARTS(
             input(2, 3, 8), () -> layer().optNormPlacement(AFTER_PART).build()),
     DECODER_LAYER_WITH_SCALES(
-            inSteps(2, 3, 8).and(2, 4, 8), () -> decoderLayer().optResidualScale(1e-5f).build()),
+            inSteps(2, 3, 8).and(2, 4, 8),
+            () -> decoderLayer().optResidualScale(1e-5f).build()),
     DECODER_LAYER_WITH_NORMS_AROUND_PARTS(
             inSteps(2, 3, 8).and(2, 4, 8),
             () -> decoderLayer().optNormPlacement(AROUND_PART).build()),
 
-    STACK(input(2, 3, 8), () -> TransformerStackBlock.builder()
-            .setLayers(2, () -> layer())
-            .build()),
-    STACK_OF_EVERY_SETTING(input(2, 3), () -> TransformerStackBlock.builder()
-            .optInput(paddedInput().optNoPositions().build())
-            .setLayers(3, () -> layer(attention().optRelativeEncoding(rotary(4).build()))
-                    .optNorm(Norm.RMS)
-                    .optEpsilon(1e-5))
-            .optFinalNorm(true)
-            .build()),
-    DECODER(inSteps(2, 3).and(2, 4, 8).and(2, 0).and(2, 4), () -> TransformerStackBlock.builder()
-            .optInput(paddedInput().build())
-            .setLayers(List.of(gptLayer().build(), decoderLayer().build()))
-            .build()),
+    STACK(
+            input(2, 3, 8),
+            () -> TransformerStackBlock.builder().setLayers(2, () -> layer()).build()),
+    STACK_OF_EVERY_SETTING(
+            input(2, 3),
+            () -> TransformerStackBlock.builder()
+                    .optInput(paddedInput().optNoPositions().build())
+                    .setLayers(
+                            3,
+                            () -> layer(attention()
+                                            .optRelativeEncoding(rotary(4).build()))
+                                    .optNorm(Norm.RMS)
+                                    .optEpsilon(1e-5))
+                    .optFinalNorm(true)
+                    .build()),
+    DECODER(
+            inSteps(2, 3).and(2, 4, 8).and(2, 0).and(2, 4),
+            () -> TransformerStackBlock.builder()
+                    .optInput(paddedInput().build())
+                    .setLayers(List.of(gptLayer().build(), decoderLayer().build()))
+                    .build()),
 
     RMS_NORM(input(2, 3, 4), () -> rmsNorm(4).optEpsilon(1e-5).build()),
     LAYER_NORM(
             input(2, 3, 4),
-            () -> LayerNormBlock.builder()
-                    .setEmbeddingSize(4)
-                    .optEpsilon(1e-6)
-                    .build());
+            () -> LayerNormBlock.builder().setEmbeddingSize(4).optEpsilon(1e-6).build());
 
     private final InputShapes inputs;
     private final Supplier<Block> block;
@@ -354,8 +394,7 @@ enum BlockCase implements TestBlocks {
     }
 
     private static MultiHeadAttentionBlock.Builder yarn() {
-        return causal()
-                .optRelativeEncoding(
+        return causal().optRelativeEncoding(
                         rotary(4).optScaling(RotaryScaling.yarn(2, 6)).build())
                 .optScale(0.3)
                 .optBias(false)

@@ -201,9 +201,7 @@ class EveryBlockTest extends OnEachEngine {
         }
     }
 
-    /**
-     * It works without parameters, and otherwise throws an exception, until it is loaded or initialized again.
-     */
+    /** It works without parameters, and otherwise throws an exception, until it is loaded or initialized again. */
     @ParameterizedTest
     @MethodSource("io.github.djlpositional.TestBlocks#values")
     void afterItsManagerCloses(TestBlocks kind) throws Exception {
@@ -233,9 +231,7 @@ class EveryBlockTest extends OnEachEngine {
     }
 
     private static void assertInUse(Block block, ThrowingCallable change) {
-        assertThatIllegalStateException()
-                .isThrownBy(change)
-                .withMessageContainingAll("in use", block.toString());
+        assertThatIllegalStateException().isThrownBy(change).withMessageContainingAll("in use", block.toString());
     }
 
     /** Expects no change to be possible now. */

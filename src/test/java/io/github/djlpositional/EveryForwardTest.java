@@ -188,11 +188,7 @@ class EveryForwardTest extends OnEachEngine {
                 .optAutoExtend(length)
                 .build();
         NDArray x = manager.ones(new Shape(1, 1, 1, 4));
-        rejected(
-                        () -> Forward.inferFrom(manager, length - 1, block, x),
-                        4L * length,
-                        Integer.MAX_VALUE,
-                        "MXNet")
+        rejected(() -> Forward.inferFrom(manager, length - 1, block, x), 4L * length, Integer.MAX_VALUE, "MXNet")
                 .execute();
     }
 }

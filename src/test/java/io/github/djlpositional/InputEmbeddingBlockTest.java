@@ -145,8 +145,7 @@ class InputEmbeddingBlockTest extends OnEachEngine {
                 1,
                 1);
         NDArray all = manager.arange(1000).toType(DataType.INT64, false).expandDims(0);
-        double meanSquare =
-                Forward.infer(manager, block, all).square().mean().getFloat();
+        double meanSquare = Forward.infer(manager, block, all).square().mean().getFloat();
         // of 512,000 numbers: five standard deviations of the mean
         assertThat(meanSquare).isCloseTo(1, within(5 * Math.sqrt(2 / 512_000.0)));
     }
@@ -191,8 +190,7 @@ class InputEmbeddingBlockTest extends OnEachEngine {
     /** With positions as an input, and as a forward parameter. */
     private List<NDArray> inferAt(Block block, NDArray ids, NDArray positions) {
         PairList<String, Object> params = Forward.params(PositionalEncodingBlock.POSITIONS, positions);
-        return List.of(
-                Forward.infer(manager, block, ids, positions), Forward.infer(manager, block, params, ids));
+        return List.of(Forward.infer(manager, block, ids, positions), Forward.infer(manager, block, params, ids));
     }
 
     @Test
@@ -305,7 +303,8 @@ class InputEmbeddingBlockTest extends OnEachEngine {
     @Test
     void hasNoTableOfACustomTokenEmbedding() throws Throwable {
         InputEmbeddingBlock block = embedding().optTokenEmbedding(zeroTokens()).build();
-        rejected(IllegalStateException.class, block::getTokenTable, "LambdaBlock").execute();
+        rejected(IllegalStateException.class, block::getTokenTable, "LambdaBlock")
+                .execute();
     }
 
     /** Expects inputs to be rejected, and no array to remain open. */
@@ -531,11 +530,7 @@ class InputEmbeddingBlockTest extends OnEachEngine {
         InputEmbeddingBlock ofTokens = embedding().optTokenEmbedding(custom).build();
         String type = custom.getClass().getName();
         assertAll(
-                rejected(
-                        UnsupportedOperationException.class,
-                        ofPositions::getArguments,
-                        type,
-                        "InputEmbeddingBlock"),
+                rejected(UnsupportedOperationException.class, ofPositions::getArguments, type, "InputEmbeddingBlock"),
                 rejected(UnsupportedOperationException.class, ofTokens::getArguments, type, "InputEmbeddingBlock"));
     }
 }

@@ -51,7 +51,8 @@ class LayerNormBlockTest extends OnEachEngine {
     private static double[] formula(double epsilon, double... x) {
         double[] y = new double[x.length];
         for (int row = 0; row < x.length; row += 4) {
-            double mean = IntStream.range(row, row + 4).mapToDouble(i -> x[i] / 4).sum();
+            double mean =
+                    IntStream.range(row, row + 4).mapToDouble(i -> x[i] / 4).sum();
             double variance = IntStream.range(row, row + 4)
                     .mapToDouble(i -> (x[i] - mean) * (x[i] - mean) / 4)
                     .sum();

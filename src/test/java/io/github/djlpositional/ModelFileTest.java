@@ -154,8 +154,10 @@ class ModelFileTest extends OnEachEngine {
     void rejectsFilesOfOtherTokens() throws IOException {
         byte[] file = fileOfTokens();
         byte[] withoutPositions = file(embedding().optNoPositions().build(), 2, 3);
-        PositionalEncodingBlock timeMajor =
-                PositionalEncodingBlock.builder().setEmbeddingSize(4).optSequenceAxis(0).build();
+        PositionalEncodingBlock timeMajor = PositionalEncodingBlock.builder()
+                .setEmbeddingSize(4)
+                .optSequenceAxis(0)
+                .build();
         assertAll(
                 rejectedFile(file, embedding().setVocabularySize(8).build(), "vocabularySize 7", 8),
                 rejectedFile(file, embedding().optScaleEmbedding(true).build(), "scaleEmbedding false", true),
@@ -169,7 +171,8 @@ class ModelFileTest extends OnEachEngine {
     @Test
     void rejectsFilesOfOtherTablesAndGrids() throws IOException {
         byte[] table = fileOfTable();
-        byte[] grid = file(SmallBlocks.learned().optMaxSequenceLength(6).optGrid(0, 2, 3).build(), 2, 6, 4);
+        byte[] grid = file(
+                SmallBlocks.learned().optMaxSequenceLength(6).optGrid(0, 2, 3).build(), 2, 6, 4);
         assertAll(
                 rejectedFile(table, learned().optMaxSequenceLength(7).build(), "maxSequenceLength 6", 7),
                 rejectedFile(grid, learned().optGrid(0, 3, 2).build(), "[2, 3]", "[3, 2]"),
@@ -182,7 +185,8 @@ class ModelFileTest extends OnEachEngine {
         byte[] listed = file(rotary().optFrequencies(Frequencies.of(1, 16)).build(), 1, 2, 3, 4);
         assertAll(
                 rejectedFile(scaled, rotary().build(), "type=Linear", "factor=2.0", "no scaling"),
-                rejectedFile(scaled, rotary().optScaling(RotaryScaling.linear(4)).build(), "factor=2.0", "factor=4.0"),
+                rejectedFile(
+                        scaled, rotary().optScaling(RotaryScaling.linear(4)).build(), "factor=2.0", "factor=4.0"),
                 // lists are compared number by number
                 rejectedFile(
                         listed, rotary().optFrequencies(Frequencies.of(1, 16.5)).build(), "frequencies {", "16.5"));
@@ -272,7 +276,8 @@ class ModelFileTest extends OnEachEngine {
         assertAll(
                 rejected(
                         MalformedModelException.class,
-                        () -> BlockBytes.load(manager, Linear.builder().setUnits(4).build(), file),
+                        () -> BlockBytes.load(
+                                manager, Linear.builder().setUnits(4).build(), file),
                         100),
                 rejected(
                         MalformedModelException.class,
@@ -326,7 +331,10 @@ class ModelFileTest extends OnEachEngine {
                         "no sequence axis",
                         0),
                 rejectedFile(
-                        withOptions(file, "\"embeddingSize\":4,", ""), positions().build(), "no embedding size", 4),
+                        withOptions(file, "\"embeddingSize\":4,", ""),
+                        positions().build(),
+                        "no embedding size",
+                        4),
                 rejectedFile(
                         withOptions(file, start, "{\"other\":1,\"type\":\"Pos"),
                         positions().build(),
@@ -450,8 +458,7 @@ class ModelFileTest extends OnEachEngine {
     }
 
     private NDArray rotated(Block block) {
-        return Forward.infer(
-                manager, block, Inputs.counted(manager, 1, 2, 3, 4).toType(DataType.FLOAT64, false));
+        return Forward.infer(manager, block, Inputs.counted(manager, 1, 2, 3, 4).toType(DataType.FLOAT64, false));
     }
 
     @Test

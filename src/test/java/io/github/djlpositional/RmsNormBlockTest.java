@@ -43,7 +43,9 @@ class RmsNormBlockTest extends OnEachEngine {
     private static double[] formula(double epsilon, double... x) {
         double[] y = new double[x.length];
         for (int row = 0; row < x.length; row += 4) {
-            double meanSquare = IntStream.range(row, row + 4).mapToDouble(i -> x[i] * x[i] / 4).sum();
+            double meanSquare = IntStream.range(row, row + 4)
+                    .mapToDouble(i -> x[i] * x[i] / 4)
+                    .sum();
             for (int i = 0; i < 4; i++) {
                 y[row + i] = GAMMA[i] * x[row + i] / Math.sqrt(meanSquare + epsilon);
             }

@@ -195,8 +195,8 @@ class AttentionMaskTest extends OnEachEngine {
             Map<String, double[]> gradients = gradients(block, queries, x, mask);
             assertThat(Arrays.copyOfRange(gradients.get("queries"), 3 * SIZE, 4 * SIZE))
                     .containsOnly(0);
-            gradients.forEach((name, values) ->
-                    assertThat(Arrays.stream(values)).as(name).allMatch(Double::isFinite));
+            gradients.forEach(
+                    (name, values) -> assertThat(Arrays.stream(values)).as(name).allMatch(Double::isFinite));
         }
     }
 

@@ -220,14 +220,13 @@ class AttentionRejectionsTest extends OnEachDevice {
     void rejectsPositionsToPackThatAreNotBySequenceAndToken() {
         assertAll(Stream.of(new Shape(3), new Shape(2, 3, 4), new Shape(2, 0)).map(shape -> {
             NDArray positions = zeros(manager, shape.getShape());
-            return rejectedWithoutLeak(
-                    manager, () -> MultiHeadAttentionBlock.packedMask(positions), shape, "(B, T)");
+            return rejectedWithoutLeak(manager, () -> MultiHeadAttentionBlock.packedMask(positions), shape, "(B, T)");
         }));
     }
 
     @Test
     void rejectsCachesWithoutCapacity() {
-        assertAll(Stream.of(0, -3).map(capacity -> rejected(
-                () -> new KeyValueCache(manager, capacity).close(), "capacity", capacity)));
+        assertAll(Stream.of(0, -3)
+                .map(capacity -> rejected(() -> new KeyValueCache(manager, capacity).close(), "capacity", capacity)));
     }
 }

@@ -140,7 +140,15 @@ class KeyValueCacheTest extends OnEachEngine {
     /** The first arrays of a cache, and runs of rows of tables, have 64 tokens. */
     @CartesianTest
     void decodesWithEachEncoding(@Enum EncodingType type, @Values(booleans = {true, false}) boolean isFrozen) {
-        cache(causal(type)).frozen(isFrozen).step(3).step(1).step(60).step(1).step(1).step(2).step(1);
+        cache(causal(type))
+                .frozen(isFrozen)
+                .step(3)
+                .step(1)
+                .step(60)
+                .step(1)
+                .step(1)
+                .step(2)
+                .step(1);
     }
 
     @CartesianTest
@@ -183,12 +191,11 @@ class KeyValueCacheTest extends OnEachEngine {
                 argumentSet("no biases", causal(NONE).optBias(false)),
                 argumentSet(
                         "norms of heads",
-                        causal(ROTARY)
-                                .optQueryNorm(rmsNorm(HEAD_SIZE))
-                                .optKeyNorm(rmsNorm(HEAD_SIZE))),
+                        causal(ROTARY).optQueryNorm(rmsNorm(HEAD_SIZE)).optKeyNorm(rmsNorm(HEAD_SIZE))),
                 argumentSet(
                         "a norm of the user's choice",
-                        causal(ROTARY).optKeyNorm(LayerNormBlock.builder()
+                        causal(ROTARY)
+                                .optKeyNorm(LayerNormBlock.builder()
                                         .setEmbeddingSize(HEAD_SIZE)
                                         .build())),
                 argumentSet(
@@ -210,8 +217,7 @@ class KeyValueCacheTest extends OnEachEngine {
                 argumentSet("a cap of scores", causal(ALIBI).optScoreCap(2)),
                 argumentSet("sinks", causal(ROTARY).optSinks(true)),
                 argumentSet("cosines", causal(ALIBI).optCosine(true)),
-                argumentSet(
-                        "factors of queries by position", causal(ROTARY).optQueryScale(new QueryScale.LogN(3))),
+                argumentSet("factors of queries by position", causal(ROTARY).optQueryScale(new QueryScale.LogN(3))),
                 argumentSet(
                         "learned factors of queries", causal(ROTARY).optQueryScale(new QueryScale.LearnedLogN(0.4))),
                 argumentSet("a window", causal(FORGETTING).optWindow(3)),
@@ -298,17 +304,27 @@ class KeyValueCacheTest extends OnEachEngine {
 
     @Test
     void appendsMasksOfStepsAndReplacesThemByMasksOfAllTokens() {
-        cache(causal(ROTARY)).step(3).mask(row(1), row(0)).step(1).step(1).rewind(4)
+        cache(causal(ROTARY))
+                .step(3)
+                .mask(row(1), row(0))
+                .step(1)
+                .step(1)
+                .rewind(4)
                 .mask(row(0, 1, 1, 1, 1), row(0, 1, 0, 1, 1))
                 .step(1);
-        cache(causal(ROTARY)).mask(row(0, 1), row(1, 0)).step(2).step(1)
+        cache(causal(ROTARY))
+                .mask(row(0, 1), row(1, 0))
+                .step(2)
+                .step(1)
                 .mask(row(0, 1, 1, 1), row(1, 0, 1, 1))
                 .step(1);
     }
 
     @Test
     void acceptsSequencesWithoutAnyVisibleToken() {
-        cache(causal(ROTARY)).mask(row(0, 0), row(1, 0)).step(2)
+        cache(causal(ROTARY))
+                .mask(row(0, 0), row(1, 0))
+                .step(2)
                 .mask(row(0, 0, 0, 1), row(1, 0, 1, 1))
                 .step(2)
                 .step(1)
@@ -318,10 +334,18 @@ class KeyValueCacheTest extends OnEachEngine {
 
     @Test
     void masksFollowARewindAndASelection() {
-        CacheModel cache = cache(causal(ROTARY)).mask(row(1, 1, 1, 1), row(0, 0, 1, 1)).step(4);
+        CacheModel cache =
+                cache(causal(ROTARY)).mask(row(1, 1, 1, 1), row(0, 0, 1, 1)).step(4);
         CacheModel fork = forkOf(cache).step(1);
         fork.rewind(4).select(1).step(1);
-        cache.step(1).rewind(0).step(2).mask(row(1, 1), row(0, 0)).step(2).rewind(2).step(2).step(1);
+        cache.step(1)
+                .rewind(0)
+                .step(2)
+                .mask(row(1, 1), row(0, 0))
+                .step(2)
+                .rewind(2)
+                .step(2)
+                .step(1);
     }
 
     @Test
@@ -337,7 +361,11 @@ class KeyValueCacheTest extends OnEachEngine {
                 .step(1)
                 .step(1);
         // the first mask, after some tokens have left the window
-        cache(causal(ALIBI).optWindow(4)).step(7).mask(row(0), row(1)).step(1).step(1)
+        cache(causal(ALIBI).optWindow(4))
+                .step(7)
+                .mask(row(0), row(1))
+                .step(1)
+                .step(1)
                 .mask(row(1, 0, 1), row(1, 1, 0))
                 .step(3)
                 .step(1);
@@ -461,8 +489,7 @@ class KeyValueCacheTest extends OnEachEngine {
         CacheModel cache = cache(causal(NONE)).step(3);
         assertAll(
                 rejected(() -> cache.batch(1).step(1), "batch size 1", 2, "clear()"),
-                rejected(
-                        () -> cache.batch(2).mask(row(1, 1, 1), row(1, 1, 1)).step(1), "(2, 3)", "(2, 1)", "(2, 4)"),
+                rejected(() -> cache.batch(2).mask(row(1, 1, 1), row(1, 1, 1)).step(1), "(2, 3)", "(2, 1)", "(2, 4)"),
                 rejected(() -> cache.inTraining().step(1), "KeyValueCache", "training"));
         cache.mask(row(1, 1, 1, 1), row(1, 1, 1, 1)).step(1);
     }
@@ -496,9 +523,19 @@ class KeyValueCacheTest extends OnEachEngine {
 
     @Test
     void aStepIsRepeatedAfterAFailure() {
-        cache(causal(ROTARY)).mask(row(1, 1, 1), row(0, 1, 1)).step(3).failingStep(1).step(1);
+        cache(causal(ROTARY))
+                .mask(row(1, 1, 1), row(0, 1, 1))
+                .step(3)
+                .failingStep(1)
+                .step(1);
 
-        cache(causal(ROTARY), causal(ALIBI)).at(0, 5, 9).failingStep(3).rewind(0).batch(3).step(3).step(1);
+        cache(causal(ROTARY), causal(ALIBI))
+                .at(0, 5, 9)
+                .failingStep(3)
+                .rewind(0)
+                .batch(3)
+                .step(3)
+                .step(1);
     }
 
     @Test
@@ -530,7 +567,8 @@ class KeyValueCacheTest extends OnEachEngine {
 
     @Test
     void aStepIsRepeatedAfterAFailureInAChunk() {
-        CacheModel cache = cache(causal(ALIBI).optChunkSize(4)).step(6).step(4).at(40).failingStep(1);
+        CacheModel cache =
+                cache(causal(ALIBI).optChunkSize(4)).step(6).step(4).at(40).failingStep(1);
         assertAll(rejected(() -> cache.rewind(8), "length 8", 9));
         cache.rewind(10).step(1).step(1);
     }
@@ -543,12 +581,25 @@ class KeyValueCacheTest extends OnEachEngine {
         NDArray ofPrompt = manager.create(new double[] {0, 2, 3}).toType(type, false);
         NDArray ofStep = manager.create(new double[][] {{7}}).toType(type, false);
         NDArray ofSequences = manager.create(new double[][] {{8}, {9}}).toType(type, false);
-        cache(causal(ALIBI)).at(ofPrompt).step(3).at(ofStep).step(1).at(ofSequences).step(1);
+        cache(causal(ALIBI))
+                .at(ofPrompt)
+                .step(3)
+                .at(ofStep)
+                .step(1)
+                .at(ofSequences)
+                .step(1);
     }
 
     @Test
     void countsUpToTheFirstStepWithPositions() {
-        cache(causal(ALIBI)).step(2).at(4).step(1).at(5).step(1).atRows(positions(9), positions(7)).step(1);
+        cache(causal(ALIBI))
+                .step(2)
+                .at(4)
+                .step(1)
+                .at(5)
+                .step(1)
+                .atRows(positions(9), positions(7))
+                .step(1);
     }
 
     @Test
@@ -568,7 +619,9 @@ class KeyValueCacheTest extends OnEachEngine {
     @Test
     void takesRealPositionsAfterWholeOnesInChunks() {
         cache(causal(NONE).optChunkSize(3)).at(0, 2).step(2).at(2.5, 3.5).step(2);
-        cache(causal(NONE).optChunkSize(3)).at(0.5, 2).step(2)
+        cache(causal(NONE).optChunkSize(3))
+                .at(0.5, 2)
+                .step(2)
                 .atRows(positions(3), positions(4))
                 .step(1)
                 .at(4.5)
@@ -605,9 +658,8 @@ class KeyValueCacheTest extends OnEachEngine {
     // sequences of the batch
 
     private static Stream<Arguments> selections() {
-        List<long[]> selections = List.of(new long[] {2, 0, 1}, new long[] {1, 1, 0, 2}, new long[] {2}, new long[] {
-            0, 2, 2
-        });
+        List<long[]> selections =
+                List.of(new long[] {2, 0, 1}, new long[] {1, 1, 0, 2}, new long[] {2}, new long[] {0, 2, 2});
         return selections.stream().flatMap(rows -> Stream.of(arguments(rows, false), arguments(rows, true)));
     }
 
@@ -642,10 +694,17 @@ class KeyValueCacheTest extends OnEachEngine {
 
     @Test
     void selectsMasksAndTheOutputOfAnEncoder() {
-        cache(causal(ROTARY)).mask(row(1, 1, 1), row(0, 1, 1)).step(3).select(1, 0, 1)
+        cache(causal(ROTARY))
+                .mask(row(1, 1, 1), row(0, 1, 1))
+                .step(3)
+                .select(1, 0, 1)
                 .mask(row(1), row(1), row(0))
                 .step(1);
-        cache(causal(ALIBI)).crossAttention(ALIBI.attention(HEADS)).step(3).select(1, 0, 1).step(1);
+        cache(causal(ALIBI))
+                .crossAttention(ALIBI.attention(HEADS))
+                .step(3)
+                .select(1, 0, 1)
+                .step(1);
     }
 
     @Test
@@ -762,7 +821,8 @@ class KeyValueCacheTest extends OnEachEngine {
 
     @Test
     void rejectsRewindsThatAWindowReachesBehind() {
-        CacheModel cache = cache(causal(ALIBI), causal(ALIBI).optWindow(4)).step(7).step(3).step(1);
+        CacheModel cache =
+                cache(causal(ALIBI), causal(ALIBI).optWindow(4)).step(7).step(3).step(1);
         assertAll(
                 rejected(() -> cache.rewind(8), "length 8", 9, "window=4"),
                 rejected(() -> cache.rewind(0), "length 0", 9, "clear()"));

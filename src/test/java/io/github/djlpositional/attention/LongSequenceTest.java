@@ -47,8 +47,7 @@ class LongSequenceTest extends OnEachEngine {
         return View.values()[(type.ordinal() + engine.ordinal()) % View.values().length];
     }
 
-    private MultiHeadAttentionBlock attention(
-            EncodingType type, View view, boolean causal, DataType dataType) {
+    private MultiHeadAttentionBlock attention(EncodingType type, View view, boolean causal, DataType dataType) {
         return filled(
                 manager,
                 type.attention(HEADS)

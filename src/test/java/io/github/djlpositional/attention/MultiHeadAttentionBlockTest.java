@@ -126,8 +126,8 @@ class MultiHeadAttentionBlockTest extends OnEachEngine {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void causalHidesLaterKeys(boolean isFused) {
-        NDArray y = inferExample(
-                MultiHeadAttentionBlock.builder().optCausal(true).optFusedKernel(isFused));
+        NDArray y =
+                inferExample(MultiHeadAttentionBlock.builder().optCausal(true).optFusedKernel(isFused));
         requireClose(y, new double[] {4, 8, 2, 6}, TOLERANCE);
     }
 
@@ -161,8 +161,7 @@ class MultiHeadAttentionBlockTest extends OnEachEngine {
         MultiHeadAttentionBlock block = filled(manager, attention().build(), DataType.FLOAT64, new Shape(-1, -1, 8));
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 2, 8);
         NDArray mask = integers(manager, 0, 0, 1, 1).reshape(1, 2, 2);
-        NDArray bias =
-                block.getResultProjection().getParameters().get("bias").getArray();
+        NDArray bias = block.getResultProjection().getParameters().get("bias").getArray();
         requireSame(infer(manager, block, x, mask).get("0, 0"), bias);
     }
 
@@ -242,8 +241,8 @@ class MultiHeadAttentionBlockTest extends OnEachEngine {
     @ParameterizedTest
     @ValueSource(ints = {4, 2})
     void aGroupOfHeadsSharesLearnedFrequencies(int keyHeads) {
-        MultiHeadAttentionBlock grouped = filledForFourHeads(
-                ofFourHeads().optKeyValueHeadCount(keyHeads).optRelativeEncoding(learnedRotary(2)));
+        MultiHeadAttentionBlock grouped =
+                filledForFourHeads(ofFourHeads().optKeyValueHeadCount(keyHeads).optRelativeEncoding(learnedRotary(2)));
         MultiHeadAttentionBlock whole = filledForFourHeads(ofFourHeads().optRelativeEncoding(learnedRotary(4)));
         copyRepeated(
                 grouped.getRelativeEncodings().get(0),
@@ -289,8 +288,7 @@ class MultiHeadAttentionBlockTest extends OnEachEngine {
 
     @Test
     void packedPositionsMayBeRealNumbers() {
-        requirePacked(
-                reals(manager, 0, 0.5, 2, 0.25, 5, 5, 6, 3.5).reshape(2, 4), new Shape(2, 4, 4), PACKED);
+        requirePacked(reals(manager, 0, 0.5, 2, 0.25, 5, 5, 6, 3.5).reshape(2, 4), new Shape(2, 4, 4), PACKED);
     }
 
     @Test
@@ -429,10 +427,8 @@ class MultiHeadAttentionBlockTest extends OnEachEngine {
                 .setHeadCount(2)
                 .build();
         assertAll(
-                rejectedOptions(
-                        builder -> builder.optRelativeEncoding(ofFourHeads), "headCount=4", "setHeadCount(2)"),
-                rejectedOptions(
-                        builder -> builder.optRelativeEncoding(ofSizeEight), "headSize=8", "setHeadSize(4)"),
+                rejectedOptions(builder -> builder.optRelativeEncoding(ofFourHeads), "headCount=4", "setHeadCount(2)"),
+                rejectedOptions(builder -> builder.optRelativeEncoding(ofSizeEight), "headSize=8", "setHeadSize(4)"),
                 rejectedOptions(
                         builder -> builder.optRelativeEncoding(wider),
                         "embeddingSize=16",
@@ -478,9 +474,7 @@ class MultiHeadAttentionBlockTest extends OnEachEngine {
         MultiHeadAttentionBlock block = initialized(builder);
         NDArray x = zeros(manager, 2, 3, 8);
         return rejectedWithoutLeak(
-                manager,
-                () -> infer(manager, block, params(PositionalEncodingBlock.POSITIONS, positions), x),
-                values);
+                manager, () -> infer(manager, block, params(PositionalEncodingBlock.POSITIONS, positions), x), values);
     }
 
     @Test
@@ -499,8 +493,10 @@ class MultiHeadAttentionBlockTest extends OnEachEngine {
     void rejectsPositionsOutsideTheWindow() {
         assumeCpu();
         MultiHeadAttentionBlock.Builder ofWindow = attention()
-                .optRelativeEncoding(
-                        WindowBiasBlock.builder().setHeadCount(2).setWindow(2, 3).build());
+                .optRelativeEncoding(WindowBiasBlock.builder()
+                        .setHeadCount(2)
+                        .setWindow(2, 3)
+                        .build());
         MultiHeadAttentionBlock block = initialized(ofWindow);
         NDArray x = zeros(manager, 2, 7, 8);
         NDArray queries = zeros(manager, 2, 6, 8);

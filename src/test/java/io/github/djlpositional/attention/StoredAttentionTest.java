@@ -135,8 +135,8 @@ class StoredAttentionTest extends OnEachEngine {
         NDArray expected = stored.get("probabilities");
         if (expected != null) {
             NDList inputs = new NDList(inputs(stored, numbers(stored, "x", DataType.FLOAT64), 0, LENGTH));
-            NDArray probabilities = block(name, stored, DataType.FLOAT64)
-                    .probabilities(new ParameterStore(manager, false), inputs);
+            NDArray probabilities =
+                    block(name, stored, DataType.FLOAT64).probabilities(new ParameterStore(manager, false), inputs);
             assertThat(probabilities.getShape()).isEqualTo(expected.getShape());
             requireClose(probabilities, expected.toDoubleArray(), TOLERANCES.get(DataType.FLOAT64));
         }

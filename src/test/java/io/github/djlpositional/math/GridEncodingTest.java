@@ -68,14 +68,13 @@ class GridEncodingTest implements ArgumentsContract<GridEncoding> {
         for (String[] row : Goldens.rows("grids.csv")) {
             int axes = Integer.parseInt(row[1]);
             int channels = Integer.parseInt(row[2]);
-            GridEncoding encoding =
-                    switch (row[0]) {
-                        case "tensor2tensor" -> GridEncoding.tensor2tensor(axes, channels, 1, 10_000);
-                        case "multidim" -> GridEncoding.multidim(axes, channels);
-                        case "visionTransformer" -> GridEncoding.visionTransformer(channels);
-                        case "simpleVit" -> GridEncoding.simpleVit(channels);
-                        default -> throw new IllegalArgumentException(row[0]);
-                    };
+            GridEncoding encoding = switch (row[0]) {
+                case "tensor2tensor" -> GridEncoding.tensor2tensor(axes, channels, 1, 10_000);
+                case "multidim" -> GridEncoding.multidim(axes, channels);
+                case "visionTransformer" -> GridEncoding.visionTransformer(channels);
+                case "simpleVit" -> GridEncoding.simpleVit(channels);
+                default -> throw new IllegalArgumentException(row[0]);
+            };
             requireUlps(encoding.value(Integer.parseInt(row[4]), reals(row[3])), row[5], 2, row);
         }
     }
@@ -118,7 +117,8 @@ class GridEncodingTest implements ArgumentsContract<GridEncoding> {
     void cellsOfWholeAndPaddedGridsAreThoseOfPublishedCode() {
         for (String[] row : Goldens.rows("grid_coordinates.csv")) {
             GridEncoding encoding = convention(row[0]);
-            int[] sizes = DoubleStream.of(reals(row[2])).mapToInt(size -> (int) size).toArray();
+            int[] sizes =
+                    DoubleStream.of(reals(row[2])).mapToInt(size -> (int) size).toArray();
             double[] expected = reals(row[4]);
             Rows.Value cells = row[3].isEmpty() ? encoding.cells(sizes) : encoding.cells(sizes, isVisible(row[3]));
             double[] actual = new double[expected.length];
@@ -178,14 +178,17 @@ class GridEncodingTest implements ArgumentsContract<GridEncoding> {
         assertThat(encoding.cells(2, 1).at(1, 8)).isZero();
     }
 
-    /** scale · (start + i + offset) / (n + ε). In a table of 9, n is 9, and an axis of 4 starts at ⌊(9 - 4) / 2⌋ = 2. */
+    /**
+     * scale · (start + i + offset) / (n + ε). In a table of 9, n is 9, and an axis of 4 starts at ⌊(9 - 4) / 2⌋ = 2.
+     */
     @Test
     void aCoordinateIsMovedNormalizedAndScaled() {
         assertThat(rows().build().coordinate(3, 4)).isEqualTo(3);
         assertThat(rows().optOffset(0.5).optScale(2).build().coordinate(3, 4)).isEqualTo(7);
         assertThat(rows().optNormalized(1).build().coordinate(3, 4)).isEqualTo(0.6);
         assertThat(rows().optCenterCrop(9).build().coordinate(3, 4)).isEqualTo(5);
-        assertThat(rows().optCenterCrop(9).optNormalized(1).build().coordinate(3, 4)).isEqualTo(0.5);
+        assertThat(rows().optCenterCrop(9).optNormalized(1).build().coordinate(3, 4))
+                .isEqualTo(0.5);
         assertThat(rows().optCenterCrop(4).build().coordinate(3, 4)).isEqualTo(3);
     }
 
@@ -261,8 +264,7 @@ class GridEncodingTest implements ArgumentsContract<GridEncoding> {
     @Test
     void rejectsAnAxisLongerThanTheTableThatItIsCroppedFrom() {
         GridEncoding cropped = rows().optCenterCrop(3).build();
-        assertAll(
-                rejected(() -> cropped.coordinate(0, 4), "size 4.0", 3), rejected(() -> cropped.cells(1, 4), 4.0, 3));
+        assertAll(rejected(() -> cropped.coordinate(0, 4), "size 4.0", 3), rejected(() -> cropped.cells(1, 4), 4.0, 3));
     }
 
     @Test
@@ -297,7 +299,6 @@ class GridEncodingTest implements ArgumentsContract<GridEncoding> {
 
     @Test
     void rejectsAnUnknownType() {
-        assertAll(rejected(
-                () -> GridEncoding.fromArguments(Map.of("type", "cubic")), "type", "GridEncoding", "cubic"));
+        assertAll(rejected(() -> GridEncoding.fromArguments(Map.of("type", "cubic")), "type", "GridEncoding", "cubic"));
     }
 }

@@ -30,8 +30,17 @@ class RelativeBucketsTest {
     /** mpmath: 8 · 16^(1/8) = 11.3137…, 8 · 16^(3/8) = 22.6274…; 8 · 16^(2/8) is exactly 16. */
     @ParameterizedTest
     @CsvSource({
-        "0.99, 0", "1, 1", "7.99, 7", "8, 8", "11.31, 8", "11.32, 9", "15.999999999999998, 9", "16, 10", "22.62, 10",
-        "22.63, 11", "127.9, 15"
+        "0.99, 0",
+        "1, 1",
+        "7.99, 7",
+        "8, 8",
+        "11.31, 8",
+        "11.32, 9",
+        "15.999999999999998, 9",
+        "16, 10",
+        "22.62, 10",
+        "22.63, 11",
+        "127.9, 15"
     })
     void bucketsOfRealDistancesAreRoundedDown(double distance, int bucket) {
         assertThat(T5_ENCODER.bucket(-distance)).isEqualTo(bucket);
@@ -47,12 +56,20 @@ class RelativeBucketsTest {
 
     /**
      * Without roots or logarithms: d is in bucket e + b or later if d^(n - e) ≥ maxDistance^b · e^(n - e - b). With 9
-     * and 972, the double of a bound is above the exact 36. In the last row, bucket 5 begins above the integer 2,399,326
-     * by 10^-13 of it.
+     * and 972, the double of a bound is above the exact 36. In the last row, bucket 5 begins above the integer
+     * 2,399,326 by 10^-13 of it.
      */
     @ParameterizedTest
     @CsvSource({
-        "32, 128", "33, 200", "4, 1073741824", "6, 27", "9, 972", "10, 3125", "64, 2147483647", "300, 151", "300, 1048576",
+        "32, 128",
+        "33, 200",
+        "4, 1073741824",
+        "6, 27",
+        "9, 972",
+        "10, 3125",
+        "64, 2147483647",
+        "300, 151",
+        "300, 1048576",
         "6, 2145721056"
     })
     void bucketsBeginWhereIntegersSatisfyTheFormula(int count, int maxDistance) {

@@ -106,8 +106,7 @@ class RotaryRowsTest {
     void rowsOfXposAreWithinThreeUlps() {
         for (String[] row : Goldens.rows("xpos_rows.csv")) {
             int size = Integer.parseInt(row[0]);
-            RotaryRows rows =
-                    rows(size, 10_000, PairLayout.CONCATENATED, 1).withXpos(Double.parseDouble(row[1]));
+            RotaryRows rows = rows(size, 10_000, PairLayout.CONCATENATED, 1).withXpos(Double.parseDouble(row[1]));
             ByteBuffer out = written(rows, FloatFormat.FLOAT64, Double.parseDouble(row[2]));
             int pair = Integer.parseInt(row[3]);
             requireUlps(out.getDouble(Double.BYTES * pair), row[4], 3, row);
@@ -118,8 +117,12 @@ class RotaryRowsTest {
     /** The largest positions at which the smallest factor, 0.4 / 1.4 for each 512 positions, is in the range. */
     @ParameterizedTest
     @CsvSource({
-        "FLOAT16, 512, 3966", "FLOAT32, 512, 35694", "FLOAT64, 512, 283286", "FLOAT16, -512, 3966",
-        "FLOAT32, -512, -35694", "FLOAT64, -512, 283286"
+        "FLOAT16, 512, 3966",
+        "FLOAT32, 512, 35694",
+        "FLOAT64, 512, 283286",
+        "FLOAT16, -512, 3966",
+        "FLOAT32, -512, -35694",
+        "FLOAT64, -512, 283286"
     })
     void xposHasPositionsInTheRangeOfTheFormat(FloatFormat format, double scaleBase, int last) {
         RotaryRows xpos = ROWS.withXpos(scaleBase);
@@ -156,9 +159,7 @@ class RotaryRowsTest {
     @Test
     void rejectsABufferThatIsTooSmall() {
         assertAll(
-                rejected(
-                        () -> ROWS.write(new double[4], FloatFormat.FLOAT32, buffer(96)), "buffer", 96, "4 rows", 128),
-                rejected(
-                        () -> ROWS.write(new double[3], FloatFormat.FLOAT32, buffer(95)), "buffer", 95, "3 rows", 96));
+                rejected(() -> ROWS.write(new double[4], FloatFormat.FLOAT32, buffer(96)), "buffer", 96, "4 rows", 128),
+                rejected(() -> ROWS.write(new double[3], FloatFormat.FLOAT32, buffer(95)), "buffer", 95, "3 rows", 96));
     }
 }

@@ -122,7 +122,10 @@ class RotaryScalingTest implements ArgumentsContract<RotaryScaling> {
     @Test
     void acceptsTheLimitsOfEachArgument() {
         assertThat(RotaryScaling.dynamicNtk(4, 4, 4).frequencies(4, 10).size()).isEqualTo(2);
-        assertThat(RotaryScaling.dynamicNtk(1, 1, Integer.MAX_VALUE).frequencies(4, 10).size()).isEqualTo(2);
+        assertThat(RotaryScaling.dynamicNtk(1, 1, Integer.MAX_VALUE)
+                        .frequencies(4, 10)
+                        .size())
+                .isEqualTo(2);
         assertThat(RotaryScaling.yarn(4, 4).frequencies(2, 10).size()).isEqualTo(1);
         assertThat(RotaryScaling.llama3(4, 1, 4, 4).frequencies(2, 10).size()).isEqualTo(1);
         assertThat(RotaryScaling.none().frequencies(2, 1.5).size()).isEqualTo(1);
@@ -132,7 +135,8 @@ class RotaryScalingTest implements ArgumentsContract<RotaryScaling> {
     void onlyYarnAndLongRopeHaveAnAttentionFactor() {
         assertThat(RotaryScaling.linear(4).attentionFactor()).isEqualTo(1);
         assertThat(RotaryScaling.yarn(1, 100).attentionFactor()).isEqualTo(1);
-        assertThat(RotaryScaling.longRope(ONES, ONES, 2, 2, 1).attentionFactor()).isEqualTo(1);
+        assertThat(RotaryScaling.longRope(ONES, ONES, 2, 2, 1).attentionFactor())
+                .isEqualTo(1);
         assertThat(RotaryScaling.yarn(2, 10, 32, 1, true, 3).attentionFactor()).isEqualTo(3);
     }
 

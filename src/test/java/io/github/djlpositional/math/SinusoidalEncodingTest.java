@@ -38,10 +38,8 @@ class SinusoidalEncodingTest implements ArgumentsContract<SinusoidalEncoding> {
 
     private static final SinusoidalEncoding SMALL = SinusoidalEncoding.vaswani(8);
 
-    private static final SinusoidalEncoding COSINES_FIRST = sized(10)
-            .optLayout(PairLayout.CONCATENATED)
-            .optCosineFirst(true)
-            .build();
+    private static final SinusoidalEncoding COSINES_FIRST =
+            sized(10).optLayout(PairLayout.CONCATENATED).optCosineFirst(true).build();
 
     private static SinusoidalEncoding.Builder sized(int size) {
         return SinusoidalEncoding.builder().setEmbeddingSize(size);
@@ -94,10 +92,12 @@ class SinusoidalEncodingTest implements ArgumentsContract<SinusoidalEncoding> {
     /** Géron's Keras layer. */
     @Test
     void valuesOfOddSizesMayBeThoseOfTheNextEvenSize() {
-        requireReferenceValues("sinusoidal_rounded_up.csv", row -> sized(Integer.parseInt(row[0]))
-                .optBase(Double.parseDouble(row[1]))
-                .optOddSize(OddSize.ROUNDED_UP)
-                .build());
+        requireReferenceValues(
+                "sinusoidal_rounded_up.csv",
+                row -> sized(Integer.parseInt(row[0]))
+                        .optBase(Double.parseDouble(row[1]))
+                        .optOddSize(OddSize.ROUNDED_UP)
+                        .build());
         assertThat(SinusoidalEncoding.roundedUp(5))
                 .isEqualTo(sized(5).optOddSize(OddSize.ROUNDED_UP).build());
     }
@@ -148,11 +148,8 @@ class SinusoidalEncodingTest implements ArgumentsContract<SinusoidalEncoding> {
             if (position == Math.rint(position)) {
                 // a single row, and the same row amid others, where it comes from a rotation
                 int before = (int) Math.max(0, Math.min(position, 37));
-                float[][] both = tables.computeIfAbsent(
-                        List.of(Arrays.copyOf(row, settings + 1)),
-                        cells -> new float[][] {
-                            encoding.table((int) position, 1), encoding.table((int) position - before, 60)
-                        });
+                float[][] both = tables.computeIfAbsent(List.of(Arrays.copyOf(row, settings + 1)), cells ->
+                        new float[][] {encoding.table((int) position, 1), encoding.table((int) position - before, 60)});
                 requireFloatUlps(both[0][dimension], row[settings + 2], 0.501, row);
                 assertThat(both[1][before * encoding.getEmbeddingSize() + dimension])
                         .as(String.join(",", row))
@@ -192,7 +189,8 @@ class SinusoidalEncodingTest implements ArgumentsContract<SinusoidalEncoding> {
     @Test
     void aDimensionHasTheFrequencyOfItsPair() {
         SinusoidalEncoding encoding = SinusoidalEncoding.fairseq(5);
-        double[] frequencies = IntStream.range(0, 5).mapToDouble(encoding::frequency).toArray();
+        double[] frequencies =
+                IntStream.range(0, 5).mapToDouble(encoding::frequency).toArray();
         assertThat(frequencies).containsExactly(1, 1e-4, 1, 1e-4, 0);
     }
 
@@ -375,10 +373,11 @@ class SinusoidalEncodingTest implements ArgumentsContract<SinusoidalEncoding> {
     @Test
     void rejectsFrequenciesThatDoNotFitTheSizeOrAreBesideABase() {
         assertAll(
+                rejected(() -> sized(8).optFrequencies(Frequencies.of(1, 2, 3)).build(), "3 frequencies", "size 8", 4),
                 rejected(
-                        () -> sized(8).optFrequencies(Frequencies.of(1, 2, 3)).build(), "3 frequencies", "size 8", 4),
-                rejected(
-                        () -> sized(4).optFrequencies(Frequencies.of(1, 2)).optBase(100).build(),
+                        () -> sized(4).optFrequencies(Frequencies.of(1, 2))
+                                .optBase(100)
+                                .build(),
                         "base",
                         100.0,
                         "optFrequencies"));

@@ -18,12 +18,15 @@ interface ValueContract<T> {
     @Test
     default void objectsOfTheSameArgumentsAreEqual() {
         List<T> others = distinctValues();
-        assertThat(distinctValues()).zipSatisfy(others, (value, other) -> assertThat(value)
-                .isNotSameAs(other)
-                .isEqualTo(other)
-                .hasSameHashCodeAs(other)
-                .hasToString(other.toString())
-                .isNotEqualTo("another type"));
+        assertThat(distinctValues())
+                .zipSatisfy(
+                        others,
+                        (value, other) -> assertThat(value)
+                                .isNotSameAs(other)
+                                .isEqualTo(other)
+                                .hasSameHashCodeAs(other)
+                                .hasToString(other.toString())
+                                .isNotEqualTo("another type"));
     }
 
     @Test

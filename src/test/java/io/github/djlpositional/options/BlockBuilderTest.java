@@ -138,8 +138,7 @@ class BlockBuilderTest {
     @MethodSource("settersOfOptions")
     void aMethodSetsTheOptionOfItsName(Setter setter) throws Exception {
         BlockBuilder<?, ?> builder = setter.newBuilder();
-        Object[] values =
-                setter.types().stream().map(BlockBuilderTest::valueOf).toArray();
+        Object[] values = setter.types().stream().map(BlockBuilderTest::valueOf).toArray();
         assertThat(setter.method().invoke(builder, values)).isSameAs(builder);
         assertThat(builder.options()).containsOnlyKeys(setter.option());
     }

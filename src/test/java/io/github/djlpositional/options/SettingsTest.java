@@ -127,12 +127,10 @@ class SettingsTest {
                 arguments("list", Map.of(), List.of("expected")),
                 arguments("list", List.of(1, "two"), List.of("expected")),
                 arguments("list", Arrays.asList(1, null), List.of("expected")));
-        return Stream.concat(
-                others,
-                notWhole.flatMap(value -> {
-                    List<String> values = List.of(value.getClass().getSimpleName(), "whole number");
-                    return Stream.of("whole", "wide").map(name -> arguments(name, value, values));
-                }));
+        return Stream.concat(others, notWhole.flatMap(value -> {
+            List<String> values = List.of(value.getClass().getSimpleName(), "whole number");
+            return Stream.of("whole", "wide").map(name -> arguments(name, value, values));
+        }));
     }
 
     @ParameterizedTest(name = "{0} {index}")

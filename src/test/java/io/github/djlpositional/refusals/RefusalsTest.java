@@ -1,32 +1,20 @@
 package io.github.djlpositional.refusals;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import ai.djl.Device;
 import ai.djl.ndarray.NDManager;
 import io.github.djlpositional.CaseFile;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.EngineTestExtension;
-import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.attention.RelativeEncoding;
-import io.github.djlpositional.options.HasArguments;
-import io.github.djlpositional.relative.EncodingType;
-import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import java.util.Collection;
-import java.util.Collections;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
@@ -50,11 +38,10 @@ import org.junit.jupiter.params.provider.MethodSource;
 class RefusalsTest {
 
     /** Builders, arguments and numbers. */
-    private static final Map<String, Row> ARGUMENTS = read("math.txt", "arguments.txt");
+    private static final Map<String, Row> ARGUMENTS = read("arguments.txt");
 
     /** Initializations, forwards, and files that do not fit. */
-    private static final Map<String, Row> FORWARDS =
-            read("forwards.txt", "attention.txt", "model-files.txt", "files.txt");
+    private static final Map<String, Row> FORWARDS = read("forwards.txt");
 
     /** Calls at the limits, and what they give. */
     private static final Map<String, Row> ACCEPTED = read("accepted.txt");
@@ -150,50 +137,6 @@ class RefusalsTest {
         }
         if (call.arraysBeforeCall() >= 0 && !row.flags().contains("open")) {
             assertThat(manager.getManagedArrays()).as(line).hasSizeLessThanOrEqualTo(call.arraysBeforeCall());
-        }
-    }
-
-    static Stream<String> structuresOfAttentions() {
-        return read("attention.txt").keySet().stream()
-                .filter(line -> !FORWARDS.get(line).flags().contains("cpu"));
-    }
-
-    /** The structure of a call decides, on a GPU as on a CPU. */
-    @ParameterizedTest(name = "{0}")
-    @MethodSource("structuresOfAttentions")
-    @EnabledIf("io.github.djlpositional.DevicesTest#hasPyTorch")
-    void ofForwardsOnAGpu(String line) {
-        try (NDManager gpu = new SimulatedGpuEngine().newBaseManager(Device.gpu(0))) {
-            requireRefused(line, FORWARDS.get(line), gpu);
-        }
-    }
-
-    /** Refuses an attention of two heads of size 4 whose encoding has other arguments; null leaves an argument out. */
-    private static void requireRefused(EncodingType type, Map<?, ?> replaced, String... values) {
-        Map<Object, Object> arguments = new HashMap<>(((HasArguments) type.block()).getArguments());
-        arguments.putAll(replaced);
-        arguments.values().removeIf(Objects::isNull);
-        MultiHeadAttentionBlock.Builder attention =
-                MultiHeadAttentionBlock.builder().setEmbeddingSize(8).setHeadCount(2);
-        assertThatIllegalArgumentException()
-                .as("%s %s", type, replaced)
-                .isThrownBy(() -> attention
-                        .optRelativeEncoding(RelativeEncoding.fromArguments(arguments))
-                        .build())
-                .withMessageContainingAll(": expected ", "; ")
-                .withMessageContainingAll(values);
-    }
-
-    @ParameterizedTest
-    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "NONE")
-    void ofEncodings(EncodingType type) {
-        for (String size : List.of("headCount", "headSize", "embeddingSize")) {
-            if (((HasArguments) type.block()).getArguments().get(size) instanceof Integer number) {
-                requireRefused(type, Map.of(size, 2 * number), size, "" + 2 * number);
-                requireRefused(type, Map.of(size, 0), size, "0");
-                requireRefused(type, Map.of(size, -1), size, "-1");
-                requireRefused(type, Collections.singletonMap(size, null), "'" + size + "'", "missing");
-            }
         }
     }
 }

@@ -68,10 +68,10 @@ class AlibiBiasBlockTest extends OnEachEngine {
     @CsvSource({"FLOAT64, -2122.027450340829", "FLOAT32, -2122.02734375", "FLOAT16, -2122"})
     void eachBiasIsTheNearestNumber(DataType type, double nearest) {
         AlibiBiasBlock block = AlibiBiasBlock.builder().setHeadCount(16).build();
-        NDArray bias = inferFrom(manager, 3001, block, zeros(manager, type, 1, 1, 1)).get("0, 0, 0, :1");
+        NDArray bias =
+                inferFrom(manager, 3001, block, zeros(manager, type, 1, 1, 1)).get("0, 0, 0, :1");
         assertThat(bias.getDataType()).isEqualTo(type);
-        assertThat(bias.toType(DataType.FLOAT64, false).toDoubleArray())
-                .containsExactly(nearest);
+        assertThat(bias.toType(DataType.FLOAT64, false).toDoubleArray()).containsExactly(nearest);
     }
 
     @Test
@@ -123,9 +123,8 @@ class AlibiBiasBlockTest extends OnEachEngine {
 
     @Test
     void aLearnedHeadWithoutBiasStaysWithoutOne() {
-        AlibiBiasBlock block = alibi().optSlopes(AlibiSlopes.custom(0, 0.5))
-                .optLearned(true)
-                .build();
+        AlibiBiasBlock block =
+                alibi().optSlopes(AlibiSlopes.custom(0, 0.5)).optLearned(true).build();
         block.initialize(manager, DataType.FLOAT64, new Shape(1, -1, 4));
         requireBiases(manager, block, (head, i, j) -> head == 0 ? 0 : -0.5 * Math.abs(i - j));
     }

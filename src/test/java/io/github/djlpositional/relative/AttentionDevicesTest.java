@@ -106,8 +106,7 @@ class AttentionDevicesTest {
             boolean isWhole = ends.isEmpty();
             int inputs = random.nextInt(3);
             // without causality, several tokens of a step need a mask of their own
-            Stream<Option> causal =
-                    isWhole ? Option.optional(random, Option.CAUSAL) : Stream.of(Option.CAUSAL);
+            Stream<Option> causal = isWhole ? Option.optional(random, Option.CAUSAL) : Stream.of(Option.CAUSAL);
             Set<Option> options = Stream.of(
                             causal,
                             Option.optional(random, Option.WINDOW, Option.CHUNKS),

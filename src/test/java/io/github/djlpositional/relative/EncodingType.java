@@ -40,17 +40,22 @@ public enum EncodingType implements TestBlocks {
             (heads, rows) ->
                     rotary().optRotarySize(2).optLayout(PairLayout.CONCATENATED).build(),
             at -> at.scaled(dot(rotated(at.q(), 0, 1, at.i()), rotated(at.k(), 0, 1, at.j())))),
-    ROTARY_DYNAMIC("rotary", (heads, rows) -> rotary().optScaling(RotaryScaling.dynamicNtk(2, 4, 10)).build(), at -> {
-        // factor 2, original length 4, to serve 10: base · (2 · 10 / 4 - 1)^(4 / 2)
-        double base = 10_000 * Math.pow(2.0 * 10 / 4 - 1, 2);
-        return at.scaled(dot(interleaved(at.q(), at.i(), base), interleaved(at.k(), at.j(), base)));
-    }),
-    ROTARY_XPOS("rotary", (heads, rows) -> rotary().optRotaryStart(2).optXpos(1024).build(), at -> {
-        // one pair (2, 3), scaled by 0.4 / 1.4 to the power of the distance over 1024
-        double kept = at.q()[0] * at.k()[0] + at.q()[1] * at.k()[1];
-        double turned = dot(rotated(at.q(), 2, 3, at.i()), rotated(at.k(), 2, 3, at.j())) - kept;
-        return at.scaled(kept + turned * Math.pow(0.4 / 1.4, (at.i() - at.j()) / 1024.0));
-    }),
+    ROTARY_DYNAMIC(
+            "rotary",
+            (heads, rows) ->
+                    rotary().optScaling(RotaryScaling.dynamicNtk(2, 4, 10)).build(),
+            at -> {
+                // factor 2, original length 4, to serve 10: base · (2 · 10 / 4 - 1)^(4 / 2)
+                double base = 10_000 * Math.pow(2.0 * 10 / 4 - 1, 2);
+                return at.scaled(dot(interleaved(at.q(), at.i(), base), interleaved(at.k(), at.j(), base)));
+            }),
+    ROTARY_XPOS(
+            "rotary", (heads, rows) -> rotary().optRotaryStart(2).optXpos(1024).build(), at -> {
+                // one pair (2, 3), scaled by 0.4 / 1.4 to the power of the distance over 1024
+                double kept = at.q()[0] * at.k()[0] + at.q()[1] * at.k()[1];
+                double turned = dot(rotated(at.q(), 2, 3, at.i()), rotated(at.k(), 2, 3, at.j())) - kept;
+                return at.scaled(kept + turned * Math.pow(0.4 / 1.4, (at.i() - at.j()) / 1024.0));
+            }),
     LEARNED_ROTARY(
             "learned rotary",
             (heads, rows) -> learnedRotary(heads).build(),
@@ -58,7 +63,10 @@ public enum EncodingType implements TestBlocks {
                     dot(learnedRotation(at.q(), at, at.i(), 1, false), learnedRotation(at.k(), at, at.j(), 1, false)))),
     ROPE_MIXED(
             "RoPE-Mixed",
-            (heads, rows) -> learnedRotary(heads).optAxes(2).optLayout(PairLayout.CONCATENATED).build(),
+            (heads, rows) -> learnedRotary(heads)
+                    .optAxes(2)
+                    .optLayout(PairLayout.CONCATENATED)
+                    .build(),
             at -> at.scaled(
                     dot(learnedRotation(at.q(), at, at.i(), 2, true), learnedRotation(at.k(), at, at.j(), 2, true)))),
     // of two heads, the published slopes are 2^-4 and 2^-8
@@ -94,67 +102,85 @@ public enum EncodingType implements TestBlocks {
                     .build(),
             at -> at.product()
                     - Math.exp(at.number("logA")) * Math.pow(at.distance(), 2 / (1 + Math.exp(-at.number("logitP"))))),
-    SANDWICH("Sandwich", (heads, rows) -> SandwichBiasBlock.builder()
-            .setHeadCount(heads)
-            .optEncoding(SinusoidalEncoding.vaswani(6, 100))
-            .build(), at -> {
-        // frequencies 1, 100^(-1/3) and 100^(-2/3); head h of two is divided by 8 h / 2
-        double cosines = IntStream.range(0, 3)
-                .mapToDouble(pair -> Math.cos(at.distance() / Math.pow(100, pair / 3.0)))
-                .sum();
-        return at.product() + cosines / (4.0 * (at.head() + 1));
-    }),
+    SANDWICH(
+            "Sandwich",
+            (heads, rows) -> SandwichBiasBlock.builder()
+                    .setHeadCount(heads)
+                    .optEncoding(SinusoidalEncoding.vaswani(6, 100))
+                    .build(),
+            at -> {
+                // frequencies 1, 100^(-1/3) and 100^(-2/3); head h of two is divided by 8 h / 2
+                double cosines = IntStream.range(0, 3)
+                        .mapToDouble(pair -> Math.cos(at.distance() / Math.pow(100, pair / 3.0)))
+                        .sum();
+                return at.product() + cosines / (4.0 * (at.head() + 1));
+            }),
     GAUSSIAN(
             "Gaussian",
-            (heads, rows) -> GaussianBiasBlock.builder().setHeadCount(heads).optSigma(2.5).build(),
+            (heads, rows) -> GaussianBiasBlock.builder()
+                    .setHeadCount(heads)
+                    .optSigma(2.5)
+                    .build(),
             at -> at.product() - Math.pow(at.distance() / Math.exp(at.number("logSigma")), 2) / 2),
-    FIRE("FIRE", (heads, rows) -> FireBiasBlock.builder()
-            .setHeadCount(heads)
-            .optHiddenSize(5)
-            .optThreshold(3.3)
-            .build(), at -> {
-        double c = at.parameter("c")[0][0];
-        double longest = Math.max(at.i(), Math.abs(3.3 * at.parameter("multiplier")[0][0]));
-        double share = Math.log(Math.abs(c * at.distance()) + 1) / (Math.log(Math.abs(c * longest) + 1) + 1e-6);
-        return at.product() + at.network(x -> Math.max(0, x), share);
-    }),
-    DISTANCE_NETWORK("distance network", (heads, rows) -> DistanceNetworkBiasBlock.builder()
-            .setHeadCount(heads)
-            .setHiddenSize(3)
-            .optLogarithmic(true)
-            .optNormalized(true)
-            .build(), at -> {
-        double logarithm = Math.signum(at.i() - at.j()) * Math.log(at.distance() + 1);
-        return at.product() + at.network(x -> x / (1 + Math.exp(-x)), logarithm);
-    }),
-    WINDOW("Swin", (heads, rows) -> WindowBiasBlock.builder()
-            .setHeadCount(heads)
-            .setWindow(rows, 3)
-            .optClassToken(true)
-            .build(), at -> {
-        // position 0 is a class token; the other positions are the cells
-        double[][] biases = at.parameter("biases");
-        int cells = biases.length - 3;
-        int row = at.i() == 0
-                ? (at.j() == 0 ? cells + 2 : cells)
-                : at.j() == 0
-                        ? cells + 1
-                        : ((at.i() - 1) / 3 - (at.j() - 1) / 3 + cells / 10) * 5
-                                + (at.i() - 1) % 3
-                                - (at.j() - 1) % 3
-                                + 2;
-        return at.product() + biases[row][at.head()];
-    }),
-    WINDOW_NETWORK("Swin V2", (heads, rows) -> WindowNetworkBiasBlock.builder()
-            .setHeadCount(heads)
-            .setWindow(rows, 3)
-            .optHiddenSize(5)
-            .optTrainedWindow(5, 4)
-            .build(), at -> {
-        double y = logarithmic((at.i() / 3 - at.j() / 3) * 8 / 4.0);
-        double x = logarithmic((at.i() % 3 - at.j() % 3) * 8 / 3.0);
-        return at.product() + 16 / (1 + Math.exp(-at.network(z -> Math.max(0, z), y, x)));
-    }),
+    FIRE(
+            "FIRE",
+            (heads, rows) -> FireBiasBlock.builder()
+                    .setHeadCount(heads)
+                    .optHiddenSize(5)
+                    .optThreshold(3.3)
+                    .build(),
+            at -> {
+                double c = at.parameter("c")[0][0];
+                double longest = Math.max(at.i(), Math.abs(3.3 * at.parameter("multiplier")[0][0]));
+                double share = Math.log(Math.abs(c * at.distance()) + 1) / (Math.log(Math.abs(c * longest) + 1) + 1e-6);
+                return at.product() + at.network(x -> Math.max(0, x), share);
+            }),
+    DISTANCE_NETWORK(
+            "distance network",
+            (heads, rows) -> DistanceNetworkBiasBlock.builder()
+                    .setHeadCount(heads)
+                    .setHiddenSize(3)
+                    .optLogarithmic(true)
+                    .optNormalized(true)
+                    .build(),
+            at -> {
+                double logarithm = Math.signum(at.i() - at.j()) * Math.log(at.distance() + 1);
+                return at.product() + at.network(x -> x / (1 + Math.exp(-x)), logarithm);
+            }),
+    WINDOW(
+            "Swin",
+            (heads, rows) -> WindowBiasBlock.builder()
+                    .setHeadCount(heads)
+                    .setWindow(rows, 3)
+                    .optClassToken(true)
+                    .build(),
+            at -> {
+                // position 0 is a class token; the other positions are the cells
+                double[][] biases = at.parameter("biases");
+                int cells = biases.length - 3;
+                int row = at.i() == 0
+                        ? (at.j() == 0 ? cells + 2 : cells)
+                        : at.j() == 0
+                                ? cells + 1
+                                : ((at.i() - 1) / 3 - (at.j() - 1) / 3 + cells / 10) * 5
+                                        + (at.i() - 1) % 3
+                                        - (at.j() - 1) % 3
+                                        + 2;
+                return at.product() + biases[row][at.head()];
+            }),
+    WINDOW_NETWORK(
+            "Swin V2",
+            (heads, rows) -> WindowNetworkBiasBlock.builder()
+                    .setHeadCount(heads)
+                    .setWindow(rows, 3)
+                    .optHiddenSize(5)
+                    .optTrainedWindow(5, 4)
+                    .build(),
+            at -> {
+                double y = logarithmic((at.i() / 3 - at.j() / 3) * 8 / 4.0);
+                double x = logarithmic((at.i() % 3 - at.j() % 3) * 8 / 3.0);
+                return at.product() + 16 / (1 + Math.exp(-at.network(z -> Math.max(0, z), y, x)));
+            }),
     WINDOW_VECTORS(
             "MViTv2",
             (heads, rows) -> WindowVectorsBlock.builder()
@@ -167,45 +193,58 @@ public enum EncodingType implements TestBlocks {
     SHAW("Shaw", (heads, rows) -> shaw(2), at -> shawScore(at, 2), at -> at.parameter("values")[clipped(at, 2)]),
     SHAW_FAR("Shaw", (heads, rows) -> shaw(40), at -> shawScore(at, 40), at -> at.parameter("values")[clipped(at, 40)]),
     // scale 1 / sqrt(3 · 4)
-    DISENTANGLED("disentangled", (heads, rows) -> DisentangledPositionBlock.builder()
-            .setEmbeddingSize(4 * heads)
-            .setHeadCount(heads)
-            .optBuckets(6)
-            .optMaxDistance(12)
-            .build(), at -> {
-        double[] position = at.parameter("vectors")[disentangledRow(at.i() - at.j())];
-        double toPosition = dot(at.q(), at.projected("keyWeight", "keyBias", position));
-        double toContent = dot(at.k(), at.projected("queryWeight", "queryBias", position));
-        return (dot(at.q(), at.k()) + toPosition + toContent) / Math.sqrt(12);
-    }),
-    TRANSFORMER_XL("Transformer-XL", (heads, rows) -> TransformerXlPositionBlock.builder()
-            .setEmbeddingSize(4 * heads)
-            .setHeadCount(heads)
-            .build(), at -> {
-        double[] content = at.parameter("contentBias")[at.head()];
-        double[] position = at.parameter("positionBias")[at.head()];
-        double[] projected = at.projected("projection", null, sinusoid(at.i() - at.j()));
-        return at.scaled(dot(plus(at.q(), content), at.k()) + dot(plus(at.q(), position), projected));
-    }),
-    FORGETTING("FoX", (heads, rows) -> ForgettingBiasBlock.builder()
-            .setHeadCount(heads)
-            .setEmbeddingSize(4 * heads)
-            .build(), at -> at.product() + forgotten(at)),
-    PROJECTED_DISTANCE("Inkling", (heads, rows) -> ProjectedDistanceBiasBlock.builder()
-            .setHeadCount(heads)
-            .setEmbeddingSize(4 * heads)
-            .optCurves(3)
-            .optMaxDistance(5)
-            .build(), at -> {
-        int distance = at.i() - at.j();
-        double bias = 0;
-        for (int r = 0; r < 3 && distance >= 0 && distance < 5; r++) {
-            int row = 3 * at.head() + r;
-            double weight = dot(at.parameter("weight")[row], at.tokens().query()) + at.parameter("bias")[0][row];
-            bias += weight * at.parameter("curves")[r][distance];
-        }
-        return at.product() + bias;
-    });
+    DISENTANGLED(
+            "disentangled",
+            (heads, rows) -> DisentangledPositionBlock.builder()
+                    .setEmbeddingSize(4 * heads)
+                    .setHeadCount(heads)
+                    .optBuckets(6)
+                    .optMaxDistance(12)
+                    .build(),
+            at -> {
+                double[] position = at.parameter("vectors")[disentangledRow(at.i() - at.j())];
+                double toPosition = dot(at.q(), at.projected("keyWeight", "keyBias", position));
+                double toContent = dot(at.k(), at.projected("queryWeight", "queryBias", position));
+                return (dot(at.q(), at.k()) + toPosition + toContent) / Math.sqrt(12);
+            }),
+    TRANSFORMER_XL(
+            "Transformer-XL",
+            (heads, rows) -> TransformerXlPositionBlock.builder()
+                    .setEmbeddingSize(4 * heads)
+                    .setHeadCount(heads)
+                    .build(),
+            at -> {
+                double[] content = at.parameter("contentBias")[at.head()];
+                double[] position = at.parameter("positionBias")[at.head()];
+                double[] projected = at.projected("projection", null, sinusoid(at.i() - at.j()));
+                return at.scaled(dot(plus(at.q(), content), at.k()) + dot(plus(at.q(), position), projected));
+            }),
+    FORGETTING(
+            "FoX",
+            (heads, rows) -> ForgettingBiasBlock.builder()
+                    .setHeadCount(heads)
+                    .setEmbeddingSize(4 * heads)
+                    .build(),
+            at -> at.product() + forgotten(at)),
+    PROJECTED_DISTANCE(
+            "Inkling",
+            (heads, rows) -> ProjectedDistanceBiasBlock.builder()
+                    .setHeadCount(heads)
+                    .setEmbeddingSize(4 * heads)
+                    .optCurves(3)
+                    .optMaxDistance(5)
+                    .build(),
+            at -> {
+                int distance = at.i() - at.j();
+                double bias = 0;
+                for (int r = 0; r < 3 && distance >= 0 && distance < 5; r++) {
+                    int row = 3 * at.head() + r;
+                    double weight =
+                            dot(at.parameter("weight")[row], at.tokens().query()) + at.parameter("bias")[0][row];
+                    bias += weight * at.parameter("curves")[r][distance];
+                }
+                return at.product() + bias;
+            });
 
     public static final int HEAD_SIZE = 4;
 

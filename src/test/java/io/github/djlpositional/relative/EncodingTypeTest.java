@@ -54,8 +54,7 @@ class EncodingTypeTest extends OnEachEngine {
 
     private static final double[] PADDING = {1, 0, 1, 1, 0, 1};
 
-    private MultiHeadAttentionBlock attention(
-            EncodingType type, boolean causal, DataType dataType) {
+    private MultiHeadAttentionBlock attention(EncodingType type, boolean causal, DataType dataType) {
         return filled(manager, type.attention(HEADS).optCausal(causal).build(), dataType);
     }
 

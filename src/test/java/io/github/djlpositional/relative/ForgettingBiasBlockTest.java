@@ -60,7 +60,10 @@ class ForgettingBiasBlockTest extends OnEachEngine {
         double gate = -0.006715348489118068;
         requireClose(biases.get("0, 1, 3"), new double[] {3 * gate, 2 * gate, gate, 0}, 1e-14);
         // uniform numbers up to 1 / √8
-        assertThat(Arrays.stream(parameter(block, "weight")).map(Math::abs).max().orElseThrow())
+        assertThat(Arrays.stream(parameter(block, "weight"))
+                        .map(Math::abs)
+                        .max()
+                        .orElseThrow())
                 .isBetween(0.1, 1 / Math.sqrt(8));
     }
 
@@ -82,8 +85,7 @@ class ForgettingBiasBlockTest extends OnEachEngine {
     @Test
     void isAsAccurateAfterManyTokens() {
         int length = 100_000;
-        ForgettingBiasBlock block =
-                filled(manager, forgetting().setHeadCount(1).build(), DataType.FLOAT32);
+        ForgettingBiasBlock block = filled(manager, forgetting().setHeadCount(1).build(), DataType.FLOAT32);
         NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, length, SIZE);
         NDArray biases = inferFrom(manager, length - 3, block, x.get(":, -3:"), x);
         double[] inputs = doubles(x);

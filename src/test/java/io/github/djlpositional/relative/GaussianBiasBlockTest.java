@@ -67,7 +67,9 @@ class GaussianBiasBlockTest extends OnEachEngine {
         assertThat(block.getArguments()).isEqualTo(Map.of("type", "GaussianBiasBlock", "headCount", 2, "sigma", 3.0));
         block.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
         // half an ulp of a float below 2
-        assertThat(parameter(block, "logSigma")).containsOnly((float) Math.log(3)).hasSize(2);
+        assertThat(parameter(block, "logSigma"))
+                .containsOnly((float) Math.log(3))
+                .hasSize(2);
         GaussianBiasBlock wide = gaussian().optSigma(2.5).build();
         wide.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
         assertThat(parameter(wide, "logSigma")).containsOnly((float) Math.log(2.5));

@@ -129,12 +129,18 @@ class LearnedRotaryEmbeddingBlockTest extends OnEachEngine {
     void hasTheDefaultsOfTheDocumentation() {
         assertThat(learned(4).build().getArguments())
                 .isEqualTo(Map.of(
-                        "type", "LearnedRotaryEmbeddingBlock",
-                        "headCount", 2,
-                        "headSize", 4,
-                        "axes", 1,
-                        "base", 10_000.0,
-                        "layout", "INTERLEAVED"));
+                        "type",
+                        "LearnedRotaryEmbeddingBlock",
+                        "headCount",
+                        2,
+                        "headSize",
+                        4,
+                        "axes",
+                        1,
+                        "base",
+                        10_000.0,
+                        "layout",
+                        "INTERLEAVED"));
         assertThat(learned(4).optAxes(2).build().getArguments()).containsEntry("base", 10.0);
         LearnedRotaryEmbeddingBlock block = block(DataType.FLOAT32, 2);
         assertThat(frequencies(block).getShape()).isEqualTo(new Shape(2, 2, 8));
@@ -168,8 +174,7 @@ class LearnedRotaryEmbeddingBlockTest extends OnEachEngine {
         return Stream.of(
                 rejectedWithoutLeak(manager, () -> infer(manager, block, fourHeads), "(2, 4, 3, 4)", "(B, 2, T, 4)"),
                 rejectedWithoutLeak(manager, () -> infer(manager, block, wide), "float64", "float32"),
-                rejectedWithoutLeak(
-                        manager, () -> infer(manager, block, x, positions, positions), 3, "[x, positions]"),
+                rejectedWithoutLeak(manager, () -> infer(manager, block, x, positions, positions), 3, "[x, positions]"),
                 rejectedWithoutLeak(manager, () -> infer(manager, block, x, one), "(1, 1, 3)", "(T) or (B, T)"),
                 rejectedWithoutLeak(manager, () -> infer(manager, mixed, x, batch), "(1, 2, 3)", "2 coordinates"),
                 rejectedWithoutLeak(manager, () -> infer(manager, mixed, x, three), "(3, 1, 3)", "2 coordinates"));
@@ -199,7 +204,10 @@ class LearnedRotaryEmbeddingBlockTest extends OnEachEngine {
                 () -> ScoreTerms.load(
                         manager,
                         saved,
-                        learned(16).optAxes(2).optLayout(PairLayout.CONCATENATED).build()),
+                        learned(16)
+                                .optAxes(2)
+                                .optLayout(PairLayout.CONCATENATED)
+                                .build()),
                 "INTERLEAVED",
                 "CONCATENATED"));
     }

@@ -64,7 +64,8 @@ class RelativePositionBiasBlockTest extends OnEachEngine {
     /** Two near distances have their own buckets; 2 and more share a bucket from 3 on. */
     @Test
     void eachHeadHasABiasForEachBucket() {
-        RelativePositionBiasBlock block = t5().optBidirectional(false).optBuckets(4).optMaxDistance(3).build();
+        RelativePositionBiasBlock block =
+                t5().optBidirectional(false).optBuckets(4).optMaxDistance(3).build();
         block.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
         ScoreTerms.set(block, "biases", 0.5, 10, 0.25, 20, 0.125, 30, 0, 40);
         NDArray biases = infer(manager, block, zeros(manager, 1, 5, 4));
@@ -88,7 +89,8 @@ class RelativePositionBiasBlockTest extends OnEachEngine {
     /** As for one bias for all layers; guide.DjlAttentionTest has it as the mask of DJL's attention. */
     @Test
     void servesAsTheMaskOfAnotherAttention() {
-        MultiHeadAttentionBlock own = filled(manager, EncodingType.T5.attention(HEADS).build(), DataType.FLOAT64);
+        MultiHeadAttentionBlock own =
+                filled(manager, EncodingType.T5.attention(HEADS).build(), DataType.FLOAT64);
         MultiHeadAttentionBlock without =
                 filled(manager, EncodingType.NONE.attention(HEADS).build(), DataType.FLOAT64);
         copyWeights(own, without);
@@ -134,7 +136,8 @@ class RelativePositionBiasBlockTest extends OnEachEngine {
         assertAll(
                 rejected(
                         MalformedModelException.class,
-                        () -> ScoreTerms.load(manager, saved, t5().optMaxDistance(64).build()),
+                        () -> ScoreTerms.load(
+                                manager, saved, t5().optMaxDistance(64).build()),
                         "maxDistance",
                         128,
                         64),

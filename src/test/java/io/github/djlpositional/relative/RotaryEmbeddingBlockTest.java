@@ -169,7 +169,8 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
         requireRotated(y.get("..., 10:"), x.get("..., 10:"));
         assertThat(middle.getHeadSize()).isEqualTo(16);
         assertThat(middle.getRotarySize()).isEqualTo(4);
-        RotaryEmbeddingBlock last = rotary(16).optRotaryStart(12).optLayout(layout).build();
+        RotaryEmbeddingBlock last =
+                rotary(16).optRotaryStart(12).optLayout(layout).build();
         requireRotated(infer(manager, last, x).get("..., 12:"), infer(manager, four, x.get("..., 12:")));
         assertThat(last.getRotarySize()).isEqualTo(4);
     }
@@ -237,15 +238,15 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
     void theSequenceMayBeOnTheSecondAxis() {
         NDArray x = heads(2, 3, 5, 16);
         NDArray steps = x.transpose(0, 2, 1, 3);
-        for (Supplier<RotaryEmbeddingBlock.Builder> builder :
-                List.<Supplier<RotaryEmbeddingBlock.Builder>>of(
-                        RotaryEmbeddingBlockTest::builder, RotaryEmbeddingBlockTest::dynamic)) {
+        for (Supplier<RotaryEmbeddingBlock.Builder> builder : List.<Supplier<RotaryEmbeddingBlock.Builder>>of(
+                RotaryEmbeddingBlockTest::builder, RotaryEmbeddingBlockTest::dynamic)) {
             RotaryEmbeddingBlock first = builder.get().optSequenceAxis(1).build();
             NDArray expected = inferFrom(manager, 7, builder.get().build(), x);
             requireRotated(inferFrom(manager, 7, first, steps), expected.transpose(0, 2, 1, 3));
             NDArray positions = manager.create(new int[][] {{4, 3, 2, 1, 0}, {5, 6, 7, 8, 9}});
             requireRotated(
-                    infer(manager, first, steps, positions).get("1"), inferFrom(manager, 5, first, steps).get("1"));
+                    infer(manager, first, steps, positions).get("1"),
+                    inferFrom(manager, 5, first, steps).get("1"));
         }
     }
 
@@ -359,7 +360,9 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
                 rejected(() -> rotary(4).optRotarySize(0).build(), "rotarySize 0", "headSize 4"),
                 rejected(() -> rotary(4).optRotaryStart(2).optRotarySize(4).build(), "rotaryStart 2", "rotarySize 4"),
                 rejected(
-                        () -> rotary(6).optLayout(PairLayout.CONCATENATED_HALVES).build(),
+                        () -> rotary(6)
+                                .optLayout(PairLayout.CONCATENATED_HALVES)
+                                .build(),
                         6,
                         "CONCATENATED_HALVES",
                         4));
@@ -367,8 +370,7 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
 
     @Test
     void rejectsFrequenciesBesideOtherOptionsOfThem() {
-        Supplier<RotaryEmbeddingBlock.Builder> two =
-                () -> rotary(8).optFrequencies(Frequencies.of(1, 0.5));
+        Supplier<RotaryEmbeddingBlock.Builder> two = () -> rotary(8).optFrequencies(Frequencies.of(1, 0.5));
         RotaryScaling four = RotaryScaling.longRope(new double[] {1, 1}, new double[] {2, 2}, 100, 200, 200);
         assertAll(
                 rejected(() -> two.get().optBase(500).build(), "frequencies", "base 500.0"),
@@ -388,7 +390,10 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
                 rejected(() -> rotary(4).optMaxSequenceLength(0).build(), "maxSequenceLength 0"),
                 rejected(() -> rotary(4).optMaxSequenceLength(-1).build(), "maxSequenceLength -1"),
                 rejected(
-                        () -> rotary(4).optMaxSequenceLength(10).optAutoExtend(9).build(),
+                        () -> rotary(4)
+                                .optMaxSequenceLength(10)
+                                .optAutoExtend(9)
+                                .build(),
                         "autoExtend 9",
                         "10 to"));
     }
@@ -496,7 +501,8 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
                         manager, () -> infer(manager, block, x, ten), "position 10", "index 1 of (3)", "0 to 9"),
                 rejectedWithoutLeak(
                         manager, () -> infer(manager, block, x, undefined), "NaN", "index 1 of (3)", "finite"));
-        assertThat(infer(manager, block, x, integers(manager, 0, 9, 1)).getShape()).isEqualTo(x.getShape());
+        assertThat(infer(manager, block, x, integers(manager, 0, 9, 1)).getShape())
+                .isEqualTo(x.getShape());
     }
 
     static Stream<RotaryEmbeddingBlock.Builder> limited() {
@@ -544,8 +550,7 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
     @Test
     void rejectsATableBeyondTheRangeOfItsType() {
         RotaryEmbeddingBlock block = xpos().build();
-        assertAll(rejected(
-                () -> block.initialize(manager, DataType.FLOAT16, new Shape(1, 2, 3, 4)), "FLOAT16", 3966));
+        assertAll(rejected(() -> block.initialize(manager, DataType.FLOAT16, new Shape(1, 2, 3, 4)), "FLOAT16", 3966));
         assertThat(block.isInitialized()).isFalse();
         RotaryEmbeddingBlock shorter = xpos().optMaxSequenceLength(3967).build();
         shorter.initialize(manager, DataType.FLOAT16, new Shape(1, 2, 3, 4));
@@ -563,7 +568,8 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
                 .build();
         ScoreTerms.load(manager, saved, longer);
         assertThat(longer.getScaling()).isEqualTo(RotaryScaling.linear(2));
-        RotaryEmbeddingBlock same = rotary(16).optScaling(RotaryScaling.linear(2)).build();
+        RotaryEmbeddingBlock same =
+                rotary(16).optScaling(RotaryScaling.linear(2)).build();
         ScoreTerms.load(manager, longer, same);
         assertThat(same.isInitialized()).isTrue();
         assertAll(

@@ -45,7 +45,8 @@ class SandwichBiasBlockTest extends OnEachEngine {
     /** Of one head, the bias of the own token is the number of frequencies over 8. */
     @Test
     void theBiasIsLargestForTheTokenItself() {
-        SandwichBiasBlock block = sandwich().setHeadCount(1)
+        SandwichBiasBlock block = sandwich()
+                .setHeadCount(1)
                 .optEncoding(SinusoidalEncoding.vaswani(2))
                 .build();
         NDArray biases = inferFrom(manager, 3, block, zeros(manager, DataType.FLOAT64, 1, 1, 4));
@@ -58,7 +59,8 @@ class SandwichBiasBlockTest extends OnEachEngine {
         NDArray positions = manager.create(new double[] {0, 0.5, 2.25});
         NDArray biases = infer(
                 manager,
-                sandwich().setHeadCount(1)
+                sandwich()
+                        .setHeadCount(1)
                         .optEncoding(SinusoidalEncoding.vaswani(2))
                         .build(),
                 params(PositionalEncodingBlock.POSITIONS, positions),

@@ -75,8 +75,8 @@ final class ScoreTerms {
         double[][] k = rows(keys);
         NDArray terms = Forward.inferFrom(manager, FIRST, block, queries, keys);
         assertThat(terms.getShape()).isEqualTo(new Shape(1, HEADS, QUERIES, KEYS));
-        double[] expected = expected(
-                (head, i, j) -> term.at(head, q[head * QUERIES + i - FIRST], k[head * KEYS + j], i, j));
+        double[] expected =
+                expected((head, i, j) -> term.at(head, q[head * QUERIES + i - FIRST], k[head * KEYS + j], i, j));
         requireClose(terms, expected, 1e-12);
     }
 
@@ -130,8 +130,7 @@ final class ScoreTerms {
         Shape input = new Shape(1, tokens, attention.getEmbeddingSize());
         attention.initialize(manager, DataType.FLOAT64, input);
         NDArray x = manager.zeros(input, DataType.FLOAT64);
-        NDArray weights =
-                attention.probabilities(new ParameterStore(manager, false), new NDList(x));
+        NDArray weights = attention.probabilities(new ParameterStore(manager, false), new NDList(x));
         return weights.get(0, head, tokens - 1).toDoubleArray();
     }
 

@@ -49,8 +49,7 @@ class ShawRelativePositionBlockTest extends OnEachEngine {
         requireTerms(
                 manager,
                 block,
-                (head, q, k, i, j) ->
-                        dot(q, keys[Math.max(-maxDistance, Math.min(maxDistance, j - i)) + maxDistance]));
+                (head, q, k, i, j) -> dot(q, keys[Math.max(-maxDistance, Math.min(maxDistance, j - i)) + maxDistance]));
     }
 
     /** A query of (1, 0, …) reads the first numbers of the vectors, the first for keys 2 or more before the query. */
@@ -74,7 +73,13 @@ class ShawRelativePositionBlockTest extends OnEachEngine {
                 .optRelativeEncoding(shaw)
                 .build();
         attention.initialize(manager, DataType.FLOAT64, new Shape(1, -1, 1));
-        attention.getResultProjection().getParameters().get("weight").getArray().muli(0).addi(1);
+        attention
+                .getResultProjection()
+                .getParameters()
+                .get("weight")
+                .getArray()
+                .muli(0)
+                .addi(1);
         set(shaw, "values", 1, 2, 4, 8, 16);
         NDArray y = infer(manager, attention, zeros(manager, DataType.FLOAT64, 1, 4, 1));
         double[] means = {(4 + 8 + 16 + 16) / 4.0, (2 + 4 + 8 + 16) / 4.0, (1 + 2 + 4 + 8) / 4.0, (1 + 1 + 2 + 4) / 4.0
@@ -84,14 +89,16 @@ class ShawRelativePositionBlockTest extends OnEachEngine {
 
     @Test
     void theValuesMayHaveNoVectors() {
-        ShawRelativePositionBlock block = filled(manager, shaw().optValues(false).build(), DataType.FLOAT64, HEADS);
+        ShawRelativePositionBlock block =
+                filled(manager, shaw().optValues(false).build(), DataType.FLOAT64, HEADS);
         assertThat(block.getParameters().keys()).containsExactly("keys");
         assertThat(block.hasValueTerm()).isFalse();
         assertThat(shaw().build().hasValueTerm()).isTrue();
         ShawRelativePositionBlock both = filled(manager, shaw().build(), DataType.FLOAT64, HEADS);
         set(both, "keys", parameter(block, "keys"));
         NDArray queries = numbers(manager, 3, DataType.FLOAT64, 1, 2, 5, 4);
-        requireClose(infer(manager, both, queries), infer(manager, block, queries).toDoubleArray(), 1e-12);
+        requireClose(
+                infer(manager, both, queries), infer(manager, block, queries).toDoubleArray(), 1e-12);
     }
 
     @Test
@@ -99,8 +106,8 @@ class ShawRelativePositionBlockTest extends OnEachEngine {
         ShawRelativePositionBlock block =
                 ShawRelativePositionBlock.builder().setHeadSize(4).build();
         assertThat(block.getArguments())
-                .isEqualTo(Map.of(
-                        "type", "ShawRelativePositionBlock", "headSize", 4, "maxDistance", 16, "values", true));
+                .isEqualTo(
+                        Map.of("type", "ShawRelativePositionBlock", "headSize", 4, "maxDistance", 16, "values", true));
         block.initialize(manager, DataType.FLOAT32, HEADS);
         assertThat(array(block, "keys").getShape()).isEqualTo(new Shape(33, 4));
         assertThat(array(block, "values").getShape()).isEqualTo(new Shape(33, 4));
@@ -151,7 +158,8 @@ class ShawRelativePositionBlockTest extends OnEachEngine {
                         3),
                 rejected(
                         MalformedModelException.class,
-                        () -> ScoreTerms.load(manager, saved, shaw().optValues(false).build()),
+                        () -> ScoreTerms.load(
+                                manager, saved, shaw().optValues(false).build()),
                         "values"));
     }
 }

@@ -149,7 +149,9 @@ class TransformerXlPositionBlockTest extends OnEachEngine {
                 () -> ScoreTerms.load(
                         manager,
                         saved,
-                        transformerXl().optEncoding(SinusoidalEncoding.vaswani(8)).build()),
+                        transformerXl()
+                                .optEncoding(SinusoidalEncoding.vaswani(8))
+                                .build()),
                 "CONCATENATED",
                 "INTERLEAVED"));
     }

@@ -46,8 +46,7 @@ class WindowBiasBlockTest extends OnEachEngine {
     /** Section 3.2 of the paper: the table has a row for each difference of rows and of columns. */
     @Test
     void theBiasIsThatOfTheDifferenceOfRowsAndColumns() {
-        WindowBiasBlock block =
-                filled(manager, window(3, 4).setHeadCount(2).build(), DataType.FLOAT64);
+        WindowBiasBlock block = filled(manager, window(3, 4).setHeadCount(2).build(), DataType.FLOAT64);
         double[][] biases = rows(block, "biases");
         requireBiases(manager, block, (head, i, j) -> biases[(i / 4 - j / 4 + 2) * 7 + i % 4 - j % 4 + 3][head]);
     }
@@ -94,8 +93,21 @@ class WindowBiasBlockTest extends OnEachEngine {
         block.resample(trained);
         // torch 1.13: interpolate((3, 5), size=(5, 3), mode="bicubic", align_corners=False)
         double[] expected = {
-            0.18018518, 1.906, 1.1153704, 0.38846296, 1.0925, 1.4223148, 0.712963, 0.125, 1.6481482, 0.97746295,
-            0.2375, 1.0739815, 1.123963, 0.536, 0.55722225
+            0.18018518,
+            1.906,
+            1.1153704,
+            0.38846296,
+            1.0925,
+            1.4223148,
+            0.712963,
+            0.125,
+            1.6481482,
+            0.97746295,
+            0.2375,
+            1.0739815,
+            1.123963,
+            0.536,
+            0.55722225
         };
         NDArray biases = block.getBiases().getArray();
         // numbers up to 2, rounded once

@@ -52,8 +52,7 @@ class WindowNetworkBiasBlockTest extends OnEachEngine {
         requireBiases(
                 manager,
                 block,
-                (head, i, j) ->
-                        bias(block, head, logarithmic(i / 4 - j / 4, 3), logarithmic(i % 4 - j % 4, 4)));
+                (head, i, j) -> bias(block, head, logarithmic(i / 4 - j / 4, 3), logarithmic(i % 4 - j % 4, 4)));
     }
 
     @Test
@@ -63,8 +62,7 @@ class WindowNetworkBiasBlockTest extends OnEachEngine {
         requireBiases(
                 manager,
                 block,
-                (head, i, j) ->
-                        bias(block, head, logarithmic(i / 4 - j / 4, 5), logarithmic(i % 4 - j % 4, 2)));
+                (head, i, j) -> bias(block, head, logarithmic(i / 4 - j / 4, 5), logarithmic(i % 4 - j % 4, 2)));
     }
 
     /** Such as loaded weights in a larger picture. */
@@ -99,10 +97,8 @@ class WindowNetworkBiasBlockTest extends OnEachEngine {
 
     @Test
     void hasTheDefaultsOfSwin() {
-        WindowNetworkBiasBlock block = WindowNetworkBiasBlock.builder()
-                .setHeadCount(2)
-                .setWindow(2, 3)
-                .build();
+        WindowNetworkBiasBlock block =
+                WindowNetworkBiasBlock.builder().setHeadCount(2).setWindow(2, 3).build();
         assertThat(block.getArguments())
                 .isEqualTo(Map.of(
                         "type",

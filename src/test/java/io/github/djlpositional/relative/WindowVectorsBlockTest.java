@@ -48,8 +48,7 @@ class WindowVectorsBlockTest extends OnEachEngine {
         requireTerms(
                 manager,
                 block,
-                (head, q, k, i, j) ->
-                        dot(q, ofRows[i / 4 - j / 4 + 2]) + dot(q, ofColumns[i % 4 - j % 4 + 3]));
+                (head, q, k, i, j) -> dot(q, ofRows[i / 4 - j / 4 + 2]) + dot(q, ofColumns[i % 4 - j % 4 + 3]));
     }
 
     /** In a window of one row, a query of (1, 0) reads the first numbers of the columns' vectors. */

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import ai.djl.ndarray.NDManager;
+import java.util.List;
 import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.function.Executable;
@@ -32,7 +33,7 @@ public final class Rejections {
     public static Executable rejected(Class<? extends Throwable> type, ThrowingCallable call, Object... values) {
         String[] texts = Stream.of(values).map(String::valueOf).toArray(String[]::new);
         return () -> assertThat(catchThrowable(call))
-                .as("the message has %s", (Object) texts)
+                .as("the message has %s", List.of(texts))
                 .isExactlyInstanceOf(type)
                 .message()
                 .contains(texts);

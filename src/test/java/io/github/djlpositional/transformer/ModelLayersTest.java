@@ -34,8 +34,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 class ModelLayersTest extends OnEachEngine {
 
     /**
-     * FLOAT32: outputs are up to 23, whose rounding is 1.4e-6, and a layer rounds some 20 times. FLOAT64: DJL rounds the
-     * epsilon of a layer normalization to a float, by up to 2^-25 of it.
+     * FLOAT32: outputs are up to 23, whose rounding is 1.4e-6, and a layer rounds some 20 times. FLOAT64: DJL rounds
+     * the epsilon of a layer normalization to a float, by up to 2^-25 of it.
      */
     private static final Map<DataType, Double> TOLERANCES = Map.of(DataType.FLOAT64, 1e-10, DataType.FLOAT32, 3e-5);
 
@@ -52,8 +52,7 @@ class ModelLayersTest extends OnEachEngine {
         TransformerLayerBlock layer() {
             return switch (this) {
                 case GEMMA_3 ->
-                    gated(causal()
-                                    .setHeadCount(4)
+                    gated(causal().setHeadCount(4)
                                     .optKeyValueHeadCount(2)
                                     .optHeadSize(4)
                                     .optWindow(3)
@@ -72,9 +71,7 @@ class ModelLayersTest extends OnEachEngine {
                             .optArrangement(Arrangement.PARALLEL_WITH_ONE_NORM)
                             .build();
                 case COHERE ->
-                    gated(causal()
-                                    .optKeyValueHeadCount(1)
-                                    .optRelativeEncoding(rotary(4, PairLayout.INTERLEAVED)))
+                    gated(causal().optKeyValueHeadCount(1).optRelativeEncoding(rotary(4, PairLayout.INTERLEAVED)))
                             .optNormPlacement(NormPlacement.BEFORE_PART)
                             .optArrangement(Arrangement.PARALLEL_WITH_ONE_NORM)
                             .build();
@@ -92,8 +89,7 @@ class ModelLayersTest extends OnEachEngine {
                             .optResidualScale(1e-5f)
                             .build();
                 case OLMO_2 ->
-                    gated(causal()
-                                    .optKeyValueHeadCount(1)
+                    gated(causal().optKeyValueHeadCount(1)
                                     .optNormOfAllHeads(true)
                                     .optQueryNorm(rmsNorm(8))
                                     .optKeyNorm(rmsNorm(4))

@@ -28,9 +28,9 @@ import io.github.djlpositional.attention.StoredLayer;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Arrangement;
+import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import java.util.Map;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -45,8 +45,8 @@ class TransformerLayerBlockTest extends OnEachEngine {
     private static final int SIZE = 8;
 
     /**
-     * FLOAT32: outputs are up to 18, whose rounding is 1.1e-6, and a layer rounds some 20 times. FLOAT64: DJL rounds the
-     * epsilon of a layer normalization to a float, by up to 2^-25 of it.
+     * FLOAT32: outputs are up to 18, whose rounding is 1.1e-6, and a layer rounds some 20 times. FLOAT64: DJL rounds
+     * the epsilon of a layer normalization to a float, by up to 2^-25 of it.
      */
     private static final Map<DataType, Double> TOLERANCES = Map.of(DataType.FLOAT64, 1e-10, DataType.FLOAT32, 3e-5);
 
@@ -206,10 +206,7 @@ class TransformerLayerBlockTest extends OnEachEngine {
         StoredLayer stored = new StoredLayer(manager, file);
         // the gradients, up to 41, are almost all made of that of GELU
         requireGradients(
-                stored,
-                gatedLayerOf(file).build(),
-                file.equals("geglu") ? 41 * 5e-8 : 1e-10,
-                stored.get("input"));
+                stored, gatedLayerOf(file).build(), file.equals("geglu") ? 41 * 5e-8 : 1e-10, stored.get("input"));
     }
 
     /**
@@ -309,8 +306,7 @@ class TransformerLayerBlockTest extends OnEachEngine {
     void hasTheEpsilonOfItsNormUnlessAnotherIsSet() {
         TransformerLayerBlock rms = layer().optNorm(Norm.RMS).build();
         assertThat(layer().build().getArguments()).containsEntry("epsilon", 1e-5);
-        assertThat(layer().build().getAttentionNorm())
-                .hasToString("LayerNormBlock(embeddingSize=8, epsilon=1.0E-5)");
+        assertThat(layer().build().getAttentionNorm()).hasToString("LayerNormBlock(embeddingSize=8, epsilon=1.0E-5)");
         assertThat(rms.getArguments()).containsEntry("epsilon", 1e-6);
         assertThat(rms.getAttentionNorm()).hasToString("RmsNormBlock(embeddingSize=8, epsilon=1.0E-6)");
         assertThat(layer().optNorm(Norm.RMS).optEpsilon(0.25).build().getFeedForwardNorm())
@@ -394,7 +390,8 @@ class TransformerLayerBlockTest extends OnEachEngine {
     @ParameterizedTest
     @EnumSource
     void rejectsInputsOfOtherShapesAndTypes(NormPlacement placement) {
-        TransformerLayerBlock layer = layer(causal()).optNormPlacement(placement).build();
+        TransformerLayerBlock layer =
+                layer(causal()).optNormPlacement(placement).build();
         layer.initialize(manager, DataType.FLOAT32, new Shape(-1, -1, SIZE));
         NDArray x = zeros(manager, 2, 5, SIZE);
         NDArray mask = zeros(manager, 2, 5);

@@ -5,7 +5,6 @@ import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
-import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static io.github.djlpositional.support.Inputs.zeros;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
@@ -40,9 +39,9 @@ import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
@@ -91,7 +90,8 @@ class TransformerStackBlockTest extends OnEachEngine {
     }
 
     private static TransformerLayerBlock.Builder rotaryLayer() {
-        RotaryEmbeddingBlock rotary = RotaryEmbeddingBlock.builder().setHeadSize(4).build();
+        RotaryEmbeddingBlock rotary =
+                RotaryEmbeddingBlock.builder().setHeadSize(4).build();
         return layer(attention().optCausal(true).optRelativeEncoding(rotary).build())
                 .optNonlinearity(Nonlinearity.SWIGLU)
                 .optNorm(Norm.RMS)
@@ -218,7 +218,10 @@ class TransformerStackBlockTest extends OnEachEngine {
         NDArray ids = paddedIds(manager).toType(type, true);
         requireChain(encoder().optInput(ids().build()), null, arrays(ids), arrays(x(), isToken()));
         requireChain(
-                decoder().optInput(ids().build()), null, arrays(ids, memory()), arrays(x(), memory(), isToken(), none()));
+                decoder().optInput(ids().build()),
+                null,
+                arrays(ids, memory()),
+                arrays(x(), memory(), isToken(), none()));
         requireChain(
                 decoder().optInput(ids().build()),
                 null,
@@ -286,7 +289,11 @@ class TransformerStackBlockTest extends OnEachEngine {
         InputEmbeddingBlock explicit = ids().optPositionalEncoding(sinusoids).build();
         TransformerLayerBlock crossing =
                 layer().optCrossAttention(attention(alibi())).build();
-        assertThat(of(layer(alibi()).build()).optInput(explicit).build().getInput().hasDefaultPositions())
+        assertThat(of(layer(alibi()).build())
+                        .optInput(explicit)
+                        .build()
+                        .getInput()
+                        .hasDefaultPositions())
                 .isFalse();
         assertThat(of(crossing).optInput(ids().build()).build().getInput().hasDefaultPositions())
                 .isTrue();
@@ -311,7 +318,11 @@ class TransformerStackBlockTest extends OnEachEngine {
                         () -> stack.setLayers(Collections.singletonList(null)),
                         "layers",
                         "TransformerLayerBlock"),
-                rejected(NullPointerException.class, () -> stack.setLayers(2, () -> null).build(), "layers", "builder"));
+                rejected(
+                        NullPointerException.class,
+                        () -> stack.setLayers(2, () -> null).build(),
+                        "layers",
+                        "builder"));
     }
 
     private static TransformerStackBlock.Builder of(TransformerLayerBlock... layers) {
@@ -452,8 +463,8 @@ class TransformerStackBlockTest extends OnEachEngine {
                                 .toArray(TransformerLayerBlock[]::new))
                         .build(),
                 sharingInALayer(shared));
-        assertAll(blocks.map(block ->
-                rejected(UnsupportedOperationException.class, block::getArguments, "BlockFactory", shared)));
+        assertAll(blocks.map(
+                block -> rejected(UnsupportedOperationException.class, block::getArguments, "BlockFactory", shared)));
     }
 
     @Test
