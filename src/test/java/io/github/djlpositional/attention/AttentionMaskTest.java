@@ -19,6 +19,7 @@ import ai.djl.training.ParameterStore;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.Spread;
 import io.github.djlpositional.support.TestEngine;
 import java.util.Arrays;
 import java.util.List;
@@ -35,11 +36,11 @@ class AttentionMaskTest extends OnEachEngine {
      * which of them computes depends little on the encoding.
      */
     private boolean isFused(EncodingType type) {
-        return (type.ordinal() + engine.ordinal()) % 2 == 0;
+        return Spread.number(type, engine) % 2 == 0;
     }
 
     private static boolean isCausal(EncodingType type) {
-        return type.ordinal() / 2 % 2 == 0;
+        return Spread.number(type) / 2 % 2 == 0;
     }
 
     private MultiHeadAttentionBlock attention(EncodingType type, boolean causal, DataType dataType) {
@@ -146,7 +147,7 @@ class AttentionMaskTest extends OnEachEngine {
     /** One mask for each encoding on an engine: gradients take long, and depend little on the form of a mask. */
     private NDArray maskThatLeavesAQueryWithoutKeys(EncodingType type, DataType dataType) {
         NDList masks = masksThatLeaveAQueryWithoutKeys(isCausal(type), dataType);
-        return masks.get((type.ordinal() / 4 + engine.ordinal()) % masks.size());
+        return masks.get((Spread.number(type) / 4 + Spread.number(engine)) % masks.size());
     }
 
     @ParameterizedTest

@@ -16,6 +16,7 @@ import ai.djl.training.ParameterStore;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.Spread;
 import io.github.djlpositional.support.TestEngine;
 import java.util.Map;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -44,7 +45,7 @@ class LongSequenceTest extends OnEachEngine {
 
     /** One view of each encoding on an engine, and another on the other: views depend little on encodings. */
     private View view(EncodingType type) {
-        return View.values()[(type.ordinal() + engine.ordinal()) % View.values().length];
+        return View.values()[Spread.number(type, engine) % View.values().length];
     }
 
     private MultiHeadAttentionBlock attention(EncodingType type, View view, boolean causal, DataType dataType) {
@@ -60,7 +61,7 @@ class LongSequenceTest extends OnEachEngine {
     @ParameterizedTest
     @EnumSource
     void givesTheNumbersOfThePaperAndMasksHideTokensBesideTheWindow(EncodingType type) {
-        boolean causal = type.ordinal() / View.values().length % 2 == 0;
+        boolean causal = Spread.number(type) / View.values().length % 2 == 0;
         NDArray x = numbers(manager, 7, DataType.FLOAT64, 1, LENGTH, SIZE);
         MultiHeadAttentionBlock block = attention(type, view(type), causal, DataType.FLOAT64);
         NaiveAttention naive = new NaiveAttention(type, block);
