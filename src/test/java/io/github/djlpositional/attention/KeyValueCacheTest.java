@@ -57,7 +57,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.junitpioneer.jupiter.cartesian.CartesianTest;
-import org.junitpioneer.jupiter.cartesian.CartesianTest.Enum;
 import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
 
 /**
@@ -139,7 +138,8 @@ class KeyValueCacheTest extends OnEachEngine {
 
     /** The first arrays of a cache, and runs of rows of tables, have 64 tokens. */
     @CartesianTest
-    void decodesWithEachEncoding(@Enum EncodingType type, @Values(booleans = {true, false}) boolean isFrozen) {
+    void decodesWithEachEncoding(
+            @CartesianTest.Enum EncodingType type, @Values(booleans = {true, false}) boolean isFrozen) {
         cache(causal(type))
                 .frozen(isFrozen)
                 .step(3)
@@ -152,7 +152,8 @@ class KeyValueCacheTest extends OnEachEngine {
     }
 
     @CartesianTest
-    void hidesPaddingWithEachEncoding(@Enum EncodingType type, @Values(booleans = {true, false}) boolean isFrozen) {
+    void hidesPaddingWithEachEncoding(
+            @CartesianTest.Enum EncodingType type, @Values(booleans = {true, false}) boolean isFrozen) {
         cache(causal(type))
                 .frozen(isFrozen)
                 .mask(row(1, 1, 1), row(0, 1, 1))
