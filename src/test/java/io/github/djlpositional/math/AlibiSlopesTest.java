@@ -27,7 +27,7 @@ class AlibiSlopesTest {
     @ParameterizedTest
     @CsvSource({"0, 2", "1, 4", "7, 16", "8, 1", "9, 3", "11, 7"})
     void theMaximumIsTheLargestExponent(int head, int exponent) {
-        assertThat(AlibiSlopes.of(12, 16).get(head)).isEqualTo(Math.scalb(1, -exponent));
+        assertThat(AlibiSlopes.of(12, 16).get(head)).isEqualTo(Math.scalb(1.0, -exponent));
     }
 
     /** OLMo's alibi_attention_bias: 2^(-8 h / 12) for h from 1, computed with 20 digits of bc. */

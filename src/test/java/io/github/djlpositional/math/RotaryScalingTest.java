@@ -146,7 +146,7 @@ class RotaryScalingTest implements ArgumentsContract<RotaryScaling> {
         assertThat(RotaryScaling.yarnMagnitude(0.5, 1)).isEqualTo(1);
         assertThat(RotaryScaling.yarnMagnitude(40, 0)).isEqualTo(1);
         // 0.1 ln 10 + 1
-        assertThat(RotaryScaling.yarnMagnitude(10, 1)).isCloseTo(1.2302585092994046, within(1e-15));
+        assertThat(RotaryScaling.yarnMagnitude(10, 1)).isCloseTo(1.2302585092994045, within(1e-15));
     }
 
     @Test
