@@ -20,6 +20,8 @@ public final class JavaProgram {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.add("-DOPT_OUT_TRACKING=true");
+        // newer JDKs warn of each library with native code
+        command.add("--enable-native-access=ALL-UNNAMED");
         command.addAll(options);
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), program.getName()));
         command.addAll(List.of(arguments));

@@ -2,6 +2,7 @@ package io.github.djlpositional;
 
 import static io.github.djlpositional.SmallBlocks.model;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.Device;
 import ai.djl.Model;
@@ -63,6 +64,9 @@ class SoakTest {
 
     /** The number of forwards of each thread with each shared block. */
     private static final int FORWARDS = 64;
+
+    /** FLOAT32 of outputs up to 4, the largest of the norms: 16 roundings of 2^-24. */
+    private static final float TOLERANCE = 0x1p-18f;
 
     private static final float[] TABLE = SinusoidalEncoding.vaswani(SIZE).table(0, POSITIONS + LONGEST_INPUT);
 
@@ -220,11 +224,14 @@ class SoakTest {
         models.get(kind).save(folder.resolve(kind.toString()), "soak");
         try (Model loaded = model(engine, kind.block())) {
             loaded.load(folder.resolve(kind.toString()), "soak");
-            assertThat(kind.values(loaded.getNDManager(), loaded.getBlock()))
-                    .as("%s", kind)
-                    .isEqualTo(outputs.get(kind));
+            requireOutput(kind, kind.values(loaded.getNDManager(), loaded.getBlock()));
         }
         return continues(saves);
+    }
+
+    /** Two computations of the same differ in their last bits on some processors; wrong memory differs by more. */
+    private void requireOutput(TestBlocks kind, float[] values) {
+        assertThat(values).as("%s", kind).containsExactly(outputs.get(kind), within(TOLERANCE));
     }
 
     /** A predictor is opened, used, and closed. */
@@ -234,7 +241,7 @@ class SoakTest {
                 NDManager own = engine.newBaseManager(Device.cpu())) {
             NDList output = predictor.predict(kind.numbers(own));
             output.attach(own);
-            assertThat(output.head().toFloatArray()).as("%s", kind).isEqualTo(outputs.get(kind));
+            requireOutput(kind, output.head().toFloatArray());
         }
         return continues(predictors);
     }
