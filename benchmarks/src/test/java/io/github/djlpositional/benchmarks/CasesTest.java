@@ -14,7 +14,6 @@ class CasesTest {
 
     private static final Shape SHAPE = new Shape(2, 16, 64);
 
-    /** The length of a cache. */
     /** Longer than the distances that have vectors of their own. */
     private static final Shape LONG = new Shape(1, 140, 64);
 
