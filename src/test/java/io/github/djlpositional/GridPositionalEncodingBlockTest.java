@@ -65,8 +65,7 @@ class GridPositionalEncodingBlockTest extends OnEachEngine {
         return buffer;
     }
 
-    private void assertBits(
-            GridEncoding encoding, boolean channelsFirst, long[] shape, int... sizes) {
+    private void assertBits(GridEncoding encoding, boolean channelsFirst, long[] shape, int... sizes) {
         for (DataType type : TYPES) {
             // MXNet's zeros does not support FLOAT16
             NDArray x = manager.zeros(new Shape(shape)).toType(type, false);
@@ -132,8 +131,8 @@ class GridPositionalEncodingBlockTest extends OnEachEngine {
             }
         }
         // the first column of three
-        NDArray y = Forward.infer(
-                manager, block(DETR, false), manager.zeros(new Shape(2, 2, 3, 4)), mask(DataType.INT64));
+        NDArray y =
+                Forward.infer(manager, block(DETR, false), manager.zeros(new Shape(2, 2, 3, 4)), mask(DataType.INT64));
         // the paper's encoding of size 2 of 2π / (3 + ε), rounded to five digits
         assertThat(y.get("0, 0, 0, 2:").toFloatArray()).containsExactly(new float[] {0.86603f, -0.5f}, within(5e-6f));
     }
@@ -173,8 +172,7 @@ class GridPositionalEncodingBlockTest extends OnEachEngine {
     void returnsTheEncodingsAloneForABatchOfOne() {
         NDArray expected = infer(image(), zeros(manager, 1, 3, 5, 8));
         requireSame(infer(image().optAddToInput(false), counted(manager, 2, 3, 5, 8)), expected);
-        NDArray tokens =
-                infer(image().optGrid(0, 3, 5).optAddToInput(false), counted(manager, 2, 15, 8));
+        NDArray tokens = infer(image().optGrid(0, 3, 5).optAddToInput(false), counted(manager, 2, 15, 8));
         requireSame(tokens, expected.reshape(1, 15, 8));
     }
 
@@ -283,8 +281,7 @@ class GridPositionalEncodingBlockTest extends OnEachEngine {
                         "5 channels",
                         "(…, H, W, C) with 8",
                         "optChannelsFirst(boolean)"),
-                rejectedInputs(
-                        block(VOLUME, true), zerosOf(1, 9, 2, 3, 4), "9 channels", "(…, C, D, H, W) with 10"),
+                rejectedInputs(block(VOLUME, true), zerosOf(1, 9, 2, 3, 4), "9 channels", "(…, C, D, H, W) with 10"),
                 rejectedInputs(block, new NDList(zeros(manager, DataType.INT32, 1, 3, 5, 8)), "int32", "float16"));
     }
 
@@ -340,8 +337,7 @@ class GridPositionalEncodingBlockTest extends OnEachEngine {
     @Test
     void rejectsGridsThatDoNotFitTheEncoding() {
         assertAll(
-                rejected(
-                        () -> image().optGrid(1, 3, 5).optChannelsFirst(true).build(), "[3, 5]", "channelsFirst true"),
+                rejected(() -> image().optGrid(1, 3, 5).optChannelsFirst(true).build(), "[3, 5]", "channelsFirst true"),
                 rejected(() -> image().optGrid(1, 15).build(), "[15]", "2 sizes"),
                 rejected(() -> image().optGrid(0, 2, 2, 2).build(), "[2, 2, 2]", "2 sizes"));
     }

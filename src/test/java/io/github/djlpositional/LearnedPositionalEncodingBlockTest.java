@@ -48,11 +48,7 @@ class LearnedPositionalEncodingBlockTest extends OnEachEngine {
     /** D = 4, at most 10 positions, initialized with sinusoids. */
     private LearnedPositionalEncodingBlock sinusoids(boolean isAdded) {
         return initialized(
-                manager,
-                learned().optEncoding(SINUSOIDS).optAddToInput(isAdded).build(),
-                2,
-                3,
-                4);
+                manager, learned().optEncoding(SINUSOIDS).optAddToInput(isAdded).build(), 2, 3, 4);
     }
 
     /** The encodings of positions. */
@@ -114,11 +110,7 @@ class LearnedPositionalEncodingBlockTest extends OnEachEngine {
     @Test
     void hasARowForEachTokenOfAGrid() {
         LearnedPositionalEncodingBlock block = initialized(
-                manager,
-                table().optGrid(1, 2, 3).optEncoding(SINUSOIDS).build(),
-                1,
-                7,
-                4);
+                manager, table().optGrid(1, 2, 3).optEncoding(SINUSOIDS).build(), 1, 7, 4);
         NDArray all = Forward.infer(manager, block, zeros(manager, 1, 7, 4));
         assertThat(doubles(all)).isEqualTo(encoded(0, 1, 2, 3, 4, 5, 6));
         NDArray some = Forward.infer(manager, block, zeros(manager, 1, 3, 4), integers(manager, 4, 6, 5));
@@ -479,8 +471,7 @@ class LearnedPositionalEncodingBlockTest extends OnEachEngine {
         NDArray six = zeros(manager, 6, 4);
         NDArray seven = zeros(manager, 7, 4);
         assertAll(
-                rejected(
-                        () -> table().optInitialEncodings(zeros(manager, 3, 6)).build(), "size 6", "embeddingSize 4"),
+                rejected(() -> table().optInitialEncodings(zeros(manager, 3, 6)).build(), "size 6", "embeddingSize 4"),
                 rejected(
                         () -> table().optInitialEncodings(three)
                                 .optEncoding(SINUSOIDS)
@@ -551,10 +542,8 @@ class LearnedPositionalEncodingBlockTest extends OnEachEngine {
         SinusoidalEncoding six = SinusoidalEncoding.vaswani(6);
         assertAll(
                 rejected(() -> table().optEncoding(six).build(), "size 6", "embeddingSize 4"),
-                rejected(
-                        () -> learned().optGrid(1, 2, 3).build(), "maxSequenceLength 10", "expected 7"),
+                rejected(() -> learned().optGrid(1, 2, 3).build(), "maxSequenceLength 10", "expected 7"),
                 rejected(() -> table().optPrefixEncoded(false).build(), "prefixEncoded false", "optGrid"),
-                rejected(
-                        () -> table().optResampling(GridResampling.BICUBIC).build(), "resampling BICUBIC", "optGrid"));
+                rejected(() -> table().optResampling(GridResampling.BICUBIC).build(), "resampling BICUBIC", "optGrid"));
     }
 }
