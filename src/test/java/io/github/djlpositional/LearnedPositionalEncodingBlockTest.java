@@ -1,28 +1,136 @@
 package io.github.djlpositional;
 
 import static io.github.djlpositional.SmallBlocks.initialized;
+import static io.github.djlpositional.SmallBlocks.learned;
+import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static io.github.djlpositional.support.Inputs.counted;
+import static io.github.djlpositional.support.Inputs.integers;
+import static io.github.djlpositional.support.Inputs.reals;
+import static io.github.djlpositional.support.Inputs.zeros;
+import static io.github.djlpositional.support.Rejections.rejected;
+import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
+import static org.junit.jupiter.api.Assertions.assertAll;
 
-import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.UninitializedParameterException;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.math.GridResampling;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.TestEngine;
+import java.io.ByteArrayOutputStream;
+import java.io.DataOutputStream;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
-class LearnedPositionalEncodingBlockTest {
+/** Each position has a vector that is a parameter, as in BERT, or each cell of a grid, as in vision transformers. */
+class LearnedPositionalEncodingBlockTest extends OnEachEngine {
 
-    @EngineTest
-    void isInitializedFromANormalDistribution(Engine engine, NDManager manager) {
-        engine.setRandomSeed(1);
+    private static final SinusoidalEncoding SINUSOIDS = SinusoidalEncoding.vaswani(4);
+
+    /** D = 4, at most 10 positions, initialized with sinusoids. */
+    private LearnedPositionalEncodingBlock sinusoids(boolean isAdded) {
+        return initialized(
+                manager, learned().optEncoding(SINUSOIDS).optAddToInput(isAdded).build(), 2, 3, 4);
+    }
+
+    /** The encodings of positions. */
+    private static double[] encoded(int... positions) {
+        double[] values = new double[4 * positions.length];
+        Arrays.setAll(values, i -> (float) SINUSOIDS.value(positions[i / 4], i % 4));
+        return values;
+    }
+
+    private static PairList<String, Object> positions(NDArray positions) {
+        return Forward.params(PositionalEncodingBlock.POSITIONS, positions);
+    }
+
+    private static PairList<String, Object> gridSizes(long... sizes) {
+        return Forward.params(LearnedPositionalEncodingBlock.GRID_SIZES, new Shape(sizes));
+    }
+
+    @Test
+    void addsTheRowsOfItsTable() {
+        double[] expected = encoded(0, 1, 2, 0, 1, 2);
+        for (int i = 0; i < expected.length; i++) {
+            expected[i] += i + 1;
+        }
+        // one sum of at most 25, rounded to FLOAT32
+        requireClose(Forward.infer(manager, sinusoids(true), counted(manager, 2, 3, 4)), expected, 0x1p-20);
+    }
+
+    @Test
+    void returnsTheRowsAloneForABatchOfOne() {
+        NDArray y = Forward.infer(manager, sinusoids(false), counted(manager, 2, 3, 4));
+        assertThat(y.getShape()).isEqualTo(new Shape(1, 3, 4));
+        assertThat(doubles(y)).isEqualTo(encoded(0, 1, 2));
+    }
+
+    @Test
+    void startsAtAPosition() {
+        NDArray y = Forward.inferFrom(manager, 7, sinusoids(true), zeros(manager, 1, 3, 4));
+        assertThat(doubles(y)).isEqualTo(encoded(7, 8, 9));
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void looksUpPositionsOfItsSecondInputAndOfAForwardParameter(boolean isAdded) {
+        LearnedPositionalEncodingBlock block = sinusoids(isAdded);
+        NDArray x = zeros(manager, 2, 3, 4);
+        NDArray shared = integers(manager, 4, 0, 9).toType(DataType.INT32, false);
+        NDArray one = shared.expandDims(0);
+        NDArray each = integers(manager, 4, 0, 9, 1, 2, 3).reshape(2, 3);
+        double[] ofOne = encoded(4, 0, 9);
+        double[] ofShared = isAdded ? encoded(4, 0, 9, 4, 0, 9) : ofOne;
+        double[] ofEach = encoded(4, 0, 9, 1, 2, 3);
+        assertThat(doubles(Forward.infer(manager, block, x, shared))).isEqualTo(ofShared);
+        assertThat(doubles(Forward.infer(manager, block, positions(shared), x))).isEqualTo(ofShared);
+        assertThat(doubles(Forward.infer(manager, block, positions(one), x))).isEqualTo(ofShared);
+        assertThat(doubles(Forward.infer(manager, block, x, each))).isEqualTo(ofEach);
+        assertThat(doubles(Forward.infer(manager, block, positions(each), x))).isEqualTo(ofEach);
+    }
+
+    @Test
+    void hasARowForEachTokenOfAGrid() {
+        LearnedPositionalEncodingBlock block = initialized(
+                manager, table().optGrid(1, 2, 3).optEncoding(SINUSOIDS).build(), 1, 7, 4);
+        NDArray all = Forward.infer(manager, block, zeros(manager, 1, 7, 4));
+        assertThat(doubles(all)).isEqualTo(encoded(0, 1, 2, 3, 4, 5, 6));
+        NDArray some = Forward.infer(manager, block, zeros(manager, 1, 3, 4), integers(manager, 4, 6, 5));
+        assertThat(doubles(some)).isEqualTo(encoded(4, 6, 5));
+    }
+
+    /** D = 4, 512 positions. */
+    private static LearnedPositionalEncodingBlock.Builder table() {
+        return LearnedPositionalEncodingBlock.builder().setEmbeddingSize(4);
+    }
+
+    @Test
+    void learnsATableThatIsInitializedWithSinusoids() {
+        assertThat(table().optEncoding(SINUSOIDS).build().getTable().requiresGradient())
+                .isTrue();
+    }
+
+    @Test
+    void isInitializedFromANormalDistribution() {
+        manager.getEngine().setRandomSeed(1);
         LearnedPositionalEncodingBlock block =
                 LearnedPositionalEncodingBlock.builder().setEmbeddingSize(256).build();
         NDArray table = initialized(manager, block, 1, 3, 256).getTable().getArray();
@@ -35,8 +143,8 @@ class LearnedPositionalEncodingBlockTest {
         assertThat(Math.sqrt(square)).isCloseTo(0.02, within(0.00024));
     }
 
-    @EngineTest
-    void hasAsManyPositionsAsTheLastInitialEncodingsWhichItReadsAsAView(NDManager manager) {
+    @Test
+    void hasAsManyPositionsAsTheLastInitialEncodingsWhichItReadsAsAView() {
         LearnedPositionalEncodingBlock.Builder builder =
                 LearnedPositionalEncodingBlock.builder().setEmbeddingSize(2);
         NDArray wide = manager.zeros(new Shape(6, 4), DataType.FLOAT64);
@@ -92,8 +200,8 @@ class LearnedPositionalEncodingBlockTest {
         }
     }
 
-    @EngineTest
-    void initialEncodingsOfAnotherGridAreResampledAndThoseOfThePrefixKept(NDManager manager) {
+    @Test
+    void initialEncodingsOfAnotherGridAreResampledAndThoseOfThePrefixKept() {
         for (Resampling tested : Resampling.all()) {
             NDArray prefix = manager.create(new double[][] {{7, 8}, {9, 10}});
             NDArray cells = Resampling.numbers(manager, Resampling.cells(tested.from));
@@ -108,8 +216,8 @@ class LearnedPositionalEncodingBlockTest {
         }
     }
 
-    @EngineTest
-    void aForwardOfAnotherGridResamplesTheTableWithGradients(NDManager manager) {
+    @Test
+    void aForwardOfAnotherGridResamplesTheTableWithGradients() {
         for (Resampling tested : Resampling.all()) {
             for (boolean isPrefixEncoded : new boolean[] {true, false}) {
                 NDArray numbers = Resampling.numbers(manager, Resampling.cells(tested.from));
@@ -140,5 +248,302 @@ class LearnedPositionalEncodingBlockTest {
                 requireClose(isPrefixEncoded ? gradient.get("1:") : gradient, tested.gradient, 0x1p-38);
             }
         }
+    }
+
+    @ParameterizedTest
+    @MethodSource("lengths")
+    void resamplesInitialEncodingsToAnotherLength(double[] initial, double... expected) {
+        int length = expected.length / 2;
+        LearnedPositionalEncodingBlock block = LearnedPositionalEncodingBlock.builder()
+                .setEmbeddingSize(2)
+                .optInitialEncodings(reals(manager, initial).reshape(-1, 2))
+                .optResampling(GridResampling.BILINEAR_ALIGNED)
+                .optMaxSequenceLength(length)
+                .build();
+        initialized(manager, block, 1, length, 2);
+        // numbers that are exact in FLOAT32, stored in the table
+        assertThat(doubles(Forward.infer(manager, block, zeros(manager, 1, length, 2))))
+                .isEqualTo(expected);
+    }
+
+    /** numpy.interp(numpy.linspace(0, 2, n), [0, 1, 2], column); n = 1 keeps the first. */
+    static Stream<Arguments> lengths() {
+        double[] three = {0, 10, 1, 30, 4, 20};
+        return Stream.of(
+                Arguments.of(three, new double[] {0, 10}),
+                Arguments.of(three, new double[] {0, 10, 4, 20}),
+                Arguments.of(three, three),
+                Arguments.of(three, new double[] {0, 10, 0.5, 20, 1, 30, 2.5, 25, 4, 20}),
+                Arguments.of(new double[] {0.25, 4}, new double[] {0.25, 4, 0.25, 4}));
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void resamplesAFloat16TableInFloat32(GridResampling method) {
+        assumeEngine(TestEngine.PYTORCH); // MXNet has no parameters in FLOAT16
+        LearnedPositionalEncodingBlock.Builder builder = table().optGrid(0, 2, 3)
+                .optResampling(method)
+                .optInitialEncodings(counted(manager, 6, 4).square());
+        double[] expected = doubles(resampled(builder, DataType.FLOAT32));
+        NDArray y = resampled(builder, DataType.FLOAT16);
+        assertThat(y.getDataType()).isEqualTo(DataType.FLOAT16);
+        double[] actual = doubles(y);
+        assertThat(actual).hasSameSizeAs(expected);
+        for (int i = 0; i < actual.length; i++) {
+            // squares are exact in both types: one rounding to FLOAT16, after FLOAT32's
+            assertThat(actual[i]).isCloseTo(expected[i], within(Math.abs(expected[i]) * 0x1.01p-11));
+        }
+    }
+
+    private NDArray resampled(LearnedPositionalEncodingBlock.Builder builder, DataType type) {
+        LearnedPositionalEncodingBlock block = builder.build();
+        block.initialize(manager, type, new Shape(1, -1, 4));
+        return Forward.infer(manager, block, gridSizes(3, 5), zeros(manager, type, 1, 15, 4));
+    }
+
+    /** D = 4, at most 10 positions. */
+    private LearnedPositionalEncodingBlock ten() {
+        return initialized(manager, learned().build(), 1, 3, 4);
+    }
+
+    /** D = 4, one token before a grid of 2 x 3. */
+    private LearnedPositionalEncodingBlock cells() {
+        return initialized(manager, table().optGrid(1, 2, 3).build(), 1, 7, 4);
+    }
+
+    /** Expects inputs to be rejected, and no array to remain open. */
+    private Executable rejectedInputs(
+            LearnedPositionalEncodingBlock block, PairList<String, Object> params, NDList inputs, Object... values) {
+        return rejectedWithoutLeak(
+                manager, () -> Forward.infer(manager, block, params, inputs.toArray(NDArray[]::new)), values);
+    }
+
+    @Test
+    void rejectsInputsOfOtherShapesAndTypes() {
+        LearnedPositionalEncodingBlock block = ten();
+        NDList doubles = new NDList(zeros(manager, DataType.FLOAT64, 1, 3, 4));
+        assertAll(
+                rejectedInputs(block, null, new NDList(zeros(manager, 1, 3, 5)), "width 5", 4),
+                rejectedInputs(block, null, doubles, "float64", "float32", "learned table"));
+    }
+
+    @Test
+    void rejectsSequencesBeyondItsLength() {
+        LearnedPositionalEncodingBlock block = ten();
+        PairList<String, Object> from8 = Forward.params(PositionalEncodingBlock.START_POSITION, 8);
+        NDList three = new NDList(zeros(manager, 1, 3, 4));
+        assertAll(
+                rejectedInputs(
+                        block, null, new NDList(zeros(manager, 1, 11, 4)), "length 11", "position 0", "maximum 10"),
+                rejectedInputs(
+                        block, from8, three, "length 3", "position 8", "maximum 10", "optMaxSequenceLength(11)"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {-1, Integer.MIN_VALUE, 11, Long.MAX_VALUE})
+    void rejectsStartsOutOfRange(long start) throws Throwable {
+        PairList<String, Object> params = Forward.params(PositionalEncodingBlock.START_POSITION, start);
+        rejectedInputs(ten(), params, new NDList(zeros(manager, 1, 3, 4)), "startPosition " + start, "0 to 10")
+                .execute();
+    }
+
+    @Test
+    void rejectsPositionsOutOfRange() {
+        assumeCpu();
+        LearnedPositionalEncodingBlock block = ten();
+        NDArray x = zeros(manager, 1, 3, 4);
+        NDArray beyond = integers(manager, 0, 10, 1);
+        NDArray negative = integers(manager, 0, 1, -1).toType(DataType.INT32, false);
+        NDArray x7 = zeros(manager, 1, 7, 4);
+        NDArray beyondGrid = integers(manager, 0, 1, 2, 3, 4, 5, 7);
+        assertAll(
+                rejectedInputs(
+                        block,
+                        null,
+                        new NDList(x, beyond),
+                        "position 10",
+                        "index 1",
+                        "(3)",
+                        "0 to 9",
+                        "optMaxSequence"),
+                rejectedInputs(block, null, new NDList(x, negative), "position -1", "index 2", "0 to 9"),
+                rejectedInputs(cells(), null, new NDList(x7, beyondGrid), "position 7", "index 6", "0 to 6"));
+    }
+
+    @Test
+    void rejectsRealPositionsAndPositionsTwice() {
+        LearnedPositionalEncodingBlock block = ten();
+        NDArray x = zeros(manager, 2, 3, 4);
+        NDArray real = reals(manager, 0, 1, 2);
+        NDArray each = zeros(manager, DataType.INT64, 2, 3);
+        assertAll(
+                rejectedInputs(block, null, new NDList(x, real), "positions (3)", "toType(DataType.INT64, false)"),
+                rejectedInputs(block, positions(each), new NDList(x, each), "positions", "(2, 3)"));
+    }
+
+    @Test
+    void rejectsTokensOfAnotherGrid() {
+        LearnedPositionalEncodingBlock block = cells();
+        String setting = LearnedPositionalEncodingBlock.GRID_SIZES;
+        NDList seven = new NDList(zeros(manager, 1, 7, 4));
+        assertAll(
+                rejectedInputs(block, null, new NDList(zeros(manager, 1, 6, 4)), "length 6", "[2, 3]", 7, setting),
+                rejectedInputs(block, null, new NDList(zeros(manager, 1, 8, 4)), "length 8", "[2, 3]", 7, setting),
+                rejectedInputs(ten(), gridSizes(2, 3), seven, setting, "optGrid"));
+    }
+
+    @Test
+    void rejectsGridSizesThatDoNotFit() {
+        LearnedPositionalEncodingBlock block = cells();
+        String name = LearnedPositionalEncodingBlock.GRID_SIZES;
+        NDList x = new NDList(zeros(manager, 1, 7, 4));
+        assertAll(
+                rejectedInputs(block, gridSizes(6), x, name + " (6)", "2 sizes"),
+                rejectedInputs(block, gridSizes(1, 2, 3), x, name + " (1, 2, 3)", "2 sizes"),
+                rejectedInputs(block, gridSizes(0, 6), x, "[0, 6]"),
+                rejectedInputs(block, gridSizes(-1, 6), x, "[-1, 6]"),
+                rejectedInputs(block, Forward.params(name, 6), x, name + " 6", "Shape of 2 sizes"),
+                rejectedInputs(block, Forward.params(name, new int[] {2, 3}), x, name + " [2, 3]", "Shape"));
+    }
+
+    @Test
+    void rejectsInitializationsForOtherInputs() {
+        LearnedPositionalEncodingBlock fresh = learned().build();
+        LearnedPositionalEncodingBlock cells = cells();
+        LearnedPositionalEncodingBlock ten = ten();
+        assertAll(
+                rejected(() -> fresh.initialize(manager, DataType.BFLOAT16, new Shape(1, 3, 4)), "bfloat16"),
+                rejected(() -> initialized(manager, fresh, 4), "(4)", "rank 1"),
+                rejected(() -> initialized(manager, fresh, 1, 3, 5), "(1, 3, 5)", "width 5"),
+                rejected(() -> initialized(manager, fresh, 1, 11, 4), "length 11", "maximum 10"),
+                () -> assertThat(fresh.isInitialized()).isFalse(),
+                rejected(() -> initialized(manager, cells, 1, 8, 4), "length 8", "[2, 3]"),
+                rejected(
+                        () -> ten.initialize(manager, DataType.FLOAT64, new Shape(1, 3, 4)),
+                        "float32",
+                        "float64",
+                        "LearnedPositionalEncodingBlock("));
+    }
+
+    @Test
+    void rejectsATableThatNoMachineHasMemoryFor() throws Throwable {
+        assumeCpu();
+        LearnedPositionalEncodingBlock block = LearnedPositionalEncodingBlock.builder()
+                .setEmbeddingSize(1024)
+                .optMaxSequenceLength(2_000_000_000)
+                .build();
+        rejectedWithoutLeak(
+                        manager,
+                        () -> initialized(manager, block, 1, 3, 1024),
+                        "(2000000000, 1024)",
+                        8_192_000_000_000L)
+                .execute();
+    }
+
+    @Test
+    void hasNoTableToUseOrSaveBeforeItsInitialization() {
+        LearnedPositionalEncodingBlock block = table().build();
+        NDArray x = zeros(manager, 1, 3, 4);
+        DataOutputStream out = new DataOutputStream(new ByteArrayOutputStream());
+        String name = "LearnedPositionalEncodingBlock(";
+        assertAll(
+                rejected(IllegalStateException.class, () -> block.saveParameters(out), name, "dropoutRate=0.0"),
+                rejected(
+                        UninitializedParameterException.class,
+                        () -> Forward.infer(manager, block, x),
+                        name,
+                        "dropoutRate=0.0"));
+    }
+
+    @Test
+    void rejectsInitialEncodingsOfOtherShapesAndTypes() {
+        NDArray integers = zeros(manager, DataType.INT32, 3, 4);
+        assertAll(
+                rejected(() -> table().optInitialEncodings(zeros(manager, 4)), "(4)", "float32"),
+                rejected(() -> table().optInitialEncodings(zeros(manager, 2, 3, 4)), "(2, 3, 4)", "float32"),
+                rejected(() -> table().optInitialEncodings(zeros(manager, 0, 4)), "(0, 4)", "float32"),
+                rejected(() -> table().optInitialEncodings(integers), "(3, 4)", "int32"));
+    }
+
+    @Test
+    void rejectsInitialEncodingsThatDoNotFitTheBlock() {
+        NDArray three = zeros(manager, 3, 4);
+        NDArray six = zeros(manager, 6, 4);
+        NDArray seven = zeros(manager, 7, 4);
+        assertAll(
+                rejected(() -> table().optInitialEncodings(zeros(manager, 3, 6)).build(), "size 6", "embeddingSize 4"),
+                rejected(
+                        () -> table().optInitialEncodings(three)
+                                .optEncoding(SINUSOIDS)
+                                .build(),
+                        "initial encodings",
+                        SINUSOIDS),
+                rejected(
+                        () -> table().optInitialEncodings(three)
+                                .optMaxSequenceLength(5)
+                                .build(),
+                        "3 initial encodings",
+                        "maxSequenceLength 5",
+                        "optResampling"),
+                rejected(
+                        () -> table().optGrid(1, 2, 3).optInitialEncodings(six).build(),
+                        "6 initial encodings",
+                        "[2, 3]",
+                        "expected 7"),
+                rejected(
+                        () -> table().optGrid(1, 2, 3)
+                                .optInitialEncodings(seven, 6)
+                                .build(),
+                        "[6]",
+                        "[2, 3]"),
+                rejected(() -> table().optInitialEncodings(six, 2, 3).build(), "[2, 3]", "optGrid"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, -1, Integer.MIN_VALUE})
+    void rejectsSizesOutOfRange(int size) {
+        assertAll(
+                rejected(() -> learned().setEmbeddingSize(size).build(), "embeddingSize " + size),
+                rejected(() -> learned().optMaxSequenceLength(size).build(), "maxSequenceLength " + size));
+    }
+
+    @ParameterizedTest
+    @ValueSource(floats = {-0.1f, 1, 2, Float.NaN, Float.NEGATIVE_INFINITY})
+    void rejectsDropoutRatesOutOfRange(float rate) throws Throwable {
+        rejected(() -> table().optDropoutRate(rate).build(), "dropoutRate " + rate)
+                .execute();
+    }
+
+    @ParameterizedTest
+    @ValueSource(floats = {0, 0.99999994f})
+    void takesDropoutRatesBelow1(float rate) {
+        assertThat(table().optDropoutRate(rate).build().getArguments()).containsEntry("dropoutRate", rate);
+    }
+
+    @Test
+    void takesEveryAxisButTheLastForTheSequence() {
+        assertThat(table().optSequenceAxis(0).build().getArguments()).containsEntry("sequenceAxis", 0);
+        assertAll(rejected(() -> table().optSequenceAxis(-1).build(), "sequenceAxis -1"));
+    }
+
+    @Test
+    void rejectsGridsOutOfRange() {
+        assertAll(
+                rejected(() -> table().optGrid(-1, 2), "prefixTokens -1"),
+                rejected(() -> table().optGrid(1), "grid sizes []"),
+                rejected(() -> table().optGrid(1, 0), "grid sizes [0]"),
+                rejected(() -> table().optGrid(1, 2, -3), "grid sizes [2, -3]"),
+                rejected(() -> table().optGrid(1, 1, 1, 1, 1), "grid sizes [1, 1, 1, 1]"),
+                rejected(() -> table().optGrid(1, 65_536, 65_536), "grid sizes [65536, 65536]"));
+    }
+
+    @Test
+    void rejectsOptionsThatExcludeEachOther() {
+        SinusoidalEncoding six = SinusoidalEncoding.vaswani(6);
+        assertAll(
+                rejected(() -> table().optEncoding(six).build(), "size 6", "embeddingSize 4"),
+                rejected(() -> learned().optGrid(1, 2, 3).build(), "maxSequenceLength 10", "expected 7"),
+                rejected(() -> table().optPrefixEncoded(false).build(), "prefixEncoded false", "optGrid"),
+                rejected(() -> table().optResampling(GridResampling.BICUBIC).build(), "resampling BICUBIC", "optGrid"));
     }
 }
