@@ -14,7 +14,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
+import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
@@ -25,6 +27,7 @@ import io.github.djlpositional.Forward;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.StoredLayer;
+import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Arrangement;
@@ -390,6 +393,22 @@ class TransformerLayerBlockTest extends OnEachEngine {
     @ParameterizedTest
     @EnumSource
     void rejectsInputsOfOtherShapesAndTypes(NormPlacement placement) {
+        requireRejectedInputs(manager, placement);
+        requireRejectedInputsOfADecoder(manager, placement);
+    }
+
+    /** They do not depend on the values of an array, which are not read on a GPU. */
+    @ParameterizedTest
+    @EnumSource
+    void rejectsTheSameInputsOnAGpu(NormPlacement placement) {
+        assumeEngine(TestEngine.PYTORCH);
+        try (NDManager gpu = new SimulatedGpuEngine().newBaseManager(Device.gpu(0))) {
+            requireRejectedInputs(gpu, placement);
+            requireRejectedInputsOfADecoder(gpu, placement);
+        }
+    }
+
+    private static void requireRejectedInputs(NDManager manager, NormPlacement placement) {
         TransformerLayerBlock layer =
                 layer(causal()).optNormPlacement(placement).build();
         layer.initialize(manager, DataType.FLOAT32, new Shape(-1, -1, SIZE));
@@ -408,9 +427,7 @@ class TransformerLayerBlockTest extends OnEachEngine {
                 rejectedWithoutLeak(manager, () -> infer(manager, layer, doubles), "float64", "float32"));
     }
 
-    @ParameterizedTest
-    @EnumSource
-    void rejectsInputsOfADecoderOfOtherShapesAndTypes(NormPlacement placement) {
+    private static void requireRejectedInputsOfADecoder(NDManager manager, NormPlacement placement) {
         TransformerLayerBlock layer = decoder().optNormPlacement(placement).build();
         layer.initialize(manager, DataType.FLOAT32, new Shape(-1, -1, SIZE), new Shape(-1, -1, SIZE));
         NDArray x = zeros(manager, 2, 5, SIZE);
