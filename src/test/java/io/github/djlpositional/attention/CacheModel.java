@@ -192,8 +192,16 @@ final class CacheModel {
         return this;
     }
 
-    /** Calls {@link #step} for one token each time. */
-    CacheModel steps(int times) {
+    /** A step of each number of tokens. */
+    CacheModel steps(int... counts) {
+        for (int count : counts) {
+            step(count);
+        }
+        return this;
+    }
+
+    /** Steps of one token each. */
+    CacheModel singleSteps(int times) {
         for (int i = 0; i < times; i++) {
             step(1);
         }

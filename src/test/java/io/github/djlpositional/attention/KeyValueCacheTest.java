@@ -115,13 +115,13 @@ class KeyValueCacheTest extends OnEachEngine {
         return ofSequence;
     }
 
-    private MultiHeadAttentionBlock rotary(DataType type) {
-        return filled(manager, causal(ROTARY).build(), type);
+    private MultiHeadAttentionBlock rotary() {
+        return filled(manager, causal(ROTARY).build(), DataType.FLOAT64);
     }
 
     @Test
     void decodesTokenByToken() {
-        MultiHeadAttentionBlock attention = rotary(DataType.FLOAT64);
+        MultiHeadAttentionBlock attention = rotary();
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 5, SIZE);
         NDArray whole = infer(manager, attention, x);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
@@ -140,15 +140,7 @@ class KeyValueCacheTest extends OnEachEngine {
     @CartesianTest
     void decodesWithEachEncoding(
             @CartesianTest.Enum EncodingType type, @Values(booleans = {true, false}) boolean isFrozen) {
-        cache(causal(type))
-                .frozen(isFrozen)
-                .step(3)
-                .step(1)
-                .step(60)
-                .step(1)
-                .step(1)
-                .step(2)
-                .step(1);
+        cache(causal(type)).frozen(isFrozen).steps(3, 1, 60, 1, 1, 2, 1);
     }
 
     @CartesianTest
@@ -159,8 +151,7 @@ class KeyValueCacheTest extends OnEachEngine {
                 .mask(row(1, 1, 1), row(0, 1, 1))
                 .step(3)
                 .mask(row(1, 1, 1, 0, 1, 1), row(0, 1, 1, 1, 0, 1))
-                .step(3)
-                .step(1)
+                .steps(3, 1)
                 .clear()
                 .step(2);
     }
@@ -171,8 +162,7 @@ class KeyValueCacheTest extends OnEachEngine {
         cache().crossAttention(type.attention(HEADS))
                 .step(1)
                 .memoryMask(row(1, 1, 1, 0), row(1, 0, 1, 1))
-                .step(2)
-                .step(1);
+                .steps(2, 1);
     }
 
     @ParameterizedTest
@@ -182,7 +172,7 @@ class KeyValueCacheTest extends OnEachEngine {
                 .setHeadSize(HEAD_SIZE)
                 .optLayout(layout)
                 .build();
-        cache(causal(NONE).optRelativeEncoding(rotary)).step(3).step(1).step(2).step(1);
+        cache(causal(NONE).optRelativeEncoding(rotary)).steps(3, 1, 2, 1);
     }
 
     private static Stream<Arguments> options() {
@@ -233,22 +223,22 @@ class KeyValueCacheTest extends OnEachEngine {
     @ParameterizedTest
     @MethodSource("options")
     void decodesWithEachOption(MultiHeadAttentionBlock.Builder attention) {
-        CacheModel cache = cache(attention).step(3).step(1).step(2).steps(3);
-        cache.clear().frozen(false).step(3).step(1).step(2).steps(3);
+        CacheModel cache = cache(attention).steps(3, 1, 2, 1, 1, 1);
+        cache.clear().frozen(false).steps(3, 1, 2, 1, 1, 1);
     }
 
     // the length
 
     @Test
     void rewindsToAnEarlierLength() {
-        CacheModel cache = cache(causal(ROTARY)).step(3).step(1).rewind(3).steps(2);
+        CacheModel cache = cache(causal(ROTARY)).steps(3, 1).rewind(3).singleSteps(2);
         assertAll(rejected(() -> cache.rewind(6), "length 6", 5), rejected(() -> cache.rewind(-1), "length -1", 5));
         cache.step(1);
     }
 
     @Test
     void beginsAgainAfterARewindToZero() {
-        cache(causal(ROTARY), causal(ROTARY)).step(2).rewind(0).step(3).step(1);
+        cache(causal(ROTARY), causal(ROTARY)).step(2).rewind(0).steps(3, 1);
     }
 
     @Test
@@ -256,7 +246,7 @@ class KeyValueCacheTest extends OnEachEngine {
         CacheModel cache = cache(causal(ROTARY));
         cache.cache().nextStep();
         rejectsTheNextStep(cache, "rewind(0)");
-        cache.rewind(0).step(3).step(1);
+        cache.rewind(0).steps(3, 1);
         cache.cache().nextStep();
         rejectsTheNextStep(cache, "rewind(4)");
         cache.clear().step(2);
@@ -275,7 +265,7 @@ class KeyValueCacheTest extends OnEachEngine {
         assertAll(
                 rejected(() -> cache.with(startingAt(its, 1)).step(1), START_POSITION, 1, "3 tokens"),
                 rejected(() -> cache.with(startingAt(its, 3.7)).step(1), START_POSITION, "Double", 3.7));
-        cache.with(startingAt(its, 3)).step(1).step(1);
+        cache.with(startingAt(its, 3)).steps(1, 1);
     }
 
     private static PairList<String, Object> startingAt(KeyValueCache cache, Number start) {
@@ -300,7 +290,7 @@ class KeyValueCacheTest extends OnEachEngine {
     void takesMasksOfEachDataType(DataType type) {
         NDArray ofPrompt = manager.create(new int[][] {{1, 1, 0}, {0, 1, 1}}).toType(type, false);
         NDArray ofStep = manager.create(new int[][] {{1}, {0}}).toType(type, false);
-        cache(causal(ROTARY)).mask(ofPrompt).step(3).mask(ofStep).step(1).step(1);
+        cache(causal(ROTARY)).mask(ofPrompt).step(3).mask(ofStep).steps(1, 1);
     }
 
     @Test
@@ -308,15 +298,13 @@ class KeyValueCacheTest extends OnEachEngine {
         cache(causal(ROTARY))
                 .step(3)
                 .mask(row(1), row(0))
-                .step(1)
-                .step(1)
+                .steps(1, 1)
                 .rewind(4)
                 .mask(row(0, 1, 1, 1, 1), row(0, 1, 0, 1, 1))
                 .step(1);
         cache(causal(ROTARY))
                 .mask(row(0, 1), row(1, 0))
-                .step(2)
-                .step(1)
+                .steps(2, 1)
                 .mask(row(0, 1, 1, 1), row(1, 0, 1, 1))
                 .step(1);
     }
@@ -327,8 +315,7 @@ class KeyValueCacheTest extends OnEachEngine {
                 .mask(row(0, 0), row(1, 0))
                 .step(2)
                 .mask(row(0, 0, 0, 1), row(1, 0, 1, 1))
-                .step(2)
-                .step(1)
+                .steps(2, 1)
                 .mask(row(0), row(1))
                 .step(1);
     }
@@ -345,8 +332,7 @@ class KeyValueCacheTest extends OnEachEngine {
                 .mask(row(1, 1), row(0, 0))
                 .step(2)
                 .rewind(2)
-                .step(2)
-                .step(1);
+                .steps(2, 1);
     }
 
     @Test
@@ -355,29 +341,23 @@ class KeyValueCacheTest extends OnEachEngine {
                 .mask(row(1, 1, 0, 1, 1, 1, 1), row(1, 1, 1, 1, 0, 1, 1))
                 .step(7)
                 .mask(row(1), row(0))
-                .step(1)
-                .step(1)
-                .step(3)
+                .steps(1, 1, 3)
                 .mask(row(0), row(1))
-                .step(1)
-                .step(1);
+                .steps(1, 1);
         // the first mask, after some tokens have left the window
         cache(causal(ALIBI).optWindow(4))
                 .step(7)
                 .mask(row(0), row(1))
-                .step(1)
-                .step(1)
+                .steps(1, 1)
                 .mask(row(1, 0, 1), row(1, 1, 0))
-                .step(3)
-                .step(1);
+                .steps(3, 1);
     }
 
     @Test
     void keepsTheMaskOfTheEncodersOutput() {
         cache().crossAttention(causal(ROTARY))
                 .memoryMask(row(1, 1, 1, 1), row(1, 0, 0, 0))
-                .step(1)
-                .step(1)
+                .steps(1, 1)
                 .rewind(1)
                 .memoryMask(row(1, 0, 1, 0), row(1, 1, 1, 1))
                 .step(1);
@@ -410,12 +390,10 @@ class KeyValueCacheTest extends OnEachEngine {
     void appliesAMaskOfQueriesToItsStepOnly(QueryMaskForm form) {
         cache(causal(ROTARY))
                 .queryMask(form.of(manager, row(0, 1, 1, 1), row(0, 1, 1, 1)))
-                .step(4)
-                .step(1);
+                .steps(4, 1);
         cache(causal(ALIBI))
                 .queryMask(form.of(manager, row(0, 1, 1), row(1, 1, 0)))
-                .step(3)
-                .step(1)
+                .steps(3, 1)
                 .queryMask(form.of(manager, row(0, 1, 1, 1, 1), row(1, 0, 1, 1, 1)))
                 .step(1);
     }
@@ -428,11 +406,10 @@ class KeyValueCacheTest extends OnEachEngine {
                 .queryMask(form.of(manager, row(1, 1, 1, 1, 0, 1, 0, 1), row(1, 1, 1, 1, 0, 1, 1, 0)))
                 .step(1);
         CacheModel fork = forkOf(cache);
-        cache.step(1).queryMask(this::causalMask).step(3).step(1);
+        cache.step(1).queryMask(this::causalMask).steps(3, 1);
         // a mask of all tokens after it
         fork.mask(row(1, 1, 1, 1, 1, 1, 1, 0, 1, 0, 1), row(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0))
-                .step(3)
-                .step(1);
+                .steps(3, 1);
     }
 
     /** (B, T, F). */
@@ -456,7 +433,7 @@ class KeyValueCacheTest extends OnEachEngine {
                         "2 tokens",
                         "position 3",
                         "optCausal(true)"));
-        cache.step(1).step(1);
+        cache.steps(1, 1);
     }
 
     @ParameterizedTest
@@ -474,13 +451,13 @@ class KeyValueCacheTest extends OnEachEngine {
     /** The tokens of an earlier chunk do not see them in any case. */
     @Test
     void takesSeveralTokensThatBeginAChunk() {
-        CacheModel cache = cache(ALIBI.attention(HEADS).optChunkSize(2)).step(2).step(3);
+        CacheModel cache = cache(ALIBI.attention(HEADS).optChunkSize(2)).steps(2, 3);
         assertAll(rejected(() -> cache.step(2), "2 tokens", "position 5"));
     }
 
     @Test
     void decodesWithAnAttentionToTheOutputOfAnEncoder() {
-        cache(causal(ALIBI)).crossAttention(NONE.attention(HEADS)).step(2).step(3);
+        cache(causal(ALIBI)).crossAttention(NONE.attention(HEADS)).steps(2, 3);
     }
 
     // rejected and failed steps
@@ -535,8 +512,7 @@ class KeyValueCacheTest extends OnEachEngine {
                 .failingStep(3)
                 .rewind(0)
                 .batch(3)
-                .step(3)
-                .step(1);
+                .steps(3, 1);
     }
 
     @Test
@@ -569,9 +545,9 @@ class KeyValueCacheTest extends OnEachEngine {
     @Test
     void aStepIsRepeatedAfterAFailureInAChunk() {
         CacheModel cache =
-                cache(causal(ALIBI).optChunkSize(4)).step(6).step(4).at(40).failingStep(1);
+                cache(causal(ALIBI).optChunkSize(4)).steps(6, 4).at(40).failingStep(1);
         assertAll(rejected(() -> cache.rewind(8), "length 8", 9));
-        cache.rewind(10).step(1).step(1);
+        cache.rewind(10).steps(1, 1);
     }
 
     // positions
@@ -672,7 +648,7 @@ class KeyValueCacheTest extends OnEachEngine {
     @MethodSource("selections")
     void selectsSequences(long[] rows, boolean hasWindow) {
         NDArray int32 = manager.create(rows).toType(DataType.INT32, false);
-        cache(alibi(hasWindow)).batch(3).step(3).step(3).select(int32).steps(3);
+        cache(alibi(hasWindow)).batch(3).steps(3, 3).select(int32).singleSteps(3);
     }
 
     @ParameterizedTest
@@ -722,7 +698,7 @@ class KeyValueCacheTest extends OnEachEngine {
 
         CacheModel empty = cache(causal(ROTARY));
         CacheModel copy = forkOf(empty).step(2);
-        empty.step(3).step(1);
+        empty.steps(3, 1);
         copy.step(1);
     }
 
@@ -769,21 +745,21 @@ class KeyValueCacheTest extends OnEachEngine {
     void takesNoOtherArraysUpToItsCapacity() {
         CacheModel cache = cacheOf(12, causal(ALIBI)).step(1);
         assertThat(capacities()).containsExactly(12L);
-        cache.steps(11);
+        cache.singleSteps(11);
         assertThat(capacities()).containsExactly(12L);
     }
 
     @Test
     void doublesItsCapacity() {
-        CacheModel cache = cacheOf(3, causal(ALIBI)).steps(3);
+        CacheModel cache = cacheOf(3, causal(ALIBI)).singleSteps(3);
         assertThat(capacities()).containsExactly(3L);
         cache.step(1);
         assertThat(capacities()).containsExactly(6L);
-        cache.steps(2);
+        cache.singleSteps(2);
         assertThat(capacities()).containsExactly(6L);
         cache.step(1);
         assertThat(capacities()).containsExactly(12L);
-        cache.steps(5);
+        cache.singleSteps(5);
         assertThat(capacities()).containsExactly(12L);
     }
 
@@ -794,11 +770,11 @@ class KeyValueCacheTest extends OnEachEngine {
         assertThat(sizes(2, 1)).isEmpty();
         cache.step(1);
         assertThat(sizes(2, 1)).containsExactly(12L);
-        cache.steps(6);
+        cache.singleSteps(6);
         assertThat(sizes(2, 1)).containsExactly(12L);
         cache.step(1);
         assertThat(sizes(2, 1)).containsExactly(26L);
-        cache.steps(6);
+        cache.singleSteps(6);
         assertThat(sizes(2, 1)).containsExactly(26L);
     }
 
@@ -812,22 +788,21 @@ class KeyValueCacheTest extends OnEachEngine {
     @ParameterizedTest
     @MethodSource("boundedAttentions")
     void dropsTokensThatNoLaterQuerySees(MultiHeadAttentionBlock.Builder attention) {
-        CacheModel cache = cache(attention).step(40).step(1);
+        CacheModel cache = cache(attention).steps(40, 1);
         assertThat(capacities()).containsExactly(10L);
-        cache.steps(9);
+        cache.singleSteps(9);
         assertThat(capacities()).containsExactly(10L);
-        cache.steps(8);
+        cache.singleSteps(8);
         assertThat(capacities()).containsExactly(10L);
     }
 
     @Test
     void rejectsRewindsThatAWindowReachesBehind() {
-        CacheModel cache =
-                cache(causal(ALIBI), causal(ALIBI).optWindow(4)).step(7).step(3).step(1);
+        CacheModel cache = cache(causal(ALIBI), causal(ALIBI).optWindow(4)).steps(7, 3, 1);
         assertAll(
                 rejected(() -> cache.rewind(8), "length 8", 9, "window=4"),
                 rejected(() -> cache.rewind(0), "length 0", 9, "clear()"));
-        cache.rewind(10).step(1).step(1).clear().step(5).step(1);
+        cache.rewind(10).steps(1, 1).clear().steps(5, 1);
     }
 
     // closed caches
@@ -865,7 +840,7 @@ class KeyValueCacheTest extends OnEachEngine {
 
     @Test
     void stepsHaveAllKeysWhereTheyAreNotTheInput() {
-        MultiHeadAttentionBlock block = rotary(DataType.FLOAT64);
+        MultiHeadAttentionBlock block = rotary();
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 4, SIZE);
         NDArray first = x.get(":, :2");
         NDArray last = x.get(":, 2:");
@@ -890,8 +865,8 @@ class KeyValueCacheTest extends OnEachEngine {
 
     @Test
     void stepsAreOfTheSameKindAndOfTheSameTokens() {
-        MultiHeadAttentionBlock block = rotary(DataType.FLOAT64);
-        MultiHeadAttentionBlock other = rotary(DataType.FLOAT64);
+        MultiHeadAttentionBlock block = rotary();
+        MultiHeadAttentionBlock other = rotary();
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 4, SIZE);
         NDArray last = x.get(":, 2:");
         NDArray queries = last.duplicate();
@@ -911,7 +886,7 @@ class KeyValueCacheTest extends OnEachEngine {
 
     @Test
     void keysOfAnEncoderAreThoseOfTheSameArrayObject() {
-        MultiHeadAttentionBlock block = rotary(DataType.FLOAT64);
+        MultiHeadAttentionBlock block = rotary();
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 3, SIZE);
         NDArray first = numbers(manager, 2, DataType.FLOAT64, 1, 6, SIZE);
         NDArray other = numbers(manager, 3, DataType.FLOAT64, 1, 6, SIZE);
