@@ -60,6 +60,9 @@ final class CacheModel {
     private NDArray positions;
     private NDArray mask;
 
+    /** The index of the first token with explicit positions; the positions of earlier tokens are their indices. */
+    private int firstExplicit;
+
     /** What cross-attentions see, (B, 4, D), and which of it is visible, (B, 4); null for all. */
     private NDArray memory;
 
@@ -279,6 +282,7 @@ final class CacheModel {
                             .toType(DataType.INT64, false)
                             .reshape(1, before)
                             .broadcast(new Shape(batch, before));
+            firstExplicit = positions == null ? before : firstExplicit;
             positions = earlier == null ? later : concatenated(earlier, later);
         }
         NDArray later = step.mask == null ? manager.ones(new Shape(batch, count)) : floats(step.mask);
@@ -322,7 +326,7 @@ final class CacheModel {
         if (length < length()) {
             tokens = first(length, tokens);
             mask = first(length, mask);
-            positions = first(length, positions);
+            positions = length > firstExplicit ? first(length, positions) : null;
         }
         requireLength();
     }
@@ -353,6 +357,7 @@ final class CacheModel {
         copy.batch = batch;
         copy.tokens = tokens;
         copy.positions = positions;
+        copy.firstExplicit = firstExplicit;
         copy.mask = mask;
         copy.memory = memory;
         copy.memoryMask = memoryMask;

@@ -158,6 +158,22 @@ class KeyValueCacheTest extends OnEachEngine {
 
     @ParameterizedTest
     @EnumSource
+    void rewindsSelectsAndForksWithEachEncoding(EncodingType type) {
+        CacheModel cache = cache(causal(type))
+                .steps(3, 2)
+                .rewind(4)
+                .step(1)
+                .select(1, 0, 1)
+                .step(1);
+        CacheModel fork = forkOf(cache);
+        cache.step(1);
+        fork.step(2);
+        cache.step(1);
+        fork.rewind(6).step(1);
+    }
+
+    @ParameterizedTest
+    @EnumSource
     void attendsToTheOutputOfAnEncoderWithEachEncoding(EncodingType type) {
         cache().crossAttention(type.attention(HEADS))
                 .step(1)
@@ -515,6 +531,15 @@ class KeyValueCacheTest extends OnEachEngine {
                 .steps(3, 1);
     }
 
+    /** The attention has no keys yet. */
+    @Test
+    void selectsAfterAFirstStepThatFailed() {
+        CacheModel cache = cache(causal(NONE));
+        assertAll(rejected(() -> cache.mask(row(1, 1), row(1, 1)).step(3), "(2, 2)", "(2, 3)"));
+        cache.cache().select(manager.create(new long[] {1, 0}));
+        cache.rewind(0).step(3);
+    }
+
     @Test
     void aStepIsRepeatedAfterAFailureInAWindow() {
         cache(causal(ALIBI).optWindow(4))
@@ -580,6 +605,14 @@ class KeyValueCacheTest extends OnEachEngine {
     }
 
     @Test
+    void countsAgainAfterARewindBehindTheFirstStepWithPositions() {
+        CacheModel cache = cache(causal(ALIBI)).step(2).at(4).step(1);
+        CacheModel fork = forkOf(cache);
+        cache.rewind(2).step(1);
+        fork.rewind(2).step(1);
+    }
+
+    @Test
     void rewindsPositionsOfSequences() {
         cache(causal(ALIBI))
                 .atRows(positions(0, 1), positions(1, 3))
@@ -591,6 +624,20 @@ class KeyValueCacheTest extends OnEachEngine {
                 .rewind(3)
                 .atRows(positions(8), positions(7))
                 .step(1);
+    }
+
+    /** A chunk may have any number of tokens then. */
+    @Test
+    void holdsAllTokensOfChunksWithPositions() {
+        cache(causal(ROTARY).optChunkSize(4))
+                .at(0, 0, 0, 1, 1, 1, 2, 2, 2)
+                .step(9)
+                .at(3)
+                .step(1)
+                .at(3)
+                .step(1)
+                .at(3, 4)
+                .step(2);
     }
 
     @Test
@@ -716,6 +763,14 @@ class KeyValueCacheTest extends OnEachEngine {
         }
         cache.cache().close();
         fork.rewind(8).at(11).step(1);
+    }
+
+    @Test
+    void forksKeepTheMaskOfTheEncodersOutput() {
+        CacheModel cache = cache().crossAttention(ROTARY.attention(HEADS))
+                .memoryMask(row(1, 1, 1, 0), row(1, 0, 1, 1))
+                .step(1);
+        forkOf(cache).step(1);
     }
 
     // memory

@@ -151,7 +151,11 @@ class TransformerLayerBlockTest extends OnEachEngine {
             NDArray[] converted = Stream.of(inputs)
                     .map(each -> each.getDataType() == DataType.FLOAT64 ? each.toType(type, false) : each)
                     .toArray(NDArray[]::new);
-            requireClose(infer(manager, block, converted), expected, tolerance);
+            // as initialized, and as for inference, when PyTorch computes the feed-forward network in one call
+            for (boolean isFrozen : new boolean[] {false, true}) {
+                block.freezeParameters(isFrozen);
+                requireClose(infer(manager, block, converted), expected, tolerance);
+            }
         });
     }
 
