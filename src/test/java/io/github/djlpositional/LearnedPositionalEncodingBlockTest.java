@@ -211,7 +211,7 @@ class LearnedPositionalEncodingBlockTest extends OnEachEngine {
             block.initialize(manager, DataType.FLOAT64, new Shape(1, 2 + Resampling.cells(tested.to), 2));
             NDArray table = block.getTable().getArray();
             assertThat(table.get(":2")).isEqualTo(prefix);
-            // the bound of ReferenceValuesTest
+            // the bound of GridResamplingTest
             requireClose(table.get("2:"), tested.values, 0x1p-41);
         }
     }
@@ -235,7 +235,7 @@ class LearnedPositionalEncodingBlockTest extends OnEachEngine {
                 try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
                     NDArray y = block.forward(new ParameterStore(manager, false), new NDList(x), true, tested.params())
                             .singletonOrThrow();
-                    // the bound of ReferenceValuesTest
+                    // the bound of GridResamplingTest
                     assertThat(y.get("0, :1")).isEqualTo(isPrefixEncoded ? prefix : prefix.zerosLike());
                     requireClose(y.get("0, 1:"), tested.values, 0x1p-41);
                     collector.backward(y.mul(weights).sum());

@@ -18,6 +18,8 @@ import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.support.Nightly;
+import io.github.djlpositional.support.TestEngine;
 import java.io.File;
 import java.io.IOException;
 import java.net.URL;
@@ -28,6 +30,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * The library in a separate process and in a class loader with only one engine, as in an application server, while
@@ -39,8 +43,10 @@ public class OwnProcessTest {
     private static final Shape X = new Shape(1, 10, 4);
     private static final float[] TABLE = SinusoidalEncoding.vaswani(4).table(0, 10);
 
-    @EngineTest
-    void oneEngineIsEnoughAndMemoryIsNotFreedWhileItIsUsed(Engine engine) throws Exception {
+    @ParameterizedTest
+    @EnumSource
+    void oneEngineIsEnoughAndMemoryIsNotFreedWhileItIsUsed(TestEngine engine) throws Exception {
+        engine.assumeAvailable();
         List<String> options = List.of(
                 "-Xmx256m",
                 // small, so that it is collected every millisecond
@@ -48,8 +54,8 @@ public class OwnProcessTest {
                 "-XX:+UseSerialGC",
                 "-XX:-CreateCoredumpOnCrash",
                 "-XX:ErrorFile=/dev/null");
-        String millis = EngineTestExtension.IS_NIGHTLY ? "5000" : "500";
-        assertThat(JavaProgram.run(options, OwnProcessTest.class, engine.getEngineName(), millis))
+        String millis = Nightly.RUNS ? "5000" : "500";
+        assertThat(JavaProgram.run(options, OwnProcessTest.class, engine.engineName(), millis))
                 .contains(DONE);
     }
 

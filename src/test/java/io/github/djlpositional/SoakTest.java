@@ -15,6 +15,8 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.translate.NoopTranslator;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.support.Nightly;
+import io.github.djlpositional.support.TestEngine;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -33,6 +35,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * The work of a server: threads share a block, models are saved and loaded, predictors are opened and closed, all at
@@ -43,7 +47,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class SoakTest {
 
-    private static final String DEFAULT_DURATION = EngineTestExtension.IS_NIGHTLY ? "10s" : "2s";
+    private static final String DEFAULT_DURATION = Nightly.RUNS ? "10s" : "2s";
 
     /**
      * The MB by which memory may rise over the second half. The allocator and the JVM take up to 4 MB in a short soak.
@@ -96,11 +100,11 @@ class SoakTest {
         return Duration.parse("PT" + System.getProperty("soak.duration", DEFAULT_DURATION));
     }
 
-    @EngineTest(onCpu = true)
-    void memoryDoesNotGrowNoArrayStaysOpenAndNoValueIsWrong(Engine tested, NDManager manager, @TempDir Path folder)
-            throws Exception {
-        engine = tested;
-        owner = manager;
+    @ParameterizedTest
+    @EnumSource
+    void memoryDoesNotGrowNoArrayStaysOpenAndNoValueIsWrong(TestEngine tested, @TempDir Path folder) throws Exception {
+        engine = tested.get();
+        owner = tested.newCpuManager();
         beginRound();
         for (TestBlocks kind : TestBlocks.values()) {
             Model model = model(engine, kind.block());
@@ -108,7 +112,7 @@ class SoakTest {
             // or each save would write a new file
             model.setProperty("Epoch", "0");
             models.put(kind, model);
-            outputs.put(kind, kind.values(manager, model.getBlock()));
+            outputs.put(kind, kind.values(owner, model.getBlock()));
         }
         int before = openArrays();
         double first = soak(folder);
@@ -122,6 +126,13 @@ class SoakTest {
         assertThat(openArrays()).isEqualTo(before);
         assertThat(rise).as("MB").isLessThan(MAX_RISE);
         models.values().forEach(Model::close);
+    }
+
+    @AfterEach
+    void closeOwner() {
+        if (owner != null) {
+            owner.close();
+        }
     }
 
     private int openArrays() {

@@ -8,11 +8,11 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.Initializer;
-import io.github.djlpositional.EngineTestExtension;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.internal.Json;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.support.Nightly;
 import io.github.djlpositional.support.TestEngine;
 import java.io.IOException;
 import java.nio.DoubleBuffer;
@@ -117,7 +117,7 @@ class ModelTypesTest {
         changes.forEach((name, change) -> {
             // in a build, one type in three for each change that has no effect
             boolean isChosen = expected.containsKey(name) || Math.floorMod((type + name).hashCode(), 3) == 0;
-            if (!EngineTestExtension.IS_NIGHTLY && !isChosen) {
+            if (!Nightly.RUNS && !isChosen) {
                 return;
             }
             Map<String, Object> config = new LinkedHashMap<>(base);

@@ -4,23 +4,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import ai.djl.Device;
-import ai.djl.engine.Engine;
 import ai.djl.engine.EngineException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.EngineTestExtension;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.Rows;
+import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.TestEngine;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
 import java.util.Collections;
-import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
@@ -29,9 +26,10 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 
 /** Tables whose row for position p is (p, p). SoakTest has threads that share a table while it grows. */
-class ConstantTableTest {
+class ConstantTableTest extends OnEachEngine {
 
     private static final int LENGTH = 10_000;
     private static final int THREADS = 8;
@@ -43,7 +41,7 @@ class ConstantTableTest {
     private NDArray like;
 
     @BeforeEach
-    void createLike(NDManager manager) {
+    void createLike() {
         like = manager.create(0);
     }
 
@@ -90,8 +88,8 @@ class ConstantTableTest {
         }
     }
 
-    @EngineTest
-    void isCreatedOnceForEachDataTypeByManyThreads(NDManager manager) throws Exception {
+    @Test
+    void isCreatedOnceForEachDataTypeByManyThreads() throws Exception {
         ConstantTable table = table(manager, 4, 4);
         assertThat(calls).hasValue(0);
         ExecutorService executor = Executors.newFixedThreadPool(THREADS);
@@ -110,15 +108,13 @@ class ConstantTableTest {
         assertThat(calls).hasValue(2);
     }
 
-    @EngineTest
-    void isCreatedForEachEngine(NDManager manager) {
+    @Test
+    void isCreatedForEachEngine() {
         ConstantTable table = table(manager, 4, 4);
         NDArray own = whole(table, DataType.FLOAT32);
-        List<String> engines = Stream.of("PyTorch", "MXNet")
-                .filter(EngineTestExtension::isAvailable)
-                .toList();
-        for (String name : engines) {
-            try (NDManager others = Engine.getEngine(name).newBaseManager(Device.cpu())) {
+        for (TestEngine each :
+                Stream.of(TestEngine.values()).filter(TestEngine::isAvailable).toList()) {
+            try (NDManager others = each.newCpuManager()) {
                 NDArray other = table.array(others.create(0), DataType.FLOAT32);
                 assertThat(other.getManager().getEngine()).isSameAs(others.getEngine());
             }
@@ -127,9 +123,9 @@ class ConstantTableTest {
         table.close();
     }
 
-    @EngineTest
-    void isFreedAfterItWasGarbageCollectedOnlyIfItHasNoOwner(Engine engine) throws Exception {
-        try (NDManager owner = engine.newBaseManager(Device.cpu())) {
+    @Test
+    void isFreedAfterItWasGarbageCollectedOnlyIfItHasNoOwner() throws Exception {
+        try (NDManager owner = engine.newCpuManager()) {
             NDArray owned = whole(table(owner, 4, 4), DataType.FLOAT32);
             NDArray left = whole(table(4, 4), DataType.FLOAT32);
             for (int i = 0; i < 200 && !left.isReleased(); i++) {
@@ -141,8 +137,8 @@ class ConstantTableTest {
         }
     }
 
-    @EngineTest
-    void leavesNothingBehindWhenItCannotBeCreated(NDManager manager) {
+    @Test
+    void leavesNothingBehindWhenItCannotBeCreated() {
         failures.set(1);
         ConstantTable table = table(4, 4);
         table.moveTo(manager, null);
@@ -153,8 +149,8 @@ class ConstantTableTest {
         assertThat(whole(table, DataType.FLOAT32).getFloat(3, 0)).isEqualTo(3);
     }
 
-    @EngineTest
-    void givesTheRowsOfPositionsAndOfDistances(NDManager manager) {
+    @Test
+    void givesTheRowsOfPositionsAndOfDistances() {
         ConstantTable positions = table(manager, LENGTH, LENGTH);
         for (int first : new int[] {0, 1, 63, 64, 65, 4095, 4096, 4097, LENGTH - 1, 0}) {
             requireRows(positions, first, 1);
@@ -169,8 +165,8 @@ class ConstantTableTest {
         distances.close();
     }
 
-    @EngineTest
-    void cachesSingleRowsOnly(NDManager manager) {
+    @Test
+    void cachesSingleRowsOnly() {
         ConstantTable table = table(manager, LENGTH, LENGTH);
         NDArray row = table.slice(70, 1, like, DataType.FLOAT32);
         int arrays = manager.getManagedArrays().size();
@@ -181,8 +177,8 @@ class ConstantTableTest {
         assertThat(manager.getManagedArrays()).hasSize(arrays);
     }
 
-    @EngineTest
-    void retainsTheTableThatItHasOutgrown(NDManager manager) {
+    @Test
+    void retainsTheTableThatItHasOutgrown() {
         ConstantTable table = table(manager, 4, 8);
         NDArray shorter = whole(table, DataType.FLOAT32);
         requireRows(table, 0, 8);
@@ -207,13 +203,13 @@ class ConstantTableTest {
                 });
     }
 
-    @EngineTest
-    void saysWhatAnEngineWithoutMemoryWasAskedFor(Engine engine, NDManager manager) {
+    @Test
+    void saysWhatAnEngineWithoutMemoryWasAskedFor() {
         ConstantTable table = table(withoutMemory(manager), 4, 4);
         assertThatExceptionOfType(EngineException.class)
                 .isThrownBy(() -> whole(table, DataType.FLOAT32))
                 .withMessageContaining("(4, 2) in float32 needs 32 bytes")
-                .withMessageContaining(engine.getEngineName())
+                .withMessageContaining(engine.engineName())
                 .withMessageContaining(like.getDevice() + " (out of memory)");
         table.moveTo(manager, null);
         assertThat(whole(table, DataType.FLOAT32).getShape()).isEqualTo(new Shape(4, 2));

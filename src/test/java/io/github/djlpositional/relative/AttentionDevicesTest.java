@@ -17,7 +17,6 @@ import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.DevicesTest;
-import io.github.djlpositional.EngineTestExtension;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.RandomCases;
@@ -27,6 +26,7 @@ import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.options.Settings;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
+import io.github.djlpositional.support.Nightly;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -200,7 +200,7 @@ class AttentionDevicesTest {
 
     @Test
     void noForwardWaitsForAGpu() {
-        RandomCases.check(EngineTestExtension.IS_NIGHTLY ? 400 : 80, random -> {
+        RandomCases.check(Nightly.RUNS ? 400 : 80, random -> {
             Case options = Case.of(random);
             try (NDManager gpu = engine.newBaseManager(Device.gpu(0));
                     NDManager cpu = engine.newBaseManager(Device.cpu())) {

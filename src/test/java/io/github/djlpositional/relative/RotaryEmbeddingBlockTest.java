@@ -273,7 +273,7 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
                 RotaryScaling.dynamicNtk(2, 2048, 8192));
     }
 
-    /** ReferenceValuesTest has their numbers. */
+    /** RotaryScalingTest has their numbers. */
     @ParameterizedTest
     @MethodSource("scalings")
     void hasTheFrequenciesOfItsScaling(RotaryScaling scaling) {
@@ -585,5 +585,17 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
                                 rotary(16).optScaling(RotaryScaling.linear(4)).build()),
                         "factor=2.0",
                         "factor=4.0"));
+    }
+
+    @Test
+    void rejectsATableThatNoMachineHasMemoryFor() {
+        assumeCpu();
+        RotaryEmbeddingBlock block =
+                rotary(1024).optMaxSequenceLength(2_000_000_000).build();
+        assertAll(rejectedWithoutLeak(
+                manager,
+                () -> block.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 3, 1024)),
+                new Shape(2_000_000_000, 1024),
+                8_192_000_000_000L));
     }
 }

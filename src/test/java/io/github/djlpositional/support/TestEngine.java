@@ -22,6 +22,14 @@ public enum TestEngine {
         this.engineName = engineName;
     }
 
+    /** The engine with a name of DJL. */
+    public static TestEngine of(String engineName) {
+        return Stream.of(values())
+                .filter(engine -> engine.engineName.equals(engineName))
+                .findFirst()
+                .orElseThrow();
+    }
+
     /** The name that DJL has for the engine. */
     public String engineName() {
         return engineName;

@@ -11,9 +11,8 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.dataset.Batch;
-import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.Engines;
 import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.support.TestEngine;
 import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -29,6 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class CompareEncodingsTest {
 
@@ -49,7 +49,7 @@ class CompareEncodingsTest {
     }
 
     private void requireEveryKind(Task task, String engine) throws Exception {
-        Engines.assumeAvailable(engine);
+        TestEngine.of(engine).assumeAvailable();
         String out = ProgramRun.of("compare --on " + task + " --quick --examples 32 --seeds 1 --engine " + engine
                         + " --out " + folder)
                 .success();
@@ -131,9 +131,10 @@ class CompareEncodingsTest {
                         .toList());
     }
 
-    @EngineTest
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
     void windowsAreLabelledWithTheTokensThatFollow(String engine) {
-        try (NDManager manager = Engines.newManager(engine)) {
+        try (NDManager manager = TestEngine.of(engine).newCpuManager()) {
             TextWindows windows = TextWindows.every(2, new int[] {10, 11, 12, 13, 14, 15, 16, 17}, 3, 2);
             assertThat(windows.batches()).isEqualTo(2);
             List<int[]> inputs = new ArrayList<>();
@@ -162,10 +163,11 @@ class CompareEncodingsTest {
         assertThat(digits.stream().flatMapToDouble(DoubleStream::of).sum() * 16).isEqualTo(561_718);
     }
 
-    @EngineTest
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
     void resizedEncoderHasTheSameWeights(String engine) {
         for (Encoding encoding : Task.PICTURES.encodings()) {
-            try (NDManager manager = Engines.newManager(engine)) {
+            try (NDManager manager = TestEngine.of(engine).newCpuManager()) {
                 PictureEncoder encoder = new PictureEncoder(encoding, 8);
                 encoder.initialize(manager, DataType.FLOAT32, new Shape(1, 8, 8));
                 NDArray pictures = manager.randomUniform(0, 1, new Shape(2, 8, 8));

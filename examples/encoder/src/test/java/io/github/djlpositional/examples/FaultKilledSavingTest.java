@@ -2,8 +2,8 @@ package io.github.djlpositional.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.djlpositional.Engines;
 import io.github.djlpositional.JavaProgram;
+import io.github.djlpositional.support.TestEngine;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -39,7 +39,7 @@ class FaultKilledSavingTest {
 
     @Test
     void oldModelOrNewModelRemains() throws Exception {
-        Engines.assumeAvailable("PyTorch");
+        TestEngine.PYTORCH.assumeAvailable();
         Path file = folder.resolve("model.zip");
         Path first = folder.resolve("first.zip");
         SmallEncoder.saveTo(first, "PyTorch");

@@ -12,7 +12,6 @@ import ai.djl.inference.Predictor;
 import ai.djl.repository.zoo.Criteria;
 import ai.djl.repository.zoo.ZooModel;
 import ai.djl.translate.DeferredTranslatorFactory;
-import io.github.djlpositional.EngineTest;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -145,7 +144,8 @@ class LoadedEncoderTest {
         System.clearProperty("DJL_CACHE_DIR");
     }
 
-    @EngineTest
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
     void batchesAndEightThreadsGiveTheAnswersOfSingleSentences(String engine) throws Exception {
         List<String> sentences = Glosses.read(16).stream()
                 .limit(64)

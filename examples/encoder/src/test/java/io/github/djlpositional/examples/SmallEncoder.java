@@ -2,7 +2,7 @@ package io.github.djlpositional.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.djlpositional.Engines;
+import io.github.djlpositional.support.TestEngine;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
@@ -24,7 +24,7 @@ public final class SmallEncoder {
 
     /** Saves an encoder, trained on an engine; the test is skipped if the engine is not available. */
     public static void saveTo(Path file, String engine) throws IOException {
-        Engines.assumeAvailable(engine);
+        TestEngine.of(engine).assumeAvailable();
         Files.write(file, TRAINED.computeIfAbsent(engine, SmallEncoder::trained));
     }
 

@@ -4,9 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.Device;
-import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.Engines;
 import io.github.djlpositional.JavaProgram;
+import io.github.djlpositional.support.TestEngine;
 import java.io.ByteArrayInputStream;
 import java.io.File;
 import java.io.IOException;
@@ -39,13 +38,14 @@ class TrainEncoderTest {
     }
 
     private ProgramRun trainSmall(String engine, String more) {
-        Engines.assumeAvailable(engine);
+        TestEngine.of(engine).assumeAvailable();
         return ProgramRun.of(
                 "--glosses 400 --held-out 50 --epochs 1 --size 16 --heads 2 --layers 1 --vocabulary 300 --engine "
                         + engine + " --out " + file() + more);
     }
 
-    @EngineTest
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
     void trainsSavesLoadsAndJudges(String engine) {
         String out = trainSmall(engine, "").success();
         assertThat(out)
@@ -63,7 +63,8 @@ class TrainEncoderTest {
         assertThat(out).contains(judged.strip());
     }
 
-    @EngineTest
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
     void inspectWritesAttentionAndLearnedPositions(String engine) throws IOException {
         trainSmall(engine, " --encoding learned").success();
         String options = "inspect --engine " + engine + " --model " + file() + " --out " + folder;
@@ -88,7 +89,8 @@ class TrainEncoderTest {
         return DocumentedCommands.tests("examples/encoder/target/train-encoder.jar", TrainEncoder::commandLine);
     }
 
-    @EngineTest
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
     void sameSeedGivesTheSameAnswers(String engine) {
         List<String> judgements = new ArrayList<>();
         for (int seed : new int[] {7, 7, 8}) {
@@ -164,7 +166,8 @@ class TrainEncoderTest {
         assertThat(ProgramRun.of(option).error(2)).endsWith("(--help shows all options)");
     }
 
-    @EngineTest
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
     void enginesPrintNothing(String engine) throws Exception {
         SmallEncoder.saveTo(file(), engine);
         String[] args = {"judge", "--engine=" + engine, "--model=" + file(), "a person who writes books"};

@@ -6,19 +6,21 @@ import ai.djl.Device;
 import ai.djl.Model;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.Engines;
+import io.github.djlpositional.support.TestEngine;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class TransformerEncoderTest {
 
-    @EngineTest
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
     @Tag("slow")
     void learnsTheOrderOfAFewSentencesByHeart(String engine) throws Exception {
-        Engines.assumeAvailable(engine);
+        TestEngine.of(engine).assumeAvailable();
         Random random = new Random(1);
         List<int[]> sentences = new ArrayList<>();
         for (int i = 0; i < 60; i++) {

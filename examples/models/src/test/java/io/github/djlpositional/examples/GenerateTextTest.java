@@ -4,11 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.huggingface.tokenizers.HuggingFaceTokenizer;
 import ai.djl.ndarray.NDManager;
-import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.Engines;
 import io.github.djlpositional.examples.llama.LlamaDecoder;
 import io.github.djlpositional.examples.llama.Sampling;
 import io.github.djlpositional.examples.llama.StoredModel;
+import io.github.djlpositional.support.TestEngine;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -36,9 +35,10 @@ class GenerateTextTest {
         return out.substring(0, out.lastIndexOf("\n\n"));
     }
 
-    @EngineTest
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
     void continuesTheTextLikeThePapers(String engine) throws IOException {
-        Engines.assumeAvailable(engine);
+        TestEngine.of(engine).assumeAvailable();
         for (String model : new String[] {"llama_2", "llama_3"}) {
             StoredModel stored = StoredModel.of(model);
             String out = generate(StoredModel.folder(model), "--tokens 12 --engine " + engine, stored.text())
@@ -78,7 +78,7 @@ class GenerateTextTest {
     @Test
     void codeOfTheGuideGeneratesTheText() throws IOException {
         Path folder = StoredModel.folder("llama_3");
-        try (NDManager manager = Engines.newManager("PyTorch")) {
+        try (NDManager manager = TestEngine.PYTORCH.newCpuManager()) {
             // tag::load[]
             // for texts of up to 2048 tokens; the manager owns the weights
             LlamaDecoder decoder = LlamaDecoder.load(folder, 2048, manager);

@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import ai.djl.ndarray.NDManager;
-import io.github.djlpositional.Engines;
 import io.github.djlpositional.FileDamage;
 import io.github.djlpositional.RandomCases;
 import io.github.djlpositional.examples.UserError;
+import io.github.djlpositional.support.TestEngine;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -25,7 +25,7 @@ class BadFolderTest {
     private Path folder;
 
     private void assertRefused(Path model, String... values) {
-        try (NDManager manager = Engines.newManager("PyTorch")) {
+        try (NDManager manager = TestEngine.PYTORCH.newCpuManager()) {
             assertThatExceptionOfType(UserError.class)
                     .isThrownBy(() -> LlamaDecoder.load(model, 20, manager))
                     .satisfies(e -> assertThat(e.getMessage())
@@ -100,7 +100,7 @@ class BadFolderTest {
                     .sorted()
                     .toList();
         }
-        try (NDManager manager = Engines.newManager("PyTorch")) {
+        try (NDManager manager = TestEngine.PYTORCH.newCpuManager()) {
             RandomCases.check(25, random -> {
                 Path file = RandomCases.one(random, files);
                 byte[] whole = Files.readAllBytes(file);

@@ -7,8 +7,7 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
-import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.Engines;
+import io.github.djlpositional.support.TestEngine;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -21,6 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Compares with models that {@code make_llama.py} computed from the papers. */
 class LlamaDecoderTest {
@@ -50,7 +50,7 @@ class LlamaDecoderTest {
     @MethodSource("models")
     void logitsAndContinuationsAreThoseOfThePapers(String engine, String model) throws IOException {
         StoredModel stored = StoredModel.of(model);
-        try (NDManager manager = Engines.newManager(engine)) {
+        try (NDManager manager = TestEngine.of(engine).newCpuManager()) {
             LlamaDecoder decoder = LlamaDecoder.load(StoredModel.folder(model), stored.prompt().length, manager);
             NDArray expected = manager.create(stored.logits()).expandDims(0);
             NDArray logits = logits(decoder, manager, stored.prompt());
@@ -93,10 +93,11 @@ class LlamaDecoderTest {
         return longer;
     }
 
-    @EngineTest
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
     void leavesNoArraysOpen(String engine) throws IOException {
         long[] prompt = StoredModel.of("llama_3").prompt();
-        try (NDManager manager = Engines.newManager(engine)) {
+        try (NDManager manager = TestEngine.of(engine).newCpuManager()) {
             LlamaDecoder decoder = LlamaDecoder.load(StoredModel.folder("llama_3"), 20, manager);
             decoder.generate(prompt, Sampling.greedy(), id -> false); // creates the table of positions
             int open = manager.getManagedArrays().size();

@@ -3,9 +3,9 @@ package io.github.djlpositional.examples.sentences;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.Engines;
 import io.github.djlpositional.examples.Models;
 import io.github.djlpositional.examples.ProgramRun;
+import io.github.djlpositional.support.TestEngine;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightFile.TensorInfo;
 import java.nio.file.Files;
@@ -36,7 +36,7 @@ class SentenceCommandsTest {
     }
 
     private void requireFound(String engine) throws Exception {
-        Engines.assumeAvailable(engine);
+        TestEngine.of(engine).assumeAvailable();
         Definition definition = Definition.read(50).get(20);
         String options = "search --definitions 50 --count 3 --engine " + engine + " --index " + folder;
         String first = ProgramRun.of(Models.commandLine(), options, "a ship", definition.text())

@@ -11,8 +11,7 @@ import ai.djl.training.ParameterStore;
 import ai.onnxruntime.OnnxTensor;
 import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtSession;
-import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.Engines;
+import io.github.djlpositional.support.TestEngine;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -23,6 +22,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The published encoder beside ONNX Runtime, which runs the published file. */
 class SentenceEncoderTest {
@@ -72,7 +72,7 @@ class SentenceEncoderTest {
     @CsvSource({"PyTorch, 128 97 60 5", "MXNet, 97 60 5"})
     void everyHiddenValueOfATokenIsThatOfOnnxRuntime(String engine, String lengths) throws Exception {
         TokenBatch batch = batch(lengths);
-        try (NDManager manager = Engines.newManager(engine)) {
+        try (NDManager manager = TestEngine.of(engine).newCpuManager()) {
             NDArray hidden = SentenceEncoder.published(manager)
                     .forward(new ParameterStore(manager, false), batch.inputs(manager), false)
                     .head();
@@ -97,9 +97,10 @@ class SentenceEncoderTest {
         everyHiddenValueOfATokenIsThatOfOnnxRuntime(engine, lengths);
     }
 
-    @EngineTest
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
     void vectorsAreTheNormalizedMeansOfTheTokens(String name) throws Exception {
-        Engines.assumeAvailable(name);
+        TestEngine.of(name).assumeAvailable();
         Engine engine = Engine.getEngine(name);
         // tag::encode[]
         try (SentenceEncoder encoder = SentenceEncoder.load(engine, Device.cpu())) {

@@ -9,10 +9,9 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
-import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.Engines;
 import io.github.djlpositional.examples.EncoderTraining;
 import io.github.djlpositional.examples.Evaluation;
+import io.github.djlpositional.support.TestEngine;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightLoader;
 import java.nio.file.Path;
@@ -23,6 +22,8 @@ import java.util.Map;
 import java.util.Random;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Saving, and what training changes. */
 class TextClassifierTest {
@@ -50,9 +51,10 @@ class TextClassifierTest {
                 .toFloatArray();
     }
 
-    @EngineTest
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
     void theLibraryReadsSavedWeights(String engine) throws Exception {
-        try (NDManager manager = Engines.newManager(engine)) {
+        try (NDManager manager = TestEngine.of(engine).newCpuManager()) {
             TextClassifier saved = classifier(manager, 0);
             // biases that are not zero, too
             saved.encoder()
@@ -71,9 +73,10 @@ class TextClassifierTest {
         }
     }
 
-    @EngineTest
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
     void learnsWithItsLastLayerOnly(String engine) {
-        Engines.assumeAvailable(engine);
+        TestEngine.of(engine).assumeAvailable();
         try (Model model = Model.newInstance("classifier", Device.cpu(), engine)) {
             TextClassifier classifier = classifier(model.getNDManager(), 1);
             Map<String, float[]> before = values(classifier.encoder());

@@ -5,14 +5,15 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
-import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.Engines;
 import io.github.djlpositional.examples.UserError;
+import io.github.djlpositional.support.TestEngine;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class VectorFileTest {
 
@@ -25,9 +26,10 @@ class VectorFileTest {
         return new VectorFile(folder.resolve("vectors.safetensors"), checksum);
     }
 
-    @EngineTest
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
     void onlyVectorsOfTheSameChecksumAreRead(String engine) throws Exception {
-        try (NDManager manager = Engines.newManager(engine)) {
+        try (NDManager manager = TestEngine.of(engine).newCpuManager()) {
             assertThat(file("a").read(manager)).isNull();
             file("a").write(manager.create(VECTORS));
             assertThat(file("a").read(manager)).isEqualTo(manager.create(VECTORS));
@@ -37,7 +39,7 @@ class VectorFileTest {
 
     @Test
     void anotherProgramsFileIsRefused() throws Exception {
-        try (NDManager manager = Engines.newManager("PyTorch")) {
+        try (NDManager manager = TestEngine.PYTORCH.newCpuManager()) {
             NDArray vectors = manager.create(VECTORS);
             Safetensors.write(file("a").path(), Map.of("weight", vectors));
             assertThatExceptionOfType(UserError.class)
