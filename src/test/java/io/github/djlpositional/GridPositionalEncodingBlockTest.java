@@ -211,7 +211,9 @@ class GridPositionalEncodingBlockTest extends OnEachEngine {
     void aMaskOfAllCellsOfAVolumeChangesNothing() {
         NDArray mask = counted(manager, 2, 2, 3, 4);
         NDArray y = Forward.infer(manager, block(VOLUME, true), zeros(manager, 2, 10, 2, 3, 4), mask);
-        requireSame(y.get("1"), Forward.infer(manager, block(VOLUME, true), zeros(manager, 10, 2, 3, 4)));
+        NDArray expected = Forward.infer(manager, block(VOLUME, true), zeros(manager, 10, 2, 3, 4));
+        // the engine computes the sines with a mask, with an error of an ulp
+        requireClose(y.get("1"), doubles(expected), 0x1p-22);
     }
 
     /** DETR's encodings, and one without the epsilon that keeps coordinates finite in a line without cells. */

@@ -120,7 +120,7 @@ class PositionalEncodingBlockTest extends OnEachEngine {
     @Test
     void computesRealPositions() {
         PositionalEncodingBlock block = ready(positions());
-        double[] half = {0.479425538604203, 0.8775825618903727, 0.004999979166692708, 0.9999875000260416};
+        double[] half = {0.479425538604203, 0.8775825618903728, 0.00499997916669271, 0.9999875000260416};
         // the nearest floats
         requireClose(block.encode(reals(manager, 0.5)), half, 0x1p-25);
         NDArray real = reals(manager, 0, 0.5, 2.25);

@@ -334,7 +334,8 @@ class TransformerLayerBlockTest extends OnEachEngine {
                 memory().getShape());
         TransformerLayerBlock loaded = TransformerLayerBlock.fromArguments(layer.getArguments());
         BlockBytes.load(manager, loaded, BlockBytes.saved(layer));
-        requireSame(infer(manager, loaded, x(), memory()), infer(manager, layer, x(), memory()));
+        // the same products, from arrays at other addresses
+        requireClose(infer(manager, loaded, x(), memory()), doubles(infer(manager, layer, x(), memory())), 1e-12);
     }
 
     @Test
