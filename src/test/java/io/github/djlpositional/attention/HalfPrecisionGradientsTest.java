@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
@@ -13,14 +12,12 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.TestBlocks;
 import io.github.djlpositional.relative.EncodingType;
-import io.github.djlpositional.support.TestEngine;
+import io.github.djlpositional.support.OnPyTorch;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Random;
 import java.util.function.Supplier;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junitpioneer.jupiter.cartesian.CartesianTest;
@@ -30,7 +27,7 @@ import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
  * In FLOAT16, outputs, and the gradients of every parameter and input, are about those of FLOAT32. MXNet has no
  * parameters in FLOAT16.
  */
-class HalfPrecisionGradientsTest {
+class HalfPrecisionGradientsTest extends OnPyTorch {
 
     /**
      * The largest part of an array's largest gradient by which FLOAT16 may differ. Each number is rounded by up to
@@ -40,20 +37,6 @@ class HalfPrecisionGradientsTest {
 
     /** The same of the largest gradient of all arrays: what is left where terms cancel each other completely. */
     private static final double CANCELLED = 1e-3;
-
-    private NDManager manager;
-
-    @BeforeEach
-    void openManager() {
-        manager = TestEngine.PYTORCH.newManager();
-    }
-
-    @AfterEach
-    void closeManager() {
-        if (manager != null) {
-            manager.close();
-        }
-    }
 
     @ParameterizedTest
     @MethodSource("io.github.djlpositional.TestBlocks#values")

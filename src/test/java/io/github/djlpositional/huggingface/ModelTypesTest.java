@@ -13,7 +13,7 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.internal.Json;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.Nightly;
-import io.github.djlpositional.support.TestEngine;
+import io.github.djlpositional.support.OnPyTorch;
 import java.io.IOException;
 import java.nio.DoubleBuffer;
 import java.nio.charset.StandardCharsets;
@@ -30,16 +30,15 @@ import java.util.function.IntToDoubleFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Compares each model type with the classes of transformers, for about a hundred configurations of each: missing keys,
- * nulls, and keys that the type reads or does not read. {@code make_model_types.py} describes the file.
+ * nulls, and keys that the type reads or does not read. {@code make_model_types.py} describes the file. On one engine,
+ * since reading a configuration does not depend on it.
  */
-class ModelTypesTest {
+class ModelTypesTest extends OnPyTorch {
 
     private static final String MISSING = "missing";
     private static final int TOKENS = 12;
@@ -77,21 +76,6 @@ class ModelTypesTest {
 
     private static Map<String, Object> json(String line) throws IOException {
         return Json.read(line.substring(line.indexOf('{')).getBytes(StandardCharsets.UTF_8));
-    }
-
-    private NDManager manager;
-
-    /** On one engine, since reading a configuration does not depend on it. */
-    @BeforeEach
-    void openManager() {
-        manager = TestEngine.PYTORCH.newManager();
-    }
-
-    @AfterEach
-    void closeManager() {
-        if (manager != null) {
-            manager.close();
-        }
     }
 
     @ParameterizedTest

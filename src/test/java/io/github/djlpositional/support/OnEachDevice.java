@@ -3,8 +3,6 @@ package io.github.djlpositional.support;
 import ai.djl.Device;
 import ai.djl.ndarray.NDManager;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -15,7 +13,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 @ParameterizedClass(name = "{0}")
 @EnumSource(OnEachDevice.Place.class)
-public abstract class OnEachDevice {
+public abstract class OnEachDevice extends WithManager {
 
     /** The engines, on the device of the tests, and PyTorch with a simulated GPU. */
     protected enum Place {
@@ -27,22 +25,12 @@ public abstract class OnEachDevice {
     @Parameter
     protected Place place;
 
-    protected NDManager manager;
-
-    @BeforeEach
-    void openManager() {
+    @Override
+    final NDManager newManager() {
         if (place == Place.SIMULATED_GPU) {
             TestEngine.PYTORCH.assumeAvailable();
-            manager = new SimulatedGpuEngine().newBaseManager(Device.gpu(0));
-        } else {
-            manager = TestEngine.valueOf(place.name()).newManager();
+            return new SimulatedGpuEngine().newBaseManager(Device.gpu(0));
         }
-    }
-
-    @AfterEach
-    void closeManager() {
-        if (manager != null) {
-            manager.close();
-        }
+        return TestEngine.valueOf(place.name()).newManager();
     }
 }

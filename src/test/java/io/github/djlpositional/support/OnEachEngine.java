@@ -3,8 +3,6 @@ package io.github.djlpositional.support;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import ai.djl.ndarray.NDManager;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -12,23 +10,14 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** A test class that runs once on each engine. Each test has a manager, which is closed after it. */
 @ParameterizedClass(name = "{0}")
 @EnumSource(TestEngine.class)
-public abstract class OnEachEngine {
+public abstract class OnEachEngine extends WithManager {
 
     @Parameter
     protected TestEngine engine;
 
-    protected NDManager manager;
-
-    @BeforeEach
-    void openManager() {
-        manager = engine.newManager();
-    }
-
-    @AfterEach
-    void closeManager() {
-        if (manager != null) {
-            manager.close();
-        }
+    @Override
+    final NDManager newManager() {
+        return engine.newManager();
     }
 
     /** Skips the test on another engine, because of what only this one does. */
