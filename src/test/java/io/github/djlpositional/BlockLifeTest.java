@@ -67,7 +67,7 @@ class BlockLifeTest extends OnEachEngine {
 
     @Test
     void aTableNeedsNoMoreThanItsOwnBytes() throws Exception {
-        assumeTrue(ResidentMemory.bytes() > 0);
+        assumeTrue(ResidentMemory.bytes() > 0, "the system does not report resident memory");
         int length = 250_000;
         PositionalEncodingBlock block =
                 positions().setEmbeddingSize(64).optMaxSequenceLength(length).build();
