@@ -11,6 +11,7 @@ import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.stream.Collectors;
 
 /** Sinusoids as the hands of a clock, as a formula computed by hand, and as a heat map. */
@@ -100,6 +101,8 @@ public final class Clock {
     }
 
     private static String row(double... values) {
-        return Arrays.stream(values).mapToObj("%6.2f"::formatted).collect(Collectors.joining());
+        return Arrays.stream(values)
+                .mapToObj(value -> String.format(Locale.ROOT, "%6.2f", value))
+                .collect(Collectors.joining());
     }
 }
