@@ -36,19 +36,10 @@ class DocumentationTest {
     private static final Pattern ARTIFACT = Pattern.compile(
             "(?:<artifactId>|:)((?:pytorch|mxnet)-[a-z-]+|bom)(?:</artifactId>\\s*<version>|:)([^<:'\n]+)");
 
-    private static List<Path> pages() throws IOException {
-        try (Stream<Path> files = Files.find(
-                Path.of("."),
-                3,
-                (file, attributes) ->
-                        file.toString().endsWith(".md") && !file.toString().contains("target"))) {
-            return files.map(Path::normalize).sorted().toList();
-        }
-    }
-
     @TestFactory
     Stream<DynamicTest> everyFragmentIsGenerated() throws IOException {
-        return pages().stream().map(page -> DynamicTest.dynamicTest(page.toString(), () -> requireGenerated(page)));
+        return Pages.in(Path.of(".")).stream()
+                .map(page -> DynamicTest.dynamicTest(page.toString(), () -> requireGenerated(page)));
     }
 
     private static void requireGenerated(Path page) throws IOException {
@@ -102,7 +93,7 @@ class DocumentationTest {
 
     @Test
     void everyLinkHasATarget() throws IOException {
-        for (Path page : pages()) {
+        for (Path page : Pages.in(Path.of("."))) {
             Matcher link = LINK.matcher(Files.readString(page));
             while (link.find()) {
                 Path target = link.group(1) == null

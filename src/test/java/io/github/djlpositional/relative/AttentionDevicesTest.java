@@ -45,8 +45,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Attentions on a simulated GPU. */
 @EnabledIf(
-        value = "io.github.djlpositional.DevicesTest#hasPyTorch",
-        disabledReason = "the simulated GPUs compute with PyTorch, which is not on the class path")
+        value = "io.github.djlpositional.simulated.SimulatedGpuEngine#isAvailable",
+        disabledReason = "the simulated GPUs compute with PyTorch, which is not available")
 class AttentionDevicesTest {
 
     private static final int HEADS = 2;

@@ -52,10 +52,17 @@ class PlayIT {
         Path window = Files.writeString(folder.resolve("window.html"), frame);
         Path dump = folder.resolve("dump.html");
         Path log = folder.resolve("log.txt");
-        String options = " --headless --no-sandbox --disable-gpu --allow-file-access-from-files --disable-web-security"
-                + " --virtual-time-budget=10000 --dump-dom --user-data-dir=";
         Process process = new ProcessBuilder(
-                        (BROWSER + options + folder.resolve("profile") + " " + window.toUri()).split(" ", -1))
+                        BROWSER,
+                        "--headless",
+                        "--no-sandbox",
+                        "--disable-gpu",
+                        "--allow-file-access-from-files",
+                        "--disable-web-security",
+                        "--virtual-time-budget=10000",
+                        "--dump-dom",
+                        "--user-data-dir=" + folder.resolve("profile"),
+                        window.toUri().toString())
                 .redirectOutput(dump.toFile())
                 .redirectError(log.toFile())
                 .start();
