@@ -136,8 +136,10 @@ class BlockLifeTest extends OnEachEngine {
         inputs.put(positions().optLearnedScale(0.5f).build(), manager.ones(new Shape(2, 3, 4)));
         inputs.forEach((block, input) -> {
             block.setInitializer(
-                    (own, shape, type) ->
-                            own.arange(1f, 1 + shape.size()).sin().div(2).reshape(shape),
+                    (own, shape, type) -> own.arange(1f, (float) (1 + shape.size()))
+                            .sin()
+                            .div(2)
+                            .reshape(shape),
                     parameter -> true);
             block.initialize(manager, DataType.FLOAT32, input.getShape());
             block.getParameters()
