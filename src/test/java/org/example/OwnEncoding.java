@@ -4,19 +4,19 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Parameter;
-import ai.djl.training.ParameterStore;
-import ai.djl.util.PairList;
+import io.github.djlpositional.Positions;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.attention.Rotation;
+import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.options.HasArguments;
+import java.util.List;
 import java.util.Map;
 
-/** A rotation and two terms of a program, with one parameter each. PeriodicBias is its bias. */
-public abstract class OwnEncoding extends AbstractBlock implements RelativeEncoding, HasArguments {
+/** Encodings of a program, with one parameter each, of which a bias takes the fewest lines. */
+public abstract class OwnEncoding extends RelativeEncoding.Base implements HasArguments {
 
     private final int headCount;
     private final Parameter parameter;
@@ -31,19 +31,12 @@ public abstract class OwnEncoding extends AbstractBlock implements RelativeEncod
     }
 
     NDArray learned(AttentionCall call, NDArray like) {
-        return call.parameterStore().getValue(parameter, like.getDevice(), call.training());
+        return call.value(parameter, like);
     }
 
     @Override
     public Map<String, Object> getArguments() {
         return Map.of("type", getClass().getSimpleName(), "headCount", headCount);
-    }
-
-    @Override
-    protected NDList forwardInternal(
-            ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
-        NDArray queries = inputs.head();
-        return new NDList(RelativeEncoding.term(this, store, queries, queries, training, params));
     }
 
     @Override
@@ -65,8 +58,8 @@ public abstract class OwnEncoding extends AbstractBlock implements RelativeEncod
         }
 
         @Override
-        public Rotation rotation() {
-            return new Rotation(0, HEAD_SIZE, PairLayout.CONCATENATED, this::rows);
+        public List<Term> terms() {
+            return List.of(new Rotation(0, HEAD_SIZE, PairLayout.CONCATENATED, this::rows));
         }
 
         private NDArray rows(AttentionCall call, NDArray x, boolean areKeys) {
@@ -89,18 +82,19 @@ public abstract class OwnEncoding extends AbstractBlock implements RelativeEncod
         }
 
         @Override
-        public NDArray tokenNumbers(AttentionCall call, NDArray input, boolean areKeys) {
+        public List<Term> terms() {
+            return List.of(Term.scoresOfTokens(this::numbers, this::numbers, this::scores));
+        }
+
+        /** (B, n, D) to (B, n, N). */
+        private NDArray numbers(AttentionCall call, NDArray input) {
             return input.matMul(learned(call, input));
         }
 
-        @Override
-        public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
-            try (NDArray ofQueries = call.queryNumbers(this).transpose(0, 2, 1);
-                    NDArray ofKeys = call.keyNumbers(this).transpose(0, 2, 1);
-                    NDArray column = ofQueries.expandDims(3);
-                    NDArray row = ofKeys.expandDims(2)) {
-                return column.mul(row);
-            }
+        private NDArray scores(AttentionCall call, NDArray queries, NDArray keys) {
+            return queries.transpose(0, 2, 1)
+                    .expandDims(3)
+                    .mul(keys.transpose(0, 2, 1).expandDims(2));
         }
     }
 
@@ -117,20 +111,21 @@ public abstract class OwnEncoding extends AbstractBlock implements RelativeEncod
 
         // tag::segments[]
         @Override
-        public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
-            NDArray segments = (NDArray) call.parameters().get("segments"); // (B, F)
-            try (NDArray ofQueries = part(segments, call.queries());
-                    NDArray ofKeys = part(segments, call.keys());
-                    NDArray column = ofQueries.reshape(-1, 1, ofQueries.size(1), 1);
-                    NDArray row = ofKeys.reshape(-1, 1, 1, ofKeys.size(1));
-                    NDArray isSame = column.eq(row);
-                    NDArray factor = isSame.toType(queries.getDataType(), false);
-                    NDArray products = queries.matMul(learned(call, queries))) { // (B, N, T, 1)
-                return products.mul(factor); // (B, N, T, F)
-            }
+        public List<Term> terms() {
+            return List.of(Term.scores(this::scores));
         }
 
-        private static NDArray part(NDArray segments, AttentionCall.Tokens tokens) {
+        private NDArray scores(AttentionCall call, NDArray queries, NDArray keys) {
+            NDArray segments = (NDArray) call.parameters().get("segments"); // (B, F)
+            NDArray ofQueries = part(segments, call.queries());
+            NDArray ofKeys = part(segments, call.keys());
+            NDArray isSame =
+                    ofQueries.reshape(-1, 1, ofQueries.size(1), 1).eq(ofKeys.reshape(-1, 1, 1, ofKeys.size(1)));
+            NDArray products = queries.matMul(learned(call, queries)); // (B, N, T, 1)
+            return products.mul(isSame.toType(queries.getDataType(), false)); // (B, N, T, F)
+        }
+
+        private static NDArray part(NDArray segments, Positions tokens) {
             return segments.get(":, {}:{}", tokens.first(), tokens.first() + tokens.count());
         }
         // end::segments[]

@@ -24,8 +24,6 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
-import io.github.djlpositional.attention.AttentionCall;
-import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.FiniteDifferences;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
@@ -35,6 +33,7 @@ import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.attention.Rotation;
 import io.github.djlpositional.guide.PeriodicBias;
 import io.github.djlpositional.guide.PeriodicBiasTest;
+import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.options.TypeProvider;
@@ -195,24 +194,12 @@ public class OwnEncodingTest extends OnEachEngine {
     }
 
     /** Adds 0 to each score, and makes an attention process its queries in parts of 16. */
-    private static final class SmallParts extends AbstractBlock implements RelativeEncoding {
+    private static final class SmallParts extends RelativeEncoding.Base {
 
         @Override
-        public NDArray distanceBias(AttentionCall call, Distances distances) {
-            try (NDArray distance = distances.toArray()) {
-                return distance.getManager().zeros(new Shape(1, distance.size()), distance.getDataType());
-            }
-        }
-
-        @Override
-        public long sizePerQueryAndKey(AttentionCall call) {
-            return 1 << 20;
-        }
-
-        @Override
-        protected NDList forwardInternal(
-                ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
-            throw new UnsupportedOperationException();
+        public List<Term> terms() {
+            return List.of(Term.bias((call, distances) -> distances.toArray().expandDims(0).zerosLike())
+                    .withPairSize(call -> 1 << 20));
         }
 
         @Override
@@ -327,28 +314,28 @@ public class OwnEncodingTest extends OnEachEngine {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "rotation",
-                "encodeQueries",
-                "encodeKeys",
-                "distanceBias",
+                "rows of the rotation",
+                "queries",
+                "keys",
+                "biases",
                 "coordinates",
-                "scoreTerm",
-                "tokenNumbers",
-                "valueTerm"
+                "scores",
+                "numbers of tokens",
+                "values"
             })
     void rejectsAResultOfAnotherShapeThanDocumented(String method) {
         NDArray x = numbers(manager, 6, DataType.FLOAT64, 1, 5, SIZE);
-        Wrong encoding = method.equals("coordinates") ? new WrongCoordinates() : new Wrong(method);
+        Wrong encoding = new Wrong(method);
         MultiHeadAttentionBlock block = attention(manager, false, encoding);
         assertAll(rejected(
                 () -> Forward.infer(manager, block, x),
                 method + " of " + encoding.getClass().getSimpleName(),
                 "(1, 3, 3, 3)",
-                method.equals("distanceBias") ? "(1 or N, 6)" : "5"));
+                method.equals("biases") ? "(1 or N, 6)" : "5"));
     }
 
     /** An encoding of which one method returns an array of a wrong shape. */
-    private static class Wrong extends AbstractBlock implements RelativeEncoding {
+    private static final class Wrong extends AbstractBlock implements RelativeEncoding {
 
         private final String method;
 
@@ -356,46 +343,28 @@ public class OwnEncodingTest extends OnEachEngine {
             this.method = method;
         }
 
-        NDArray result(String from, NDArray like, NDArray right) {
-            return method.equals(from) ? like.getManager().zeros(new Shape(1, 3, 3, 3), DataType.FLOAT64) : right;
+        private static NDArray wrong(NDArray like) {
+            return like.getManager().zeros(new Shape(1, 3, 3, 3), DataType.FLOAT64);
         }
 
         @Override
-        public Rotation rotation() {
-            return method.equals("rotation")
-                    ? new Rotation(0, 2, PairLayout.INTERLEAVED, (call, x, areKeys) -> result("rotation", x, null))
-                    : null;
-        }
-
-        @Override
-        public NDArray encodeQueries(AttentionCall call, NDArray queries) {
-            return result("encodeQueries", queries, queries);
-        }
-
-        @Override
-        public NDArray encodeKeys(AttentionCall call, NDArray keys) {
-            return result("encodeKeys", keys, keys);
-        }
-
-        @Override
-        public NDArray distanceBias(AttentionCall call, Distances distances) {
-            NDArray array = distances.toArray();
-            return result("distanceBias", array, array.expandDims(0));
-        }
-
-        @Override
-        public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
-            return result("scoreTerm", queries, null);
-        }
-
-        @Override
-        public NDArray tokenNumbers(AttentionCall call, NDArray input, boolean areKeys) {
-            return result("tokenNumbers", input, null);
-        }
-
-        @Override
-        public NDArray valueTerm(AttentionCall call, NDArray probabilities) {
-            return result("valueTerm", probabilities, null);
+        public List<Term> terms() {
+            return List.of(
+                    switch (method) {
+                        case "rows of the rotation" ->
+                            new Rotation(0, 2, PairLayout.INTERLEAVED, (call, x, areKeys) -> wrong(x));
+                        case "queries" -> Term.heads((call, queries) -> wrong(queries), null);
+                        case "keys" -> Term.heads(null, (call, keys) -> wrong(keys));
+                        case "biases" -> Term.bias((call, distances) -> wrong(distances.toArray()));
+                        case "coordinates" ->
+                            Term.bias(
+                                    (call, distances) -> distances.toArray().expandDims(0),
+                                    (tokens, like) -> wrong(like),
+                                    (tokens, like) -> wrong(like));
+                        case "scores" -> Term.scores((call, queries, keys) -> wrong(queries));
+                        case "numbers of tokens" -> Term.scoresOfTokens((call, input) -> wrong(input), null, null);
+                        default -> Term.values((call, probabilities) -> wrong(probabilities));
+                    });
         }
 
         @Override
@@ -407,18 +376,6 @@ public class OwnEncodingTest extends OnEachEngine {
         @Override
         public Shape[] getOutputShapes(Shape[] inputShapes) {
             return inputShapes;
-        }
-    }
-
-    private static final class WrongCoordinates extends Wrong {
-
-        WrongCoordinates() {
-            super("coordinates");
-        }
-
-        @Override
-        public NDArray coordinates(AttentionCall call, NDArray positions, boolean areKeys) {
-            return result("coordinates", positions, null);
         }
     }
 }

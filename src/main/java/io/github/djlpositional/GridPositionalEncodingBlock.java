@@ -10,9 +10,9 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.OptionsBlock;
-import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.GridEncoding;
@@ -64,7 +64,7 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
      * The key of the forward parameter that gives the sizes of a sequence's grid, a {@link Shape} with one size for
      * each axis. By default, these are the sizes that the block was built with.
      */
-    public static final String GRID_SIZES = Positions.GRID_SIZES;
+    public static final String GRID_SIZES = ForwardParameters.GRID_SIZES;
 
     private static final int MAX_TABLES = 8;
 

@@ -16,9 +16,9 @@ import ai.djl.training.initializer.NormalInitializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.OptionsBlock;
-import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.options.Check;
@@ -277,11 +277,11 @@ public final class InputEmbeddingBlock extends OptionsBlock {
             toEncode.set(0, tokens);
             if (skipsPadding && inputs.size() == 1 && Positions.explicit(null, params) == null) {
                 Check.that(
-                        Positions.start(params, Positions.UNLIMITED) == 0,
-                        () -> "ids " + ids.getShape() + " at " + Positions.START + " " + params.get(Positions.START)
+                        ForwardParameters.start(params, ForwardParameters.UNLIMITED) == 0,
+                        () -> "ids " + ids.getShape() + " at " + ForwardParameters.START + " " + params.get(ForwardParameters.START)
                                 + " were given to a block with positionsFromPadding, which cannot see the padding before"
                                 + " them: expected positions that do not count padding; pass [ids, positions], or "
-                                + Positions.POSITIONS + " among the forward parameters");
+                                + ForwardParameters.POSITIONS + " among the forward parameters");
                 toEncode.add(temporaries.addResult(() -> positionsOfTokens(mask)));
             }
             NDArray encoded = encode(temporaries, parameterStore, toEncode, training, params);

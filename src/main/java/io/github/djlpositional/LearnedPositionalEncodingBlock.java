@@ -12,9 +12,9 @@ import ai.djl.training.initializer.NormalInitializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
-import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.math.SinusoidalEncoding;
@@ -75,7 +75,7 @@ public final class LearnedPositionalEncodingBlock
      * The key of the forward parameter that gives the sizes of the input's grid, a {@link Shape} with one size for each
      * axis. By default, these are the sizes that the block was built with.
      */
-    public static final String GRID_SIZES = Positions.GRID_SIZES;
+    public static final String GRID_SIZES = ForwardParameters.GRID_SIZES;
 
     /** BERT's standard deviation, its {@code initializer_range}; GPT-2's code has 0.01 for positions. */
     private static final float STANDARD_DEVIATION = 0.02f;
@@ -192,10 +192,10 @@ public final class LearnedPositionalEncodingBlock
         DataTypes.requireSame(x, values, "learned table");
         NDManager manager = x.getManager();
         NDArray all = options.grid == null ? values : gridEncodings(values, manager, positions, params);
-        NDArray explicit = positions.positions();
+        NDArray explicit = positions.array();
         if (explicit == null) {
             int first = positions.first();
-            NDIndex range = NDIndex.sliceAxis(0, first, (long) first + positions.length());
+            NDIndex range = NDIndex.sliceAxis(0, first, (long) first + positions.count());
             return all.get(manager, range).expandDims(0);
         }
         Check.that(
@@ -210,8 +210,8 @@ public final class LearnedPositionalEncodingBlock
     private NDArray gridEncodings(
             NDArray values, NDManager manager, Positions positions, PairList<String, Object> params) {
         int[] to = options.grid.sizes(params);
-        int length = positions.length();
-        options.grid.requireTokens(positions.positions() != null || length == options.grid.tokens(to), length, to);
+        int length = positions.count();
+        options.grid.requireTokens(positions.array() != null || length == options.grid.tokens(to), length, to);
         int prefix = options.grid.prefixTokens();
         int[] from = options.grid.builtSizes();
         if (Arrays.equals(from, to) && isPrefixEncoded()) {

@@ -9,8 +9,8 @@ import ai.djl.training.initializer.ConstantInitializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.HostData;
-import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.options.Check;
@@ -61,14 +61,14 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
      * The key of the forward parameter that gives the position of the first token, an Integer or a Long of 0 or more.
      * DJL's {@link ai.djl.nn.SequentialBlock} does not pass forward parameters to its blocks.
      */
-    public static final String START_POSITION = Positions.START;
+    public static final String START_POSITION = ForwardParameters.START;
 
     /**
      * The key of the forward parameter that gives the position of every token, for all blocks of a model: an NDArray
-     * (T) or (B, T), of any integer or floating-point type. For rotary embeddings on several axes it is (axes, B, T).
-     * Do not combine it with positions as an input.
+     * (T) or (B, T), of any integer or floating-point type, or {@link Positions}. For rotary embeddings on several axes
+     * it is (axes, B, T). Do not combine it with positions as an input.
      */
-    public static final String POSITIONS = Positions.POSITIONS;
+    public static final String POSITIONS = ForwardParameters.POSITIONS;
 
     record Options(
             @Range(min = 1) int embeddingSize,
@@ -90,7 +90,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
             encoding = encoding == null ? SinusoidalEncoding.vaswani(embeddingSize) : encoding;
             requireSize(encoding, embeddingSize);
             if (autoExtend != null) {
-                Check.between("autoExtend", autoExtend, maxSequenceLength, Positions.UNLIMITED);
+                Check.between("autoExtend", autoExtend, maxSequenceLength, ForwardParameters.UNLIMITED);
             }
         }
     }
@@ -199,7 +199,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
             ParameterStore parameterStore,
             boolean training,
             PairList<String, Object> params) {
-        NDArray rows = positions.rows(table, x, x.getDataType());
+        NDArray rows = table.rows(positions, x, x.getDataType());
         if (scale == null) {
             return rows;
         }

@@ -6,9 +6,10 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.OptionsBlock;
-import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.options.BlockBuilder;
@@ -127,11 +128,11 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
         NDArray x = inputs.head();
         DataTypes.requireEmbedding(x, "input");
         int axis = axisOf(x.getShape());
-        NDArray explicit = Positions.explicit(inputs.size() == 2 ? inputs.get(1) : null, params);
+        NDArray input = inputs.size() == 2 ? inputs.get(1) : null;
         int limit = limit(x.getShape().get(axis), params);
-        int first = explicit == null ? Positions.start(params, limit) : 0;
-        Positions positions = Positions.of(x, axis, explicit, first, limit, readsPositions(), false);
-        mistakes.checkPositions(explicit, positions.length());
+        Positions positions = Positions.ofAbsolute(x, axis, input, params, limit, readsPositions());
+        NDArray explicit = positions.array();
+        mistakes.checkPositions(positions);
         Shape shape = mode == Mode.RETURN
                 ? returnedShape(x.getShape(), explicit == null ? null : explicit.getShape())
                 : x.getShape();
@@ -141,7 +142,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
         }
         NDArray encoded = Temporaries.result(() -> {
             NDArray encodings = encodings(x, positions, parameterStore, training, params);
-            NDArray rows = Positions.broadcast(encodings, x, axis);
+            NDArray rows = ConstantTable.broadcast(encodings, x, axis);
             return switch (mode) {
                 case ADD -> x.add(rows);
                 case ADD_IN_PLACE -> x.addi(rows);
@@ -201,7 +202,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
     protected final void requireShapes(Shape... inputShapes) {
         requireInputCount(inputShapes.length, 2, "[x] or [x, positions]");
         long length = Math.max(0, inputShapes[0].get(axisOf(inputShapes[0])));
-        Positions.requireLength(length, 0, limit(length, null));
+        ForwardParameters.requireLength(length, 0, limit(length, null));
     }
 
     /**

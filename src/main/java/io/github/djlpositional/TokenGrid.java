@@ -2,7 +2,7 @@ package io.github.djlpositional;
 
 import ai.djl.ndarray.types.Shape;
 import ai.djl.util.PairList;
-import io.github.djlpositional.internal.Positions;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.Settings;
@@ -50,13 +50,13 @@ record TokenGrid(@Default("0") int prefixTokens, List<Integer> sizes) {
 
     /** The sizes of the grid of a forward. */
     int[] sizes(PairList<String, Object> params) {
-        Object parameter = params == null ? null : params.get(Positions.GRID_SIZES);
+        Object parameter = params == null ? null : params.get(ForwardParameters.GRID_SIZES);
         if (parameter == null) {
             return builtSizes();
         }
         Check.that(
                 parameter instanceof Shape shape && shape.dimension() == sizes.size(),
-                () -> Positions.GRID_SIZES + " " + Settings.shown(parameter) + ": expected a Shape of " + sizes.size()
+                () -> ForwardParameters.GRID_SIZES + " " + Settings.shown(parameter) + ": expected a Shape of " + sizes.size()
                         + " sizes, as many as the block was built with; pass one size for each axis");
         int[] forward = Arrays.stream(((Shape) parameter).getShape())
                 .mapToInt(size -> (int) Math.min(size, Integer.MAX_VALUE))
@@ -76,6 +76,6 @@ record TokenGrid(@Default("0") int prefixTokens, List<Integer> sizes) {
                 fits,
                 () -> "sequence length " + length + " for the grid " + Arrays.toString(grid) + " after " + prefixTokens
                         + " tokens: expected " + tokens(grid) + "; pass the sizes of the input's grid as the forward"
-                        + " parameter " + Positions.GRID_SIZES + ", or the position of each token");
+                        + " parameter " + ForwardParameters.GRID_SIZES + ", or the position of each token");
     }
 }

@@ -68,7 +68,7 @@ public class ArchitectureTest {
             internal java.. com.sun.management.. ai.djl.. com.google.gson.. org.slf4j.. options math
             . java.. ai.djl.. options math internal
             attention java.. ai.djl.. options math internal .
-            relative java.. ai.djl.. options math internal attention
+            relative java.. ai.djl.. options math internal . attention
             transformer java.. ai.djl.. options math internal . attention relative
             weights java.. ai.djl.. com.google.gson.. options math internal attention transformer huggingface
             huggingface java.. ai.djl.. com.google.gson.. options math internal . attention relative transformer

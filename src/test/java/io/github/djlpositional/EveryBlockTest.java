@@ -67,7 +67,8 @@ class EveryBlockTest extends OnEachEngine {
     @Test
     void isABlockOfOptions() {
         assertThat(ArchitectureTest.typesOfTheLibrary(AbstractBlock.class::isAssignableFrom).stream()
-                        .filter(each -> Modifier.isPublic(each.getModifiers())))
+                        .filter(each ->
+                                Modifier.isPublic(each.getModifiers()) && !Modifier.isAbstract(each.getModifiers())))
                 .allMatch(OptionsBlock.class::isAssignableFrom);
     }
 

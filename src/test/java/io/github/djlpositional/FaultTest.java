@@ -21,8 +21,10 @@ import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.attention.Term;
 import java.io.DataInputStream;
 import java.io.IOException;
+import java.util.List;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junitpioneer.jupiter.cartesian.CartesianTest;
@@ -88,27 +90,24 @@ class FaultTest extends OnEachEngine {
         }
 
         @Override
-        public NDArray encodeQueries(AttentionCall call, NDArray queries) {
-            reach(Stage.FORWARD);
-            return queries.mul(2);
+        public List<Term> terms() {
+            return List.of(
+                    Term.heads(this::doubled, this::doubled), Term.scores(this::scores), Term.values(this::values));
         }
 
-        @Override
-        public NDArray encodeKeys(AttentionCall call, NDArray keys) {
+        private NDArray doubled(AttentionCall call, NDArray heads) {
             reach(Stage.FORWARD);
-            return keys.mul(2);
+            return heads.mul(2);
         }
 
-        @Override
-        public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
+        private NDArray scores(AttentionCall call, NDArray queries, NDArray keys) {
             reach(Stage.FORWARD);
             return queries.getManager()
                     .ones(new Shape(
                             1, 1, queries.getShape().get(2), keys.getShape().get(2)));
         }
 
-        @Override
-        public NDArray valueTerm(AttentionCall call, NDArray probabilities) {
+        private NDArray values(AttentionCall call, NDArray probabilities) {
             reach(Stage.FORWARD);
             return null;
         }

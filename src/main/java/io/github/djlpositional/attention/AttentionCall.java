@@ -3,14 +3,16 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
+import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.Positions;
 import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.Indices;
-import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.options.Check;
-import io.github.djlpositional.options.Settings;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Function;
@@ -23,68 +25,18 @@ import java.util.function.UnaryOperator;
  */
 public final class AttentionCall {
 
-    /**
-     * Consecutive tokens of a sequence, and their positions.
-     *
-     * @param first the index of the first token, from 0
-     * @param count the number of tokens, n
-     * @param positions explicit positions, (1 or B, n), or (axes, 1 or B, n), INT32 or FLOAT64, on the device of the
-     *     queries; they belong to the attention. Null if the position of each token is its index
-     * @param end one more than the largest position; 2<sup>29</sup> if the positions are on a GPU and were not read
-     */
-    public record Tokens(int first, int count, NDArray positions, int end) {
-
-        static Tokens of(Positions tokens) {
-            return new Tokens(tokens.first(), tokens.length(), tokens.positions(), tokens.end());
-        }
-
-        /**
-         * {@return the position of each token, (1 or B, n): a new array, or {@link #positions}}
-         *
-         * @param like an array on the device of the result
-         * @param type the type of the result; an integer type in an encoding that takes no real positions
-         * @throws IllegalArgumentException for an integer type if the positions are floating-point numbers; if they are
-         *     on several axes
-         */
-        public NDArray toArray(NDArray like, DataType type) {
-            if (positions == null) {
-                return Temporaries.result(
-                        () -> Indices.range(like, first, count, type).reshape(1, count));
-            }
-            Check.that(
-                    positions.getShape().dimension() == 2,
-                    () -> Positions.POSITIONS + " of shape " + positions.getShape()
-                            + " are on several axes: expected one number for each token, (T) or (B, T), for this"
-                            + " encoding; use a RotaryEmbeddingBlock for several axes");
-            requireType(type, positions);
-            return Arithmetic.toType(positions, type);
-        }
-
-        private boolean areReal() {
-            return positions != null && positions.getDataType().isFloating();
-        }
-    }
-
-    /** Checks that real positions or their distances are not converted to integers. */
-    static void requireType(DataType type, NDArray numbers) {
-        Check.that(
-                !type.isInteger() || numbers.getDataType().isInteger(),
-                () -> "positions or distances of shape " + numbers.getShape() + " are floating-point numbers:"
-                        + " expected integers for this encoding; pass integers, or use an encoding of real positions:"
-                        + " ALiBi, distance network, FIRE, Gaussian, KERPLE, learned rotary, RoPE-Mixed, rotary, Sandwich or"
-                        + " T5");
-    }
-
     /** The state that all calls of a forward share. */
     private record Forward(
+            Object block,
+            DataType scoreType,
             ParameterStore parameterStore,
             boolean training,
             PairList<String, Object> parameters,
             boolean causal,
             double scale) {}
 
-    /** The numbers of the queries and the keys that encodings computed, (B, n, W). */
-    private record Numbers(Map<RelativeEncoding, NDArray> queries, Map<RelativeEncoding, NDArray> keys) {}
+    /** The numbers of the tokens of queries and keys that terms computed, (B, n, W). */
+    private record Numbers(Map<Term, NDArray> queries, Map<Term, NDArray> keys) {}
 
     private final Forward forward;
     private final Positions queries;
@@ -108,6 +60,8 @@ public final class AttentionCall {
     }
 
     AttentionCall(
+            Object block,
+            DataType scoreType,
             ParameterStore parameterStore,
             boolean training,
             PairList<String, Object> parameters,
@@ -117,7 +71,13 @@ public final class AttentionCall {
             double scale) {
         this(
                 new Forward(
-                        parameterStore, training, parameters == null ? new PairList<>() : parameters, causal, scale),
+                        block,
+                        scoreType,
+                        parameterStore,
+                        training,
+                        parameters == null ? new PairList<>() : parameters,
+                        causal,
+                        scale),
                 queries,
                 keys,
                 new Numbers(Map.of(), Map.of()),
@@ -178,13 +138,13 @@ public final class AttentionCall {
 
     /** This call, to be processed in parts that share arrays; all keys are (B, K, F, H). */
     AttentionCall inParts(Shared sharedByParts, NDArray allKeys) {
-        int last = Math.max(queries.first() + queries.length(), keys.first() + keys.length()) - 1;
+        int last = Math.max(queries.first() + queries.count(), keys.first() + keys.count()) - 1;
         Parts whole = new Parts(allKeys, keys.first(), last);
         return new AttentionCall(forward, queries, keys, numbers, whole, sharedByParts);
     }
 
     /** This call with numbers of its queries and its keys; null for the numbers of queries that it has. */
-    AttentionCall with(Map<RelativeEncoding, NDArray> ofQueries, Map<RelativeEncoding, NDArray> ofKeys) {
+    AttentionCall with(Map<Term, NDArray> ofQueries, Map<Term, NDArray> ofKeys) {
         Numbers other = new Numbers(ofQueries == null ? numbers.queries : ofQueries, ofKeys);
         return new AttentionCall(forward, queries, keys, other, parts, shared);
     }
@@ -202,23 +162,44 @@ public final class AttentionCall {
         return new AttentionCall(forward, partOfQueries, partOfKeys, part, parts, shared);
     }
 
-    private static Map<RelativeEncoding, NDArray> part(
-            Temporaries temporaries, Map<RelativeEncoding, NDArray> numbers, Positions whole, Positions part) {
-        Map<RelativeEncoding, NDArray> parts = new HashMap<>();
+    private static Map<Term, NDArray> part(
+            Temporaries temporaries, Map<Term, NDArray> numbers, Positions whole, Positions part) {
+        Map<Term, NDArray> parts = new HashMap<>();
         int from = part.first() - whole.first();
-        numbers.forEach(
-                (encoding, array) -> parts.put(encoding, Kernel.part(temporaries, array, 1, from, part.length())));
+        numbers.forEach((term, array) -> parts.put(term, Kernel.part(temporaries, array, 1, from, part.count())));
         return parts;
     }
 
-    /** The queries with their positions. */
-    Positions queryPositions() {
+    /** {@return the queries of the call} */
+    public Positions queries() {
         return queries;
     }
 
-    /** The keys with their positions. */
-    Positions keyPositions() {
+    /** {@return the keys of the call} */
+    public Positions keys() {
         return keys;
+    }
+
+    /**
+     * {@return the value of a parameter, on the device and of the data type of an array; it belongs to the attention}
+     *
+     * @param parameter a parameter of the encoding
+     * @param like an array that the value is used with
+     * @throws IllegalArgumentException if the parameter has another data type; FLOAT16 is converted to FLOAT32, in
+     *     which an attention of FLOAT16 computes its scores
+     */
+    public NDArray value(Parameter parameter, NDArray like) {
+        NDArray value = DataTypes.value(forward.block, parameter, forward.parameterStore, like, forward.training);
+        if (like.getDataType() == DataType.FLOAT32 && value.getDataType() == DataType.FLOAT16) {
+            return Arithmetic.toType(value, DataType.FLOAT32);
+        }
+        DataTypes.requireSame(like, value, "encoding's parameters");
+        return value;
+    }
+
+    /** {@return the data type of the scores: FLOAT32 in an attention of FLOAT16} */
+    public DataType scoreType() {
+        return forward.scoreType;
     }
 
     /** {@return the store that holds the values of the encoding's parameters} */
@@ -249,52 +230,24 @@ public final class AttentionCall {
         return forward.scale;
     }
 
-    /** {@return the queries of the call} */
-    public Tokens queries() {
-        return Tokens.of(queries);
+    /** The numbers that a term computed for the queries, (B, T, W); null for none. */
+    NDArray queryNumbers(Term term) {
+        return numbers.queries.get(term);
     }
 
-    /** {@return the keys of the call} */
-    public Tokens keys() {
-        return Tokens.of(keys);
-    }
-
-    /**
-     * {@return the numbers that an encoding computed for the queries, (B, T, W); they belong to the attention}
-     *
-     * @param encoding the encoding whose term is computed
-     * @throws IllegalArgumentException if its {@link RelativeEncoding#tokenNumbers} returned none
-     */
-    public NDArray queryNumbers(RelativeEncoding encoding) {
-        return numbers(numbers.queries, encoding, "queries");
-    }
-
-    /**
-     * {@return the numbers that an encoding computed for the keys, (B, F, W); they belong to the attention}
-     *
-     * @param encoding the encoding whose term is computed
-     * @throws IllegalArgumentException if its {@link RelativeEncoding#tokenNumbers} returned none
-     */
-    public NDArray keyNumbers(RelativeEncoding encoding) {
-        return numbers(numbers.keys, encoding, "keys");
-    }
-
-    private static NDArray numbers(Map<RelativeEncoding, NDArray> numbers, RelativeEncoding encoding, String what) {
-        Check.that(
-                numbers.containsKey(encoding),
-                () -> Settings.classOf(encoding) + " has no numbers of " + what + " here: expected the computation of"
-                        + " a term, and numbers from tokenNumbers; return them for the " + what);
-        return numbers.get(encoding);
+    /** The numbers that a term computed for the keys, (B, F, W); null for none. */
+    NDArray keyNumbers(Term term) {
+        return numbers.keys.get(term);
     }
 
     /** {@return whether queries or keys have explicit positions, rather than their indices} */
     public boolean hasPositions() {
-        return queries.positions() != null || keys.positions() != null;
+        return queries.array() != null || keys.array() != null;
     }
 
     /** {@return whether positions of queries or keys are floating-point numbers, such as times} */
     public boolean hasRealPositions() {
-        return queries().areReal() || keys().areReal();
+        return queries.areReal() || keys.areReal();
     }
 
     /**
@@ -309,8 +262,8 @@ public final class AttentionCall {
     public NDArray distancesOfPairs(NDArray like, DataType type) {
         DataType exact = hasRealPositions() && !type.isInteger() ? DataType.FLOAT64 : DataType.INT32;
         return Temporaries.result(() -> {
-            NDArray keyPositions = keys().toArray(like, exact).expandDims(1);
-            NDArray queryPositions = queries().toArray(like, exact).expandDims(2);
+            NDArray keyPositions = keys.toArray(like, exact).expandDims(1);
+            NDArray queryPositions = queries.toArray(like, exact).expandDims(2);
             return Arithmetic.toType(keyPositions.sub(queryPositions), type);
         });
     }
@@ -323,14 +276,14 @@ public final class AttentionCall {
      */
     public Distances distances(NDArray like) {
         Distances all = allDistances(like);
-        int causalCount = Math.max(keys.length() + 1, 1 - all.first());
+        int causalCount = Math.max(keys.count() + 1, 1 - all.first());
         return forward.causal && causalCount < all.size() ? Distances.consecutive(like, all.first(), causalCount) : all;
     }
 
     /** All distances between the indices of queries and keys, T + F - 1 of them. */
     Distances allDistances(NDArray like) {
-        int first = keys.first() - (queries.first() + queries.length() - 1);
-        return Distances.consecutive(like, first, queries.length() + keys.length() - 1);
+        int first = keys.first() - (queries.first() + queries.count() - 1);
+        return Distances.consecutive(like, first, queries.count() + keys.count() - 1);
     }
 
     /**
@@ -373,7 +326,7 @@ public final class AttentionCall {
     private Shared.ArrayByDistance sharedByDistance(Object id, Distances needed, Function<Distances, NDArray> compute) {
         int last = needed.first() + needed.size() - 1;
         return shared.get(id, needed.first(), last, before -> {
-            int first = parts != null ? -parts.largestDistance : Math.max(-Positions.UNLIMITED, 2 * needed.first() - 1);
+            int first = parts != null ? -parts.largestDistance : Math.max(-ForwardParameters.UNLIMITED, 2 * needed.first() - 1);
             int end = parts != null ? parts.largestDistance : last;
             int from = Math.min(Math.min(first, needed.first()), before == null ? 0 : before.first);
             int to = Math.max(Math.max(end, last), before == null ? last : before.last);
@@ -395,7 +348,7 @@ public final class AttentionCall {
             return compute.apply(keysOfCall);
         }
         NDArray all = once(id, () -> compute.apply(parts.keys));
-        return slice(all, keysOfCall, axis, keys.first() - parts.firstKey, keys.length());
+        return slice(all, keysOfCall, axis, keys.first() - parts.firstKey, keys.count());
     }
 
     private static NDArray slice(NDArray array, NDArray like, int axis, int from, int count) {

@@ -12,10 +12,11 @@ import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.Positions;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.HostData;
-import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.options.Check;
@@ -40,7 +41,7 @@ final class AttentionForward implements AutoCloseable {
 
     private final MultiHeadAttentionBlock attention;
     private final MultiHeadAttentionBlockOptions options;
-    private final Encodings encodings;
+    private final Terms terms;
     private final AttentionInputs inputs;
     private final ParameterStore parameterStore;
     private final boolean training;
@@ -61,7 +62,7 @@ final class AttentionForward implements AutoCloseable {
             PairList<String, Object> params) {
         this.attention = attention;
         options = attention.options();
-        encodings = attention.encodings();
+        terms = attention.terms();
         this.inputs = inputs;
         this.parameterStore = parameterStore;
         this.training = training;
@@ -74,16 +75,11 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private NDArray compute(KeyValueCache cache) {
-        Step step = cache == null ? null : Step.of(this, inputs, params);
-        if (step != null) {
-            return result(step, appendTo(cache));
-        }
         NDArray queries = queryHeads(); // (B, N, T, H)
-        Kernel.KeysAndValues keysAndValues = keysAndValues(cache);
+        CachedTokens.KeysAndValues keysAndValues = keysAndValues(cache);
         Kernel.Operands operands = operands(queries, keysAndValues);
         kernel = Kernel.choose(operands);
-        Kernel.Operands complete = operands.with(keysAndValues.writeStep(temporaries));
-        NDArray results = attend(Kernel.of(kernel, temporaries, complete)); // (B, N, T, H)
+        NDArray results = attend(Kernel.of(kernel, temporaries, operands)); // (B, N, T, H)
         keysAndValues.commit().run();
         // queries, keys and values of a long sequence are large
         temporaries.close();
@@ -93,20 +89,6 @@ final class AttentionForward implements AutoCloseable {
         NDArray byToken = shape.get(1) == 1 ? results : temporaries.add(results.transpose(0, 2, 1, 3));
         return linear(
                 attention.getResultProjection(), temporaries.add(byToken.reshape(shape.get(0), shape.get(1), -1)));
-    }
-
-    private NDArray result(Step step, Kernel.KeysAndValues keysAndValues) {
-        kernel = Kernel.Name.STEP;
-        AttentionCall call = call(keysAndValues);
-        checkMask(call);
-        AttentionCall keyCall = call(keysAndValues.queries(), keysAndValues.queries());
-        NDArray result = step.result(temporaries, call, keyCall, keysAndValues.cached(), keysAndValues.mask());
-        keysAndValues.commit().run();
-        return result;
-    }
-
-    MultiHeadAttentionBlock attention() {
-        return attention;
     }
 
     /** The kernel of the last {@link #result}. */
@@ -121,107 +103,119 @@ final class AttentionForward implements AutoCloseable {
         return new Kernel.Plain(temporaries, operands).probabilities(temporaries);
     }
 
-    private Kernel.KeysAndValues keysAndValues(KeyValueCache cache) {
+    private CachedTokens.KeysAndValues keysAndValues(KeyValueCache cache) {
         if (!inputs.isSelf()) {
             return crossKeysAndValues(cache);
         }
         if (cache != null) {
-            Kernel.KeysAndValues step = appendTo(cache);
+            CachedTokens.KeysAndValues step = appendTo(cache);
             NDArray values = valueHeads();
             step.cached().checkStep(values, cache.mistakes());
             return step.with(encodedKeys(step.queries()), values, numbers(step.queries(), true));
         }
         Positions tokens = tokens(0);
-        return new Kernel.KeysAndValues(tokens, tokens, encodedKeys(tokens), valueHeads(), numbers(tokens, true));
+        return uncached(tokens, tokens);
+    }
+
+    private CachedTokens.KeysAndValues uncached(Positions tokens, Positions keyPositions) {
+        NDArray keys = encodedKeys(keyPositions);
+        NDArray mask = inputs.keyMask();
+        if (mask != null) {
+            Shape queries = new Shape(keys.getShape().get(0), options.headCount(), tokens.count(), options.headSize());
+            Visibility.requireFits(mask, queries, call(tokens, keyPositions));
+            DataTypes.requireSameEngine(mask, keys, "queries");
+        }
+        return new CachedTokens.KeysAndValues(
+                tokens, keyPositions, keys, valueHeads(), numbers(keyPositions, true), hiddenKeys(), null, () -> {});
+    }
+
+    /** Which keys the mask of keys hides; null without such a mask. */
+    private NDArray hiddenKeys() {
+        return inputs.keyMask() == null ? null : Visibility.hiddenKeys(temporaries, inputs.keyMask(), inputs.queries());
     }
 
     /** The keys and values of a cross-attention: projected now, or cached from a step with the same arrays. */
-    private Kernel.KeysAndValues crossKeysAndValues(KeyValueCache cache) {
+    private CachedTokens.KeysAndValues crossKeysAndValues(KeyValueCache cache) {
         Shape shape = inputs.keys().getShape();
         Check.that(
                 shape.get(1) > 0,
                 () -> "keys of shape " + shape
                         + " are empty: expected a length of 1 or more; skip the call if there is nothing to attend to");
-        int first = Positions.start(params, Positions.UNLIMITED);
+        int first = ForwardParameters.start(params, ForwardParameters.UNLIMITED);
         Positions tokens = tokens(first);
         Positions keyPositions = Positions.of(0, Math.toIntExact(shape.get(1)));
         if (cache == null) {
-            return new Kernel.KeysAndValues(
-                    tokens, keyPositions, encodedKeys(keyPositions), valueHeads(), numbers(keyPositions, true));
+            return uncached(tokens, keyPositions);
         }
         KeyValueCache.ProjectedKeysAndValues projected = cache.projectedOf(attention, inputs.keys(), inputs.values());
         if (projected == null) {
-            cache.requireEarlierKeys(attention, first, tokens.length(), shape.get(1));
+            cache.requireEarlierKeys(attention, first, tokens.count(), shape.get(1));
         }
         NDArray keys = projected != null ? projected.keys() : encodedKeys(keyPositions);
         NDArray values = projected != null ? projected.values() : valueHeads();
-        Map<RelativeEncoding, NDArray> numbers = projected != null ? projected.numbers() : numbers(keyPositions, true);
-        boolean isNewMask = AttentionMask.isKeyMask(inputs.mask());
+        Map<Term, NDArray> numbers = projected != null ? projected.numbers() : numbers(keyPositions, true);
+        boolean isNewMask = inputs.keyMask() != null;
         if (isNewMask) {
-            AttentionMask.requireOfKeys(inputs.mask(), inputs.queries(), shape.get(1));
+            Visibility.requireOfKeys(inputs.keyMask(), inputs.queries(), shape.get(1));
         }
-        NDArray mask = isNewMask ? onDevice(inputs.mask()) : projected == null ? null : projected.mask();
-        return new Kernel.KeysAndValues(tokens, keyPositions, keys, values, numbers, mask, null, () -> {
+        NDArray hidden = isNewMask || projected == null ? hiddenKeys() : projected.hidden();
+        return new CachedTokens.KeysAndValues(tokens, keyPositions, keys, values, numbers, hidden, null, () -> {
             if (projected == null || isNewMask) {
                 cache.putProjected(
                         attention,
                         new KeyValueCache.ProjectedKeysAndValues(
-                                inputs.keys(), inputs.values(), keys, values, numbers, mask));
+                                inputs.keys(), inputs.values(), keys, values, numbers, hidden));
             }
-            cache.commit(attention, first + tokens.length());
+            cache.commit(attention, first + tokens.count());
         });
     }
 
     /** Appends the tokens of a step to the cache, which makes room for their keys and values. */
-    private Kernel.KeysAndValues appendTo(KeyValueCache cache) {
+    private CachedTokens.KeysAndValues appendTo(KeyValueCache cache) {
         NDArray x = inputs.queries();
         long batch = x.getShape().get(0);
         int count = (int) x.getShape().get(1);
         CachedTokens cached = cache.beginStep(attention, params, count);
         int length = cached.length();
         requireOrder(length, count);
-        boolean isNewMask = AttentionMask.isKeyMask(inputs.mask());
-        if (isNewMask) {
-            AttentionMask.requireOfKeys(inputs.mask(), x, count, (long) length + count);
+        if (inputs.keyMask() != null) {
+            Visibility.requireOfKeys(inputs.keyMask(), x, count, (long) length + count);
         }
         Positions tokens = tokens(length);
-        NDArray newMask = isNewMask ? onDevice(inputs.mask()) : null;
         Shape shape = new Shape(batch, options.keyValueHeadCount(), count, options.headSize());
-        Positions allTokens = cached.append(shape, x, tokens, newMask);
-        NDArray mask = cached.hasMask() ? temporaries.add(cached.mask(x.getManager())) : null;
-        return new Kernel.KeysAndValues(
+        Positions allTokens = cached.append(shape, x, tokens, hiddenKeys());
+        NDArray hidden = temporaries.addUnless(null, cached.hidden(x.getManager()));
+        return new CachedTokens.KeysAndValues(
                 tokens,
                 allTokens,
                 null,
                 null,
                 Map.of(),
-                mask,
+                hidden,
                 cached,
-                () -> cache.commit(attention, allTokens.first() + allTokens.length()));
+                () -> cache.commit(attention, allTokens.first() + allTokens.count()));
     }
 
-    private Kernel.Operands operands(NDArray queries, Kernel.KeysAndValues keysAndValues) {
+    private Kernel.Operands operands(NDArray queries, CachedTokens.KeysAndValues keysAndValues) {
         AttentionCall call = call(keysAndValues).with(numbers(keysAndValues.queries(), false), keysAndValues.numbers());
-        NDArray encoded = encodings.encode(temporaries, call, queries, false);
-        // a mask of keys is read from the cache
-        boolean isCachedMask = keysAndValues.mask() != null && AttentionMask.isKeyMask(inputs.mask());
-        AttentionMask mask = AttentionMask.of(
+        NDArray encoded = terms.encode(temporaries, call, queries, false);
+        Visibility visibility = new Visibility(
                 temporaries,
-                isCachedMask ? null : inputs.mask(),
-                keysAndValues.mask(),
+                attention.order(),
                 call,
-                queries,
-                options,
-                inputs.isSelf());
+                inputs.isSelf(),
+                keysAndValues.hiddenKeys(),
+                inputs.pairMask(),
+                queries);
         checkMask(call);
-        return new Kernel.Operands(attention, call, queries, withFactors(call, encoded), keysAndValues, mask);
+        return new Kernel.Operands(attention, call, queries, withFactors(call, encoded), keysAndValues, visibility);
     }
 
     /** The results of all queries, (B, N, T, H), computed in parts that fit in the processor's caches: a new array. */
     private NDArray attend(Kernel chosen) {
         Kernel.Operands operands = chosen.operands;
         AttentionCall call = operands.call();
-        int length = call.queryPositions().length();
+        int length = call.queries().count();
         int queriesPerPart = queriesPerPart(chosen);
         if (queriesPerPart >= length) {
             return attend(chosen, call, 0, length);
@@ -254,17 +248,17 @@ final class AttentionForward implements AutoCloseable {
     /** The number of queries whose scores fit in the processor's caches; with a window, at most its size. */
     private int queriesPerPart(Kernel chosen) {
         Kernel.Operands operands = chosen.operands;
-        int keyCount = operands.call().keyPositions().length();
-        int queryCount = operands.call().queryPositions().length();
-        if (options.reach() != null) {
-            int reach = Math.max(options.reach(), MIN_QUERIES_PER_PART);
+        int keyCount = operands.call().keys().count();
+        int queryCount = operands.call().queries().count();
+        if (attention.order().reach() != null) {
+            int reach = Math.max(attention.order().reach(), MIN_QUERIES_PER_PART);
             if (keyCount > 2L * reach) {
                 queryCount = Math.min(queryCount, reach);
                 keyCount = 2 * reach;
             }
         }
         long numbers = HostData.isHost(operands.queries().getDevice()) ? PART_SIZE_ON_CPU : PART_SIZE_ON_GPU;
-        long perQuery = keyCount * Math.max(chosen.sizePerQueryAndKey(), encodings.sizePerQueryAndKey(operands.call()));
+        long perQuery = keyCount * Math.max(chosen.sizePerQueryAndKey(), terms.sizePerQueryAndKey(operands.call()));
         return perQuery == 0
                 ? queryCount
                 : (int) Math.max(MIN_QUERIES_PER_PART, Math.min(queryCount, numbers / perQuery));
@@ -272,17 +266,18 @@ final class AttentionForward implements AutoCloseable {
 
     private NDArray attend(Kernel chosen, AttentionCall whole, int from, int count) {
         try (Temporaries temporariesOfPart = new Temporaries()) {
-            int[] range = options.range(whole, from, count);
-            Positions keys = whole.keyPositions()
-                    .part(temporariesOfPart, range[0] - whole.keyPositions().first(), range[1] - range[0]);
-            Positions queries = whole.queryPositions().part(temporariesOfPart, from, count);
+            int[] range = attention.order().rangeOfSome(whole, from, count);
+            Positions keys = slice(temporariesOfPart, whole.keys(), range[0] - whole.keys().first(), range[1] - range[0]);
+            Positions queries = slice(temporariesOfPart, whole.queries(), from, count);
             AttentionCall part = whole.part(temporariesOfPart, queries, keys);
-            return temporariesOfPart.remove(chosen.attend(temporariesOfPart, part, from));
+            return temporariesOfPart.remove(chosen.attend(temporariesOfPart, part));
         }
     }
 
-    private NDArray onDevice(NDArray mask) {
-        return temporaries.addUnless(mask, mask.toDevice(inputs.queries().getDevice(), false));
+    static Positions slice(Temporaries temporaries, Positions tokens, int from, int count) {
+        Positions slice = tokens.slice(from, count);
+        temporaries.addUnless(tokens.array(), slice.array());
+        return slice;
     }
 
     /** Rejects a step whose tokens would see later tokens, unlike the earlier tokens of their chunk. */
@@ -293,7 +288,7 @@ final class AttentionForward implements AutoCloseable {
                         || length == 1
                         || (chunkSize != null && Positions.explicit(null, params) == null && start % chunkSize == 0)
                         || options.causal()
-                        || AttentionMask.differsByQuery(inputs.mask()),
+                        || inputs.differsByQuery(),
                 () -> "a step of " + length + " tokens at position " + start
                         + " in an attention that is not causal, without a mask that differs between queries: expected a step"
                         + " of one token, since earlier tokens did not see later ones; build the attention with"
@@ -303,33 +298,43 @@ final class AttentionForward implements AutoCloseable {
 
     private Positions tokens(int first) {
         NDArray queries = inputs.queries();
-        NDArray positions = Positions.explicit(null, params);
         boolean readsPositions = attention.queryFactors() != null;
-        Positions tokens = Positions.of(queries, 1, positions, first, Positions.UNLIMITED, readsPositions, true)
-                .like(temporaries, queries);
-        attention.mistakes().checkPositions(positions, tokens.length());
+        Positions given = Positions.of(queries, 1, Positions.explicit(null, params), first)
+                .below(ForwardParameters.UNLIMITED, readsPositions);
+        attention.mistakes().checkPositions(given);
+        Positions tokens = given.like(queries);
+        temporaries.addUnless(given.array(), tokens.array());
         return tokens;
     }
 
-    private AttentionCall call(Kernel.KeysAndValues keysAndValues) {
+    private AttentionCall call(CachedTokens.KeysAndValues keysAndValues) {
         AttentionCall call = call(keysAndValues.queries(), keysAndValues.tokens());
         boolean isStep =
-                keysAndValues.cached() != null && keysAndValues.queries().length() == 1;
+                keysAndValues.cached() != null && keysAndValues.queries().count() == 1;
         return isStep ? call.asStep(keysAndValues.cached().shared()) : call;
     }
 
     private AttentionCall call(Positions queries, Positions keys) {
-        return new AttentionCall(parameterStore, training, params, queries, keys, options.causal(), options.scale());
+        return new AttentionCall(
+                attention,
+                DataTypes.ofScores(inputs.queries()),
+                parameterStore,
+                training,
+                params,
+                queries,
+                keys,
+                options.causal(),
+                options.scale());
     }
 
-    /** The numbers of queries or keys by encoding, (B, n, W). */
-    private Map<RelativeEncoding, NDArray> numbers(Positions tokens, boolean areKeys) {
+    /** The numbers of queries or keys by term, (B, n, W). */
+    private Map<Term, NDArray> numbers(Positions tokens, boolean areKeys) {
         NDArray input = areKeys ? inputs.keys() : inputs.queries();
-        return encodings.numbers(temporaries, call(tokens, tokens), input, areKeys);
+        return terms.numbers(temporaries, call(tokens, tokens), input, areKeys);
     }
 
     private NDArray encodedKeys(Positions tokens) {
-        return encodings.encode(temporaries, call(tokens, tokens), keyHeads(), true);
+        return terms.encode(temporaries, call(tokens, tokens), keyHeads(), true);
     }
 
     /** A projection, from (B, T, …) to (B, T, …): a new array. */
@@ -409,25 +414,25 @@ final class AttentionForward implements AutoCloseable {
     /** Warns about a mask of all keys that is probably a mistake. */
     private void checkMask(AttentionCall call) {
         NDArray mask = inputs.mask();
-        long keys = (long) call.keyPositions().first() + call.keyPositions().length();
-        if (mask == null || (AttentionMask.isKeyMask(mask) && mask.getShape().get(1) != keys)) {
+        long keys = (long) call.keys().first() + call.keys().count();
+        if (mask == null || (mask == inputs.keyMask() && mask.getShape().get(1) != keys)) {
             return;
         }
         attention
                 .mistakes()
                 .checkMask(
                         mask,
-                        AttentionMask.isAdded(mask),
+                        Visibility.isAdded(mask),
                         options.causal(),
-                        call.queryPositions().length(),
-                        query -> options.visibleRange(call, query, 1));
+                        call.queries().count(),
+                        query -> attention.order().range(call, query, 1));
     }
 
     private NDArray withFactors(AttentionCall call, NDArray queries) {
         NDArray scaled = attention.queryFactors() == null
                 ? queries
                 : temporaries.addResult(
-                        () -> queries.mul(call.queryPositions().broadcastRows(queries, 2, attention.queryFactors())));
+                        () -> queries.mul(attention.queryFactors().broadcastRows(call.queries(), queries, 2)));
         if (attention.getTemperature() == null) {
             return scaled;
         }

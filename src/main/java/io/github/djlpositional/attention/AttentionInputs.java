@@ -97,6 +97,22 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
         return one == other || one == -1 || other == -1;
     }
 
+    /** The mask if it is a mask of keys, (B, T) or (B, F), which a cache stores; otherwise null. */
+    NDArray keyMask() {
+        return mask != null && mask.getShape().dimension() == 2 ? mask : null;
+    }
+
+    /** The mask if it is for pairs of queries and keys, (B, T, F) or (B, N, T, F); otherwise null. */
+    NDArray pairMask() {
+        return keyMask() == null ? mask : null;
+    }
+
+    /** Whether the mask may differ between several queries. */
+    boolean differsByQuery() {
+        NDArray pairs = pairMask();
+        return pairs != null && pairs.getShape().get(pairs.getShape().dimension() - 2) > 1;
+    }
+
     /** Whether keys and queries are the same array, so that a cache appends them to the previous ones. */
     boolean isSelf() {
         return keys == queries;

@@ -5,10 +5,10 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.Positions;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.InputMistakes;
-import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TokenColumn;
 import io.github.djlpositional.options.Check;
@@ -16,10 +16,58 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * The tokens of one self-attention in a {@link KeyValueCache}: columns of keys, values, masks and numbers of encodings,
- * and positions. Tokens that were written count once the cache commits them; until then, a rewind drops them.
+ * The tokens of one self-attention in a {@link KeyValueCache}: columns of keys, values, masks and numbers of terms, and
+ * positions. Tokens that were written count once the cache commits them; until then, a rewind drops them.
  */
 final class CachedTokens implements AutoCloseable {
+
+    /**
+     * The keys and values that the queries of a forward attend to: projected from the inputs, cached from an earlier
+     * step with the same inputs, or cached from earlier steps and followed by those of this step.
+     *
+     * @param queries the queries and their positions
+     * @param tokens the keys and their positions
+     * @param keys encoded, (B, K, F, H); in a step, the keys of its own tokens only, until {@link #writeStep} writes
+     *     them
+     * @param values (B, K, F, H), like the keys
+     * @param numbers the numbers that terms have for the keys, (B, F, W), like the keys
+     * @param hiddenKeys which keys a mask of keys hides, (B, F), of this forward or from a cache; null for none
+     * @param cached in a step, the cached tokens, with room for the keys and values of the step; otherwise null
+     * @param commit changes the cache once the attention has succeeded
+     */
+    record KeysAndValues(
+            Positions queries,
+            Positions tokens,
+            NDArray keys,
+            NDArray values,
+            Map<Term, NDArray> numbers,
+            NDArray hiddenKeys,
+            CachedTokens cached,
+            Runnable commit) {
+
+        /** The same with the keys and values of a step. */
+        KeysAndValues with(NDArray newKeys, NDArray newValues, Map<Term, NDArray> newNumbers) {
+            return new KeysAndValues(queries, tokens, newKeys, newValues, newNumbers, hiddenKeys, cached, commit);
+        }
+
+        /** Writes the keys and values of a step to the cache, and returns the keys and values of all tokens. */
+        KeysAndValues writeStep(Temporaries temporaries) {
+            if (cached == null) {
+                return this;
+            }
+            cached.write(keys, values, numbers);
+            NDManager manager = keys.getManager();
+            return new KeysAndValues(
+                    queries,
+                    tokens,
+                    temporaries.add(cached.keys(manager)),
+                    temporaries.add(cached.values(manager)),
+                    cached.numbers(temporaries, manager),
+                    hiddenKeys,
+                    null,
+                    commit);
+        }
+    }
 
     private final NDManager manager;
     private final MultiHeadAttentionBlock attention;
@@ -32,11 +80,11 @@ final class CachedTokens implements AutoCloseable {
 
     private final TokenColumn values;
 
-    /** 1 for each visible token and 0 for others, (B, n), INT32; empty until a step has a mask. */
-    private final TokenColumn mask;
+    /** 1 for each hidden token and 0 for others, (B, n), INT32; empty until a step has a mask. */
+    private final TokenColumn hidden;
 
-    /** The numbers that encodings have for the tokens, (B, n, W). */
-    private final Map<RelativeEncoding, TokenColumn> numbers = new HashMap<>();
+    /** The numbers that terms have for the tokens, (B, n, W). */
+    private final Map<Term, TokenColumn> numbers = new HashMap<>();
 
     /** The cached tokens. Their positions are (…, n), and belong to this object. */
     private Positions tokens = Positions.of(0, 0);
@@ -67,13 +115,13 @@ final class CachedTokens implements AutoCloseable {
             int capacity,
             TokenColumn keys,
             TokenColumn values,
-            TokenColumn mask) {
+            TokenColumn hidden) {
         this.manager = manager;
         this.attention = attention;
         this.capacity = capacity;
         this.keys = keys;
         this.values = values;
-        this.mask = mask;
+        this.hidden = hidden;
         shared = new AttentionCall.Shared(created -> {
             try (created) {
                 return TokenColumn.owned(manager, created.stopGradient());
@@ -86,14 +134,14 @@ final class CachedTokens implements AutoCloseable {
      * explicit positions, a chunk may have any number of tokens.
      */
     private Integer reach(int next) {
-        boolean isExplicit = tokens.positions() != null && next > firstExplicit;
-        MultiHeadAttentionBlockOptions options = attention.options();
-        return isExplicit && options.chunkSize() != null ? null : options.reach();
+        boolean isExplicit = tokens.array() != null && next > firstExplicit;
+        Visibility.Order order = attention.order();
+        return isExplicit && order.chunkSize() != null ? null : order.reach();
     }
 
     /** The number of tokens so far. */
     int length() {
-        return tokens.first() + tokens.length();
+        return tokens.first() + tokens.count();
     }
 
     boolean isEmpty() {
@@ -104,7 +152,7 @@ final class CachedTokens implements AutoCloseable {
     void rewind(int next) {
         keys.truncate(next);
         values.truncate(next);
-        mask.truncate(next);
+        hidden.truncate(next);
         numbers.values().forEach(column -> column.truncate(next));
         if (next == length()) {
             return;
@@ -112,11 +160,11 @@ final class CachedTokens implements AutoCloseable {
         int count = next - tokens.first();
         try (Temporaries temporaries = new Temporaries()) {
             Positions rest =
-                    next > firstExplicit ? tokens.part(temporaries, 0, count) : Positions.of(tokens.first(), count);
+                    next > firstExplicit ? AttentionForward.slice(temporaries, tokens, 0, count) : Positions.of(tokens.first(), count);
             int end = next <= lengthBefore ? endBefore : rest.end();
-            NDArray positions = copied(rest.positions(), manager);
+            NDArray positions = copied(rest.array(), manager);
             closePositions();
-            tokens = new Positions(rest.first(), count, positions, end);
+            tokens = rest.with(positions, end);
         }
     }
 
@@ -135,37 +183,38 @@ final class CachedTokens implements AutoCloseable {
 
     /**
      * Makes room for further tokens, and drops tokens that no later query can see, except those that a rewind by one
-     * step needs. The keys and values are then written by {@link #write} or a {@link Step}. Returns the cached tokens,
-     * whose positions belong to this object.
+     * step needs. The keys and values are then written by {@link #write} or the kernel of a step. Returns the cached
+     * tokens, whose positions belong to this object.
      *
      * @param shape the shape of the keys and of the values, (B, K, T, H)
      * @param like an array of their data type and device
      * @param added the positions of the new tokens
-     * @param visibleKeys which tokens of the step, (B, T), or which of all tokens so far, (B, F), are visible; null if
-     *     all tokens of the step are
+     * @param newHidden 1 for each hidden token of the step, (B, T), or of all tokens so far, (B, F), INT32; null if all
+     *     tokens of the step are visible
      */
-    Positions append(Shape shape, NDArray like, Positions added, NDArray visibleKeys) {
+    Positions append(Shape shape, NDArray like, Positions added, NDArray newHidden) {
         int length = length();
         keys.requireFits(shape, like);
         Check.that(
-                tokens.positions() == null || added.positions() != null,
-                () -> "a step of " + added.length() + " tokens without " + Positions.POSITIONS
+                tokens.array() == null || added.array() != null,
+                () -> "a step of " + added.count() + " tokens without " + ForwardParameters.POSITIONS
                         + " follows steps with positions: expected positions for every step; add them to the forward"
                         + " parameters");
         int first = reach(length) == null ? tokens.first() : Math.max(tokens.first(), length - reach(length));
         try (Temporaries temporaries = new Temporaries()) {
-            Positions cached = tokens.part(temporaries, first - tokens.first(), length - first);
-            Positions allTokens = cached.followedBy(temporaries, added);
+            Positions cached = AttentionForward.slice(temporaries, tokens, first - tokens.first(), length - first);
+            Positions allTokens = cached.followedBy(added);
+            temporaries.addUnless(null, allTokens.array());
             keys.reserve(shape, like, first, room());
             values.reserve(shape, like, first, room());
-            appendMask(temporaries, shape, like, visibleKeys, first, room());
+            appendHidden(temporaries, shape.get(0), like, newHidden, first, length);
             closePositions();
             lengthBefore = length;
             endBefore = tokens.end();
-            firstExplicit = tokens.positions() == null ? length : firstExplicit;
+            firstExplicit = tokens.array() == null ? length : firstExplicit;
             tokens = allTokens;
-            if (tokens.positions() != null) {
-                temporaries.remove(TokenColumn.owned(manager, tokens.positions()));
+            if (tokens.array() != null) {
+                temporaries.remove(TokenColumn.owned(manager, tokens.array()));
             }
         }
         return tokens;
@@ -176,54 +225,42 @@ final class CachedTokens implements AutoCloseable {
         return reach(0) == null ? capacity : Math.min(capacity, 2 * reach(0));
     }
 
-    /**
-     * Appends the mask of a step, or replaces the cached mask with one of all tokens. Tokens without a mask are
-     * visible.
-     */
-    private void appendMask(
-            Temporaries temporaries, Shape shape, NDArray like, NDArray visibleKeys, int first, int room) {
-        if (visibleKeys == null && mask.isEmpty()) {
-            return;
-        }
-        long batch = shape.get(0);
+    /** Appends which tokens of a step are hidden, or replaces all. Tokens without a mask are visible. */
+    private void appendHidden(
+            Temporaries temporaries, long batch, NDArray like, NDArray newHidden, int first, int start) {
         int end = keys.end();
-        int length = end - (int) shape.get(2);
-        boolean coversAllTokens = visibleKeys != null && visibleKeys.getShape().get(1) == end;
-        boolean isFirst = mask.isEmpty();
-        NDArray added = temporaries.addResult(() -> {
-            NDArray visible = visibleKeys == null ? ones(like, batch, (long) end - length) : zerosAndOnes(visibleKeys);
-            if (coversAllTokens) {
-                return visible.get(NDIndex.sliceAxis(1, first, end));
+        if (newHidden != null && newHidden.getShape().get(1) == end) {
+            hidden.restart(first);
+            append(
+                    hidden,
+                    temporaries.addResult(newHidden, () -> newHidden.get(NDIndex.sliceAxis(1, first, end))),
+                    first);
+        } else if (newHidden != null || !hidden.isEmpty()) {
+            if (hidden.isEmpty()) {
+                hidden.restart(first);
+                if (start > first) {
+                    append(hidden, temporaries.add(visible(like, batch, start - first)), first);
+                }
             }
-            boolean hasEarlier = isFirst && length > first;
-            return hasEarlier ? ones(like, batch, (long) length - first).concat(visible, 1) : visible;
-        });
-        if (isFirst || coversAllTokens) {
-            mask.restart(first);
+            append(hidden, newHidden == null ? temporaries.add(visible(like, batch, end - start)) : newHidden, first);
         }
-        mask.reserve(added.getShape(), added, first, room);
-        mask.write(added);
     }
 
-    /** 1 for each number of a mask that is not 0, INT32: a new array. */
-    private static NDArray zerosAndOnes(NDArray mask) {
-        NDArray hidden = Arithmetic.toType(mask.logicalNot(), DataType.INT32);
-        return ones(hidden, hidden.getShape().get(0), hidden.getShape().get(1)).sub(hidden);
+    private static NDArray visible(NDArray like, long batch, int count) {
+        return like.getManager().zeros(new Shape(batch, count), DataType.INT32, like.getDevice());
     }
 
-    private static NDArray ones(NDArray like, long batch, long count) {
-        return like.getManager().ones(new Shape(batch, count), DataType.INT32, like.getDevice());
+    private void append(TokenColumn column, NDArray added, int first) {
+        column.reserve(added.getShape(), added, first, room());
+        column.write(added);
     }
 
-    /** Writes the keys and values of the last tokens, for which there is room, and the numbers of encodings. */
-    void write(NDArray newKeys, NDArray newValues, Map<RelativeEncoding, NDArray> newNumbers) {
+    /** Writes the keys and values of the last tokens, for which there is room, and the numbers of terms. */
+    void write(NDArray newKeys, NDArray newValues, Map<Term, NDArray> newNumbers) {
         keys.write(newKeys);
         values.write(newValues);
-        newNumbers.forEach((encoding, added) -> {
-            TokenColumn column = numbers.computeIfAbsent(encoding, key -> new TokenColumn(manager, 1));
-            column.reserve(added.getShape(), added, tokens.first(), room());
-            column.write(added);
-        });
+        newNumbers.forEach((term, added) ->
+                append(numbers.computeIfAbsent(term, key -> new TokenColumn(manager, 1)), added, tokens.first()));
     }
 
     /** Warns of a step that begins with the cached tokens. */
@@ -258,33 +295,28 @@ final class CachedTokens implements AutoCloseable {
         return values.view(receiver, tokens.first());
     }
 
-    /** The numbers that encodings have for the cached tokens, (B, n, W): new arrays. */
-    Map<RelativeEncoding, NDArray> numbers(Temporaries temporaries, NDManager receiver) {
-        Map<RelativeEncoding, NDArray> views = new HashMap<>();
-        numbers.forEach(
-                (encoding, column) -> views.put(encoding, temporaries.add(column.view(receiver, tokens.first()))));
+    /** The numbers that terms have for the cached tokens, (B, n, W): new arrays. */
+    Map<Term, NDArray> numbers(Temporaries temporaries, NDManager receiver) {
+        Map<Term, NDArray> views = new HashMap<>();
+        numbers.forEach((term, column) -> views.put(term, temporaries.add(column.view(receiver, tokens.first()))));
         return views;
     }
 
-    /** 1 for each visible token and 0 for others, (B, n), INT32: a new array; null if all are visible. */
-    NDArray mask(NDManager receiver) {
-        return mask.isEmpty() ? null : mask.view(receiver, tokens.first());
-    }
-
-    boolean hasMask() {
-        return !mask.isEmpty();
+    /** 1 for each hidden token and 0 for others, (B, n), INT32: a new array; null if all are visible. */
+    NDArray hidden(NDManager receiver) {
+        return hidden.isEmpty() ? null : hidden.view(receiver, tokens.first());
     }
 
     /** Selects rows of the batch, in the order of the indices. */
     void select(NDArray rows) {
         keys.select(rows);
         values.select(rows);
-        mask.select(rows);
+        hidden.select(rows);
         numbers.values().forEach(column -> column.select(rows));
-        NDArray positions = tokens.positions();
+        NDArray positions = tokens.array();
         int rank = positions == null ? 0 : positions.getShape().dimension();
         if (rank > 0 && positions.getShape().get(rank - 2) > 1) {
-            tokens = new Positions(tokens.first(), tokens.length(), selected(positions, rows), tokens.end());
+            tokens = tokens.with(selected(positions, rows), tokens.end());
         }
     }
 
@@ -303,10 +335,10 @@ final class CachedTokens implements AutoCloseable {
     /** A copy of these tokens. */
     CachedTokens copy(NDManager receiver) {
         CachedTokens copy = new CachedTokens(
-                receiver, attention, capacity, keys.copy(receiver), values.copy(receiver), mask.copy(receiver));
-        numbers.forEach((encoding, column) -> copy.numbers.put(encoding, column.copy(receiver)));
-        NDArray positions = copied(tokens.positions(), receiver);
-        copy.tokens = new Positions(tokens.first(), tokens.length(), positions, tokens.end());
+                receiver, attention, capacity, keys.copy(receiver), values.copy(receiver), hidden.copy(receiver));
+        numbers.forEach((term, column) -> copy.numbers.put(term, column.copy(receiver)));
+        NDArray positions = copied(tokens.array(), receiver);
+        copy.tokens = tokens.with(positions, tokens.end());
         copy.firstExplicit = firstExplicit;
         copy.lengthBefore = lengthBefore;
         copy.endBefore = endBefore;
@@ -318,8 +350,8 @@ final class CachedTokens implements AutoCloseable {
     }
 
     private void closePositions() {
-        if (tokens.positions() != null) {
-            tokens.positions().close();
+        if (tokens.array() != null) {
+            tokens.array().close();
         }
     }
 
@@ -327,7 +359,7 @@ final class CachedTokens implements AutoCloseable {
     public void close() {
         keys.close();
         values.close();
-        mask.close();
+        hidden.close();
         numbers.values().forEach(TokenColumn::close);
         closePositions();
         shared.close();

@@ -2,6 +2,7 @@ package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
+import io.github.djlpositional.Positions;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.Indices;
@@ -74,7 +75,7 @@ public final class Distances {
      */
     public NDArray toArray(DataType type) {
         if (values != null) {
-            AttentionCall.requireType(type, values);
+            Positions.requireType(type, values);
         }
         return Temporaries.result(() -> {
             NDArray whole = values == null ? Indices.range(like, first, count, DataType.INT32) : values.reshape(count);

@@ -3,7 +3,6 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
@@ -12,10 +11,10 @@ import ai.djl.nn.norm.Dropout;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
-import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.internal.TokenColumn;
 import io.github.djlpositional.internal.TorchFunctions;
-import java.util.Map;
+import java.util.stream.Stream;
 
 /** Computes softmax(cap(scale · q kᵀ + terms) + masks) v, for a part of the queries at a time. */
 abstract class Kernel {
@@ -30,66 +29,8 @@ abstract class Kernel {
         MASKED,
         /** Separate operations. */
         PLAIN,
-        /** A {@link Step} of one token with a cache, in one call of PyTorch. */
+        /** One query of a step with a cache, which also writes the key and the value, in one call of PyTorch. */
         STEP
-    }
-
-    /**
-     * The keys and values that the queries of a forward attend to: projected from the inputs, cached from an earlier
-     * step with the same inputs, or cached from earlier steps and followed by those of this step.
-     *
-     * @param queries the queries and their positions
-     * @param tokens the keys and their positions
-     * @param keys encoded, (B, K, F, H); in a step, the keys of its own tokens only, until {@link #writeStep} writes
-     *     them; null for a {@link Step}
-     * @param values (B, K, F, H), like the keys
-     * @param numbers the numbers that encodings have for the keys, (B, F, W), like the keys
-     * @param mask which of the keys are visible, (B, F), from a cache; null for all
-     * @param cached in a step, the cached tokens, with room for the keys and values of the step; otherwise null
-     * @param commit changes the cache once the attention has succeeded
-     */
-    record KeysAndValues(
-            Positions queries,
-            Positions tokens,
-            NDArray keys,
-            NDArray values,
-            Map<RelativeEncoding, NDArray> numbers,
-            NDArray mask,
-            CachedTokens cached,
-            Runnable commit) {
-
-        /** Creates keys and values without a cache. */
-        KeysAndValues(
-                Positions queries,
-                Positions tokens,
-                NDArray keys,
-                NDArray values,
-                Map<RelativeEncoding, NDArray> numbers) {
-            this(queries, tokens, keys, values, numbers, null, null, () -> {});
-        }
-
-        /** The same with the keys and values of a step. */
-        KeysAndValues with(NDArray newKeys, NDArray newValues, Map<RelativeEncoding, NDArray> newNumbers) {
-            return new KeysAndValues(queries, tokens, newKeys, newValues, newNumbers, mask, cached, commit);
-        }
-
-        /** Writes the keys and values of a step to the cache, and returns the keys and values of all tokens. */
-        KeysAndValues writeStep(Temporaries temporaries) {
-            if (cached == null) {
-                return this;
-            }
-            cached.write(keys, values, numbers);
-            NDManager manager = keys.getManager();
-            return new KeysAndValues(
-                    queries,
-                    tokens,
-                    temporaries.add(cached.keys(manager)),
-                    temporaries.add(cached.values(manager)),
-                    cached.numbers(temporaries, manager),
-                    mask,
-                    null,
-                    commit);
-        }
     }
 
     /**
@@ -100,89 +41,108 @@ abstract class Kernel {
      * @param queries before the relative encodings, (B, N, T, H)
      * @param encoded the encoded queries, multiplied by their factors, (B, N, T, H)
      * @param keysAndValues the keys and values
-     * @param mask hides keys from queries, in the data type of the scores
+     * @param visibility which keys each query sees
      */
     record Operands(
             MultiHeadAttentionBlock attention,
             AttentionCall call,
             NDArray queries,
             NDArray encoded,
-            KeysAndValues keysAndValues,
-            AttentionMask mask) {
+            CachedTokens.KeysAndValues keysAndValues,
+            Visibility visibility) {
 
-        Operands with(KeysAndValues other) {
-            return new Operands(attention, call.with(null, other.numbers), queries, encoded, other, mask);
+        Operands with(CachedTokens.KeysAndValues other) {
+            return new Operands(attention, call.with(null, other.numbers()), queries, encoded, other, visibility);
         }
     }
 
     final Operands operands;
     final MultiHeadAttentionBlockOptions options;
-    final Encodings encodings;
+    final Terms terms;
 
     private Kernel(Operands operands) {
         this.operands = operands;
         options = operands.attention.options();
-        encodings = operands.attention.encodings();
+        terms = operands.attention.terms();
     }
 
     /** The fastest kernel that supports the options, terms and masks of a forward. */
     static Name choose(Operands operands) {
         MultiHeadAttentionBlockOptions options = operands.attention.options();
-        Encodings encodings = operands.attention.encodings();
+        Terms terms = operands.attention.terms();
         AttentionCall call = operands.call;
-        AttentionMask mask = operands.mask;
+        Visibility visibility = operands.visibility;
         boolean isFused = options.fusedKernel()
                 && !(call.training() && options.dropoutRate() > 0)
                 && options.scoreCap() == null
                 && !options.sinks()
-                && !encodings.hasValueTerms()
-                && encodings.areConstant(call)
+                && !terms.haveValues()
+                && terms.areConstant(call)
                 && TorchFunctions.of(operands.queries) != null;
         if (!isFused) {
             return Name.PLAIN;
         }
-        boolean isByIndex = !mask.hasExplicitMask() && !call.hasPositions();
-        if (call.queryPositions().length() == 1) {
-            // for one query, the plain kernel is as fast
+        boolean isByIndex = !visibility.hasMask() && !call.hasPositions();
+        if (call.queries().count() == 1) {
+            // for one query without a cache, the plain kernel is as fast as the fused one
+            return isStep(operands) ? Name.STEP : Name.PLAIN;
+        }
+        if (options.isGrouped() && (visibility.isByHead() || terms.areAdded())) {
             return Name.PLAIN;
         }
-        if (options.isGrouped() && (mask.isByHead() || encodings.hasTerms())) {
-            return Name.PLAIN;
-        }
-        if (encodings.hasTerms()) {
+        if (terms.areAdded()) {
             boolean isByDistance =
-                    encodings.hasBiasesOnly() && isByIndex && mask.isSelf() && options.chunkSize() == null;
+                    terms.areBiasesOnly() && isByIndex && visibility.isSelf() && options.chunkSize() == null;
             return isByDistance ? Name.BY_DISTANCE : Name.MASKED;
         }
-        boolean isOnlyCausal = options.causal() && options.window() == null && options.chunkSize() == null;
-        return isOnlyCausal && !mask.hasExplicitMask() && areSameTokens(call) ? Name.CAUSAL : Name.MASKED;
+        boolean isCausal = visibility.order().isCausalOnly() && !visibility.hasMask() && areSameTokens(call);
+        return isCausal ? Name.CAUSAL : Name.MASKED;
     }
 
-    /** Creates any kernel except STEP, with operands for all queries. */
+    /**
+     * Whether a step of one token is one call. No gradient may be recorded: the arrays of a cache are written to, and
+     * PyTorch compiles a method that records gradients, which may then round differently.
+     */
+    private static boolean isStep(Operands operands) {
+        Terms terms = operands.attention.terms();
+        return operands.keysAndValues.cached() != null
+                && operands.visibility.isRangeOfKeys()
+                && (!terms.areAdded() || (terms.areBiasesOnly() && !operands.call.hasPositions()))
+                && Stream.of(operands.encoded, operands.keysAndValues.keys(), operands.keysAndValues.values())
+                        .noneMatch(NDArray::hasGradient);
+    }
+
+    /** Creates a kernel with operands for all queries. */
     static Kernel of(Name name, Temporaries temporaries, Operands operands) {
-        return name == Name.PLAIN ? new Plain(temporaries, operands) : new Fused(temporaries, operands, name);
+        if (name == Name.STEP) {
+            return new Step(operands);
+        }
+        Operands complete = operands.with(operands.keysAndValues.writeStep(temporaries));
+        return name == Name.PLAIN ? new Plain(temporaries, complete) : new Fused(temporaries, complete, name);
     }
 
     private static boolean areSameTokens(AttentionCall call) {
-        return call.queryPositions().first() == call.keyPositions().first()
-                && call.queryPositions().length() == call.keyPositions().length();
+        return call.queries().first() == call.keys().first()
+                && call.queries().count() == call.keys().count();
     }
 
     /** How many numbers are computed at a time for each query and key. */
     abstract long sizePerQueryAndKey();
 
-    /** The results of the queries of a call, (B, N, T, H), the first of which is query {@code from}: a new array. */
-    abstract NDArray attend(Temporaries temporaries, AttentionCall call, int from);
+    /** The results of the queries of a part of the forward, (B, N, T, H): a new array. */
+    abstract NDArray attend(Temporaries temporaries, AttentionCall call);
 
     /** The part of an array of all queries, (B, N, T, …), that belongs to a call. */
-    static NDArray queryPart(Temporaries temporaries, NDArray array, AttentionCall call, int from) {
-        return part(temporaries, array, 2, from, call.queryPositions().length());
+    final NDArray queryPart(Temporaries temporaries, NDArray array, AttentionCall call) {
+        int from =
+                call.queries().first() - operands.call.queries().first();
+        return part(temporaries, array, 2, from, call.queries().count());
     }
 
     /** The part of an array of all keys that belongs to a call. */
     final NDArray keyPart(Temporaries temporaries, NDArray array, int axis, AttentionCall call) {
-        int from = call.keyPositions().first() - operands.keysAndValues.tokens().first();
-        return part(temporaries, array, axis, from, call.keyPositions().length());
+        int from = call.keys().first() - operands.keysAndValues.tokens().first();
+        return part(temporaries, array, axis, from, call.keys().count());
     }
 
     static NDArray part(Temporaries temporaries, NDArray array, int axis, int from, int count) {
@@ -220,7 +180,7 @@ abstract class Kernel {
             if (name == Name.CAUSAL || (name == Name.BY_DISTANCE && !copiesMask())) {
                 return 0;
             }
-            return encodings.hasTerms() ? shape.get(0) * shape.get(1) : operands.mask.sizePerQueryAndKey();
+            return terms.areAdded() ? shape.get(0) * shape.get(1) : operands.visibility.sizePerQueryAndKey();
         }
 
         /** Whether the kernel copies a mask whose rows overlap, which then takes memory for each query and key. */
@@ -233,8 +193,8 @@ abstract class Kernel {
         }
 
         @Override
-        NDArray attend(Temporaries temporaries, AttentionCall call, int from) {
-            NDArray partOfQueries = queryPart(temporaries, queries, call, from);
+        NDArray attend(Temporaries temporaries, AttentionCall call) {
+            NDArray partOfQueries = queryPart(temporaries, queries, call);
             NDArray keys = keyPart(temporaries, operands.keysAndValues.keys(), 2, call);
             NDArray values = keyPart(temporaries, operands.keysAndValues.values(), 2, call);
             if (name == Name.CAUSAL) {
@@ -244,22 +204,22 @@ abstract class Kernel {
                 return functions.attendByDistance(
                         partOfQueries, keys, values, biasesByDistance(temporaries, call, partOfQueries, keys), type);
             }
-            NDArray unencoded = queryPart(temporaries, operands.queries, call, from);
-            NDArray like = encodings.hasTerms() ? inScoreType(temporaries, unencoded) : partOfQueries;
-            NDArray term = encodings.term(temporaries, call, like, keys);
-            NDArray bias = operands.mask.bias(temporaries, call, from, like);
+            NDArray unencoded = queryPart(temporaries, operands.queries, call);
+            NDArray like = terms.areAdded() ? inScoreType(temporaries, unencoded) : partOfQueries;
+            NDArray term = terms.term(temporaries, call, like, keys);
+            NDArray bias = operands.visibility.bias(temporaries, call, like);
             if (term != null) {
                 bias = bias == null ? term : temporaries.add(bias.add(term));
             }
-            return functions.attend(partOfQueries, keys, values, bias, operands.mask.mayHideAll(), type);
+            return functions.attend(partOfQueries, keys, values, bias, operands.visibility.mayHideAll(), type);
         }
 
         /** The biases and masks that the kernel adds to the scores by distance, (1 or N, T + F - 1). */
         private NDArray biasesByDistance(
                 Temporaries temporaries, AttentionCall call, NDArray partOfQueries, NDArray keys) {
             NDArray like = inScoreType(temporaries, partOfQueries);
-            NDArray biases = encodings.biasesByDistance(temporaries, call, call.allDistances(like));
-            NDArray hidden = operands.mask.biasByDistance(temporaries, call, like);
+            NDArray biases = terms.biasesByDistance(temporaries, call, call.allDistances(like));
+            NDArray hidden = operands.visibility.biasByDistance(temporaries, call, like);
             NDArray adjusted = temporaries.addResult(biases, () -> {
                 NDArray limited =
                         isLimited(call, partOfQueries) ? functions.limited(partOfQueries, keys, biases) : biases;
@@ -289,6 +249,44 @@ abstract class Kernel {
         }
     }
 
+    /** A step of one token in a self-attention with a cache. */
+    private static final class Step extends Kernel {
+
+        Step(Operands operands) {
+            super(operands);
+        }
+
+        @Override
+        long sizePerQueryAndKey() {
+            return 0;
+        }
+
+        @Override
+        NDArray attend(Temporaries temporaries, AttentionCall call) {
+            CachedTokens.KeysAndValues added = operands.keysAndValues;
+            NDArray query = operands.encoded;
+            NDArray biases = terms.areAdded()
+                    ? terms.stepBiases(operands.call, temporaries.toType(query, DataTypes.ofScores(query)))
+                    : null;
+            TokenColumn keys = added.cached().keys();
+            int origin = keys.origin();
+            TorchFunctions functions = TorchFunctions.of(query);
+            return functions.step(
+                    new NDArray[] {
+                        query,
+                        added.keys(),
+                        added.values(),
+                        keys.array(),
+                        added.cached().values().array(),
+                        added.hiddenKeys(),
+                        biases,
+                        options.hasStandardScale() ? null : functions.number(options.scale())
+                    },
+                    keys.end() - 1 - origin,
+                    operands.visibility.order().rangeOfSome(operands.call, 0, 1)[0] - origin);
+        }
+    }
+
     /** Scores, their softmax, and its product with the values. Scores are FLOAT32 if the model is FLOAT16. */
     static final class Plain extends Kernel {
 
@@ -312,7 +310,7 @@ abstract class Kernel {
 
         /** The queries times the scale; in place unless the unscaled queries are needed, or gradients are recorded. */
         private NDArray scaled(Temporaries temporaries, NDArray encoded) {
-            boolean isNeeded = encodings.hasTerms() && encoded == queries;
+            boolean isNeeded = terms.areAdded() && encoded == queries;
             return isNeeded || operands.call.training() || encoded.hasGradient() || !Arithmetic.isInPlaceSafe(encoded)
                     ? temporaries.add(Arithmetic.multiply(encoded, options.scale()))
                     : Arithmetic.multiplyInPlace(encoded, options.scale());
@@ -325,15 +323,15 @@ abstract class Kernel {
 
         /** The probabilities of all queries, (B, N, T, F): a new array. */
         NDArray probabilities(Temporaries temporaries) {
-            Weights weights = weights(temporaries, operands.call, 0);
+            Weights weights = weights(temporaries, operands.call);
             DataType type = operands.queries.getDataType();
             NDArray converted = temporaries.toType(weights.probabilities, type);
             return temporaries.remove(weights.mask.maskQueriesWithoutKeys(temporaries, converted));
         }
 
         @Override
-        NDArray attend(Temporaries temporaries, AttentionCall call, int from) {
-            Weights weights = weights(temporaries, call, from);
+        NDArray attend(Temporaries temporaries, AttentionCall call) {
+            Weights weights = weights(temporaries, call);
             NDArray values = operands.keysAndValues.values();
             NDArray probabilities = temporaries.addResult(weights.probabilities, () -> {
                 NDArray dropped = weights.probabilities;
@@ -346,7 +344,7 @@ abstract class Kernel {
             NDArray valuesOfCall = keyPart(temporaries, values, 2, call);
             NDArray result =
                     temporaries.addResult(() -> byHead(byGroup(probabilities).matMul(valuesOfCall)));
-            NDArray term = encodings.valueTerm(temporaries, call, probabilities, result.getShape());
+            NDArray term = terms.valueTerm(temporaries, call, probabilities, result.getShape());
             NDArray sum = term == null ? result : temporaries.add(result.add(term));
             return weights.mask.maskQueriesWithoutKeys(temporaries, sum);
         }
@@ -357,19 +355,19 @@ abstract class Kernel {
          * @param probabilities the softmax of the scores, (B, N, T, F)
          * @param mask the queries that see no key; their probabilities are meaningless
          */
-        private record Weights(NDArray probabilities, AttentionMask.Part mask) {}
+        private record Weights(NDArray probabilities, Visibility.Part mask) {}
 
-        private Weights weights(Temporaries temporaries, AttentionCall call, int from) {
-            NDArray partOfQueries = queryPart(temporaries, scaled, call, from);
+        private Weights weights(Temporaries temporaries, AttentionCall call) {
+            NDArray partOfQueries = queryPart(temporaries, scaled, call);
             NDArray transposed = keyPart(temporaries, keys, 3, call);
             NDArray products =
                     temporaries.addResult(() -> byHead(byGroup(partOfQueries).matMul(transposed)));
-            NDArray unscaled = queryPart(temporaries, queries, call, from);
+            NDArray unscaled = queryPart(temporaries, queries, call);
             NDArray encoded = keyPart(temporaries, operands.keysAndValues.keys(), 2, call);
-            NDArray term = encodings.term(temporaries, call, unscaled, encoded);
+            NDArray term = terms.term(temporaries, call, unscaled, encoded);
             NDArray scores =
                     temporaries.addResult(products, () -> capped(term == null ? products : plus(products, term)));
-            AttentionMask.Part mask = operands.mask.part(temporaries, call, from, scores);
+            Visibility.Part mask = operands.visibility.part(temporaries, call, scores);
             NDArray softmax = temporaries.addResult(() -> {
                 NDArray masked = mask.bias() == null ? scores : plus(scores, mask.bias());
                 Parameter sinks = operands.attention.getSinks();

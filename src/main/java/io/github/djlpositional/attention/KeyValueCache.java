@@ -4,8 +4,8 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.nn.Block;
 import ai.djl.util.PairList;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.InputMistakes;
-import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.TokenColumn;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Settings;
@@ -47,8 +47,7 @@ import java.util.function.Supplier;
  *   <li>A distance bias, such as that of ALiBi, T5 or a network, is cached for up to twice as many distances as there
  *       are keys, (1, N, 2F), from the first step of one token on. Like the keys, cached biases do not change when the
  *       parameters do.
- *   <li>The {@linkplain RelativeEncoding#tokenNumbers numbers} that an encoding computes for the keys, (B, capacity,
- *       W).
+ *   <li>The {@linkplain Term#scoresOfTokens numbers} that an encoding computes for the keys, (B, capacity, W).
  *   <li>Masks of keys. A mask of the tokens of a step, (B, T), is appended to the previous ones, so that padding stays
  *       hidden in later steps. A mask of all tokens so far, (B, F), replaces them. The tokens of a step without a mask
  *       are visible. A mask with an axis of queries, (B, T, F) or (B, N, T, F), applies to its own step only. The mask
@@ -104,7 +103,7 @@ import java.util.function.Supplier;
 public final class KeyValueCache implements AutoCloseable {
 
     /** The key of the forward parameter that holds the cache. */
-    public static final String KEY = Positions.CACHE;
+    public static final String KEY = ForwardParameters.CACHE;
 
     private static final int INITIAL_CAPACITY = 64;
 
@@ -181,7 +180,7 @@ public final class KeyValueCache implements AutoCloseable {
         isPending = true;
         PairList<String, Object> parameters = new PairList<>();
         parameters.add(KEY, this);
-        parameters.add(Positions.START, length);
+        parameters.add(ForwardParameters.START, length);
         return parameters;
     }
 
@@ -303,8 +302,8 @@ public final class KeyValueCache implements AutoCloseable {
         cache.isPending = false;
         Check.that(!training, "a KeyValueCache was given in training: expected inference; train on whole sequences");
         Check.that(
-                params.get(Positions.START) != null,
-                "a KeyValueCache was given without " + Positions.START
+                params.get(ForwardParameters.START) != null,
+                "a KeyValueCache was given without " + ForwardParameters.START
                         + ": expected both, as nextStep() returns them; pass its result to every block");
         return cache;
     }
@@ -312,10 +311,10 @@ public final class KeyValueCache implements AutoCloseable {
     /** Begins the step of a self-attention that adds tokens; drops the tokens of a step that failed. */
     CachedTokens beginStep(MultiHeadAttentionBlock attention, PairList<String, Object> params, int count) {
         int length = lengths.getOrDefault(attention, 0);
-        int start = Positions.start(params, Positions.UNLIMITED);
+        int start = ForwardParameters.start(params, ForwardParameters.UNLIMITED);
         Check.that(
                 start == length,
-                () -> Positions.START + " is " + start + ", but the cache holds " + length
+                () -> ForwardParameters.START + " is " + start + ", but the cache holds " + length
                         + " tokens: expected the same number; call nextStep() once for the whole model, or start again"
                         + " with clear(); attention: " + attention);
         CachedTokens cached =
@@ -366,13 +365,13 @@ public final class KeyValueCache implements AutoCloseable {
                         + "; or build a cross-attention with optCausal(false); attention: " + attention);
     }
 
-    /** Caches projected keys and values without their gradients, and a copy of their mask. */
+    /** Caches projected keys and values without their gradients, and a copy of the hidden keys. */
     void putProjected(Block attention, ProjectedKeysAndValues entry) {
-        NDArray mask = entry.mask == null ? null : TokenColumn.owned(manager, entry.mask.duplicate());
-        Map<RelativeEncoding, NDArray> numbers = new HashMap<>(entry.numbers);
-        numbers.replaceAll((encoding, array) -> detached(array));
+        NDArray hidden = entry.hidden == null ? null : TokenColumn.owned(manager, entry.hidden.duplicate());
+        Map<Term, NDArray> numbers = new HashMap<>(entry.numbers);
+        numbers.replaceAll((term, array) -> detached(array));
         ProjectedKeysAndValues copy = new ProjectedKeysAndValues(
-                entry.keysInput, entry.valuesInput, detached(entry.keys), detached(entry.values), numbers, mask);
+                entry.keysInput, entry.valuesInput, detached(entry.keys), detached(entry.values), numbers, hidden);
         ProjectedKeysAndValues before = projected.put(attention, copy);
         if (before != null) {
             before.close();
@@ -387,24 +386,24 @@ public final class KeyValueCache implements AutoCloseable {
     /**
      * Projected keys and values, (B, N, F, H), and the inputs that they were projected from.
      *
-     * @param numbers the numbers that encodings have for the keys, (B, F, W)
-     * @param mask which of the keys are visible, (B, F); null for all
+     * @param numbers the numbers that terms have for the keys, (B, F, W)
+     * @param hidden which of the keys are hidden, (B, F); null for none
      */
     record ProjectedKeysAndValues(
             NDArray keysInput,
             NDArray valuesInput,
             NDArray keys,
             NDArray values,
-            Map<RelativeEncoding, NDArray> numbers,
-            NDArray mask)
+            Map<Term, NDArray> numbers,
+            NDArray hidden)
             implements AutoCloseable {
         @Override
         public void close() {
             keys.close();
             values.close();
             numbers.values().forEach(NDArray::close);
-            if (mask != null) {
-                mask.close();
+            if (hidden != null) {
+                hidden.close();
             }
         }
     }

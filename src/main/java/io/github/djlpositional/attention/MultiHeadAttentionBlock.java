@@ -1,8 +1,10 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
@@ -13,10 +15,12 @@ import ai.djl.training.initializer.ConstantInitializer;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.RmsNormBlock;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.OptionsBlock;
-import io.github.djlpositional.internal.Positions;
+import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.options.Check;
 import java.util.List;
 import java.util.Map;
@@ -71,7 +75,9 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
 
     private final MultiHeadAttentionBlockOptions options;
 
-    private final Encodings encodings;
+    private final Terms terms;
+
+    private final Visibility.Order order;
 
     /** The factors of the queries by position; null for none. */
     private final ConstantTable queryFactors;
@@ -95,8 +101,9 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
     private MultiHeadAttentionBlock(MultiHeadAttentionBlockOptions options) {
         super(options);
         this.options = options;
-        encodings = new Encodings(options.encodings());
-        for (RelativeEncoding encoding : encodings.all()) {
+        terms = new Terms(options.encodings());
+        order = options.order();
+        for (RelativeEncoding encoding : terms.encodings()) {
             encoding.requireFits(options.headCount(), options.headSize(), options.embeddingSize());
         }
         queryNorm = addUnlessNull("queryNorm", options.queryNorm());
@@ -114,9 +121,9 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         sinks = options.sinks() ? addParameter("sinks", heads, Initializer.ZEROS) : null;
         queryFactors = options.queryScale() == null
                 ? null
-                : addTable(ConstantTable.ofPositions(options.queryScale(), 512, Positions.UNLIMITED));
+                : addTable(ConstantTable.ofPositions(options.queryScale(), 512, ForwardParameters.UNLIMITED));
         // last, so that the names of the other parameters are the same with and without encodings
-        encodings.all().forEach(encoding -> addPart("relativeEncoding", encoding));
+        terms.encodings().forEach(encoding -> addPart("relativeEncoding", encoding));
     }
 
     private <B extends Block> B addUnlessNull(String name, B part) {
@@ -141,8 +148,13 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         return options;
     }
 
-    Encodings encodings() {
-        return encodings;
+    Terms terms() {
+        return terms;
+    }
+
+    /** The keys that the order of tokens lets a query see. */
+    Visibility.Order order() {
+        return order;
     }
 
     /** Warns about the first inputs that are probably mistakes. */
@@ -174,7 +186,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
      * {@return an unmodifiable list of the relative encodings, in the order in which they are applied; empty for none}
      */
     public List<RelativeEncoding> getRelativeEncodings() {
-        return encodings.all();
+        return terms.encodings();
     }
 
     /** {@return the projection of the keys, from D to K · H} */
@@ -234,7 +246,19 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
      * @throws IllegalArgumentException if the positions are not (B, T) or are empty
      */
     public static NDArray packedMask(NDArray positions) {
-        return AttentionMask.packed(positions);
+        Shape shape = positions.getShape();
+        Check.that(
+                shape.dimension() == 2 && shape.size() > 0,
+                () -> "positions of shape " + shape
+                        + ": expected (B, T) with T of 1 or more; add the batch with expandDims(0)");
+        return Temporaries.result(() -> {
+            NDArray first = positions.get(NDIndex.sliceAxis(1, 0, 1));
+            NDArray longer = NDArrays.concat(new NDList(first, positions), 1);
+            NDArray shifted = longer.get(NDIndex.sliceAxis(1, 0, shape.get(1)));
+            NDArray number =
+                    Arithmetic.toType(positions.lte(shifted), DataType.INT32).cumSum(1);
+            return number.expandDims(2).eq(number.expandDims(1));
+        });
     }
 
     /**
@@ -290,7 +314,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         long queries = output.get(1);
         long keys = inputShapes[0].get(1);
         long size = options.headSize();
-        for (RelativeEncoding encoding : encodings.all()) {
+        for (RelativeEncoding encoding : terms.encodings()) {
             encoding.initialize(manager, dataType, new Shape(batch, options.headCount(), queries, size));
         }
         initialize(queryNorm, manager, dataType, options.normShape(batch, queries, options.headCount()));

@@ -3,7 +3,7 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
-import io.github.djlpositional.internal.Positions;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.math.QueryScale;
 import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.options.Check;
@@ -15,14 +15,14 @@ import java.util.Objects;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
-/** The options of a {@link MultiHeadAttentionBlock}, and the keys that they let a query see. */
+/** The options of a {@link MultiHeadAttentionBlock}. */
 record MultiHeadAttentionBlockOptions(
         @Range(min = 1) int embeddingSize,
         @Range(min = 1) int headCount,
         @Range(min = 1) Integer keyValueHeadCount,
         @Range(min = 1) Integer headSize,
         @Default("false") boolean causal,
-        @Range(min = 1, max = Positions.UNLIMITED) Integer window,
+        @Range(min = 1, max = ForwardParameters.UNLIMITED) Integer window,
         @Range(min = 1, max = 1 << 24) Integer chunkSize,
         Double scale,
         @Default("false") boolean cosine,
@@ -120,54 +120,9 @@ record MultiHeadAttentionBlockOptions(
         return scale == 1 / Math.sqrt(headSize);
     }
 
-    /** The number of keys, up to and including its own, that a query may see; null for all. */
-    Integer reach() {
-        if (chunkSize != null) {
-            return chunkSize;
-        }
-        return window == null || causal ? window : Integer.valueOf(window / 2 + 1);
-    }
-
-    /** Whether keys may be hidden because of their distance. */
-    boolean hidesByDistance() {
-        return causal || window != null;
-    }
-
-    /** Like {@link #visibleRange}, with at least one key. */
-    int[] range(AttentionCall call, int from, int count) {
-        int[] range = visibleRange(call, from, count);
-        int firstKey = call.keyPositions().first();
-        // a query that sees nothing still needs a key
-        return range[0] < range[1] ? range : new int[] {firstKey, firstKey + 1};
-    }
-
-    /**
-     * The range of keys that any of these queries may see: the index of the first key, and one more than that of the
-     * last. Empty if the first number is not less than the second.
-     */
-    int[] visibleRange(AttentionCall call, int from, int count) {
-        int first = call.queryPositions().first() + from;
-        int last = first + count - 1;
-        int firstKey = call.keyPositions().first();
-        int end = firstKey + call.keyPositions().length();
-        if (chunkSize != null && !call.hasPositions()) {
-            firstKey = Math.max(firstKey, first / chunkSize * chunkSize);
-            end = (int) Math.min(end, (last / chunkSize + 1L) * chunkSize);
-        } else if (window != null) {
-            firstKey = Math.max(firstKey, first - reach() + 1);
-            end = causal ? end : Math.min(end, last + window / 2 + 1);
-        }
-        return new int[] {firstKey, causal ? Math.min(end, last + 1) : end};
-    }
-
-    /** Whether every query is known to see all keys of a call. */
-    boolean seesAll(AttentionCall call) {
-        int[] first = visibleRange(call, 0, 1);
-        int[] last = visibleRange(call, call.queryPositions().length() - 1, 1);
-        int firstKey = call.keyPositions().first();
-        int end = firstKey + call.keyPositions().length();
-        boolean isChunkOfIndices = chunkSize == null || !call.hasPositions();
-        return isChunkOfIndices && Math.max(first[0], last[0]) == firstKey && Math.min(first[1], last[1]) == end;
+    /** The keys that the order of tokens lets a query see. */
+    Visibility.Order order() {
+        return Visibility.Order.of(causal, window, chunkSize);
     }
 
     /** The builder methods of the scores, and of the keys that a query sees. */

@@ -1,29 +1,31 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
+import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.options.OptionTypes;
-import io.github.djlpositional.options.Settings;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
 /**
- * A relative positional encoding for a {@link MultiHeadAttentionBlock}. It may rotate or change the queries and the
- * keys, add a term to the scores, and add a term to the attention's result. The terms may depend on numbers that it
- * computes from the attention's input. The attention calls the methods that the class of the encoding implements.
+ * A relative positional encoding for a {@link MultiHeadAttentionBlock}: the list of {@link Term}s that it adds.
  *
- * <p>With the queries q, the keys k, the values v, and the terms b, s and r of this interface, the attention is
+ * <p>With the queries q, the keys k, the values v, and the terms b, s and r, the attention is
  *
  * <pre>
- * p = softmax(cap(scale · encodeQueries(rotated q) · encodeKeys(rotated k)ᵀ + b(distance) + s(q, k)) + masks)
+ * p = softmax(cap(scale · heads(rotated q) · heads(rotated k)ᵀ + b(distance) + s(q, k)) + masks)
  * result = p · v + r(p)
  * </pre>
  *
- * <p>An attention with several encodings applies their rotations one after another, and adds all terms. An encoding is
- * created with the sizes of its attention:
+ * <p>An attention with several encodings has the terms of all: rotations follow each other, and the others are added.
+ * An encoding is created with the sizes of its attention:
  *
  * <pre>{@code
  * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
@@ -35,16 +37,16 @@ import java.util.Map;
  *
  * <h2>An encoding of your own</h2>
  *
- * Implement one method or several. The attention does the rest, as for the encodings of this library: it selects biases
- * for each query and key, applies masks, caches biases for later steps, processes long sequences in parts, and uses
- * PyTorch's fused kernel where there is no {@link #valueTerm} and no term is being trained.
- *
- * <p>The encoding is initialized with the shape of the queries, (B, N, T, H), of which B and T may be -1. A method
- * returns a new array on the manager of its input, which the attention closes, or the input itself. The result has the
- * device and the data type of the input. An implementation must not close or write to arrays that it did not create.
- * The attention throws {@link IllegalArgumentException} for a result of another shape.
+ * Extend {@link Base}, and declare one term or several. The attention does the rest, as for the encodings of this
+ * library: it selects biases for each query and key, applies masks, caches biases for later steps, processes long
+ * sequences in parts, closes arrays, and uses PyTorch's fused kernel where there is no {@linkplain Term#values term of
+ * values} and no term is being trained. The encoding is initialized with the shape of the queries, (B, N, T, H), of
+ * which B and T may be -1.
  */
 public interface RelativeEncoding extends Block {
+
+    /** {@return the terms of the encoding} They are read once, when the attention is built. */
+    List<Term> terms();
 
     /**
      * Checks that the encoding fits an attention, when the attention is built. By default, it fits any.
@@ -62,124 +64,12 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * {@return the rotation of queries and keys; null, the default, for none} It is called once, when the attention is
-     * built. A cache stores rotated keys.
-     */
-    default Rotation rotation() {
-        return null;
-    }
-
-    /**
-     * Encodes the queries, after any rotation and before they are multiplied by the keys.
-     *
-     * @param call all queries of the forward
-     * @param queries (B, N, T, H)
-     * @return (B, N, T, H)
-     */
-    default NDArray encodeQueries(AttentionCall call, NDArray queries) {
-        return queries;
-    }
-
-    /**
-     * Encodes the keys, after any rotation and before they are multiplied by the queries. A cache stores the result.
-     *
-     * @param call the forward, with the tokens of these keys as {@link AttentionCall#keys}
-     * @param keys (B, K, n, H), where K is the number of key heads
-     * @return (B, K, n, H)
-     */
-    default NDArray encodeKeys(AttentionCall call, NDArray keys) {
-        return keys;
-    }
-
-    /**
-     * Computes numbers of each token from the input of the attention, once in a forward. The terms read them from
-     * {@link AttentionCall#queryNumbers} and {@link AttentionCall#keyNumbers}. A cache stores the numbers of keys, so
-     * they must not depend on other tokens.
-     *
-     * @param call the forward of these tokens
-     * @param input the queries or keys before their projection, (B, n, D); FLOAT32 if the attention is FLOAT16
-     * @param areKeys whether they are keys; in a self-attention, queries and keys are the same tokens
-     * @return (B, n, W), of any floating-point type; always null, the default, for a side without numbers
-     */
-    default NDArray tokenNumbers(AttentionCall call, NDArray input, boolean areKeys) {
-        return null;
-    }
-
-    /**
-     * Computes biases that depend on the head and the distance only. They are not scaled. The attention selects one for
-     * each query and key, caches them for the steps of a decoder, and passes them to the fused kernel. The distances
-     * are real numbers if positions are.
-     *
-     * @param call all queries of the forward, or a part of them
-     * @param distances the distances to compute biases for
-     * @return (1 or N, {@link Distances#size}), finite, of any floating-point type
-     */
-    default NDArray distanceBias(AttentionCall call, Distances distances) {
-        throw new UnsupportedOperationException(Settings.classOf(this) + " has no distance biases");
-    }
-
-    /**
-     * Returns a number for each token, such as the cell of a window, so that the differences of these numbers are the
-     * distances of {@link #distanceBias}. By default, these are the positions.
-     *
-     * @param call all queries and keys of the forward, or a part of them
-     * @param positions the positions of the queries or the keys, (1 or B, n), INT32
-     * @param areKeys whether they are positions of keys
-     * @return like the positions
-     */
-    default NDArray coordinates(AttentionCall call, NDArray positions, boolean areKeys) {
-        return positions;
-    }
-
-    /**
-     * Computes a term of the scores that depends on the content or on the positions themselves. The attention does not
-     * scale it: an implementation whose term has to be scaled multiplies it by {@link AttentionCall#scale}.
-     *
-     * @param call all queries of the forward, or a part of them
-     * @param queries the queries of the call, (B, N, T, H), before any encoding; FLOAT32 if the attention is FLOAT16
-     * @param keys the keys of the call, (B, K, F, H), after all encodings; in the data type of the attention
-     * @return a finite array that broadcasts to (B, N, T, F), or null to add nothing
-     */
-    default NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
-        return null;
-    }
-
-    /**
-     * Computes a term that is added to the weighted sum of the values.
-     *
-     * @param call all queries of the forward, or a part of them
-     * @param probabilities the attention weights of these queries, (B, N, T, F), after dropout in training
-     * @return (B, N, T, H), or null to add nothing
-     */
-    default NDArray valueTerm(AttentionCall call, NDArray probabilities) {
-        return null;
-    }
-
-    /**
-     * {@return whether the encoding adds a {@link #valueTerm}: true by default if its class implements that method}
-     * Without such a term, an attention can use its fused kernel.
-     */
-    default boolean hasValueTerm() {
-        return true;
-    }
-
-    /**
-     * {@return how many numbers the computation of the terms needs at a time for each query and key, summed over the
-     * batch: 0 by default} If it needs more than the attention itself, a long sequence is processed in smaller parts.
-     *
-     * @param call all queries and keys of the forward
-     */
-    default long sizePerQueryAndKey(AttentionCall call) {
-        return 0;
-    }
-
-    /**
      * Computes the term that an encoding adds to the scores of an attention with scale 1, for the encoding's own
      * forward.
      *
      * @param encoding the encoding
      * @param parameterStore provides the values of its parameters
-     * @param queries (…, T, D), or (B, N, T, H) for an encoding with a {@link #scoreTerm}
+     * @param queries (…, T, D), or (B, N, T, H) for an encoding with {@link Term#scores}
      * @param keys (…, F, D), or (B, N, F, H); pass the queries themselves for one key at each position up to the last
      *     query
      * @param training whether the encoding is being trained
@@ -194,7 +84,7 @@ public interface RelativeEncoding extends Block {
             NDArray keys,
             boolean training,
             PairList<String, Object> params) {
-        return new Encodings(List.of(encoding)).standaloneTerm(parameterStore, queries, keys, training, params);
+        return new Terms(List.of(encoding)).ofOne(parameterStore, queries, keys, training, params);
     }
 
     /**
@@ -239,5 +129,35 @@ public interface RelativeEncoding extends Block {
      */
     static RelativeEncoding fromArguments(Map<?, ?> arguments) {
         return (RelativeEncoding) OptionTypes.create("RelativeEncoding", RelativeEncoding.class, arguments);
+    }
+
+    /**
+     * The base of an encoding of your own. Its own forward takes {@code [queries]} or {@code [queries, keys]} and
+     * returns what the terms add to the scores; see {@link #term}.
+     */
+    abstract class Base extends AbstractBlock implements RelativeEncoding {
+
+        /** Creates a block without parameters. */
+        protected Base() {}
+
+        /**
+         * {@return a new parameter} It has the type OTHER, so that a trainer's initializer for weights does not replace
+         * its own.
+         */
+        protected final Parameter addParameter(String name, Shape shape, Initializer initializer) {
+            return addParameter(Parameter.builder()
+                    .setName(name)
+                    .setType(Parameter.Type.OTHER)
+                    .optShape(shape)
+                    .optInitializer(initializer)
+                    .build());
+        }
+
+        @Override
+        protected NDList forwardInternal(
+                ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
+            NDArray keys = inputs.get(inputs.size() - 1);
+            return new NDList(RelativeEncoding.term(this, store, inputs.head(), keys, training, params));
+        }
     }
 }

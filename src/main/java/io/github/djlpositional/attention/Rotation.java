@@ -18,7 +18,7 @@ import io.github.djlpositional.options.Check;
  * @param layout where the two dimensions of a pair are, counted from the first rotated dimension
  * @param angles the cosines and sines of the angles
  */
-public record Rotation(int start, int size, PairLayout layout, Angles angles) {
+public record Rotation(int start, int size, PairLayout layout, Angles angles) implements Term {
 
     public Rotation {
         Check.that(
@@ -64,13 +64,13 @@ public record Rotation(int start, int size, PairLayout layout, Angles angles) {
         Shape expected = Shape.update(rotated, 3, size);
         Shape byToken = new Shape(rotated.get(0), rotated.get(2), size);
         boolean fits = (shape.dimension() == 4
-                        ? Encodings.broadcasts(shape, expected)
-                        : shape.dimension() == 3 && Encodings.broadcasts(shape, byToken))
+                        ? Terms.broadcasts(shape, expected)
+                        : shape.dimension() == 3 && Terms.broadcasts(shape, byToken))
                 && shape.get(shape.dimension() - 2) == rotated.get(2)
                 && shape.getLastDimension() == size;
-        Encodings.require(
+        Terms.require(
                 encoding,
-                "rotation",
+                "rows of the rotation",
                 rows,
                 fits,
                 "(1 or B, " + rotated.get(2) + ", " + size + "), or (1 or B, " + rotated.get(1) + ", " + rotated.get(2)

@@ -10,6 +10,8 @@ import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.math.Rows;
+import io.github.djlpositional.options.Check;
+import java.util.Arrays;
 import java.lang.ref.Cleaner;
 import java.util.ArrayList;
 import java.util.List;
@@ -133,6 +135,57 @@ public final class ConstantTable implements AutoCloseable {
         return Indices.lookUpOrNaN(positions, array, like.getManager());
     }
 
+    /**
+     * Returns the rows of tokens, for use with an array: (1, n, W) of indices, or else the shape of the positions + (W).
+     * It is called in {@link Temporaries#result}.
+     */
+    public NDArray rows(TokenPositions tokens, NDArray like, DataType type) {
+        NDArray positions = tokens.array();
+        if (positions == null) {
+            return slice(tokens.first(), tokens.count(), like, type);
+        }
+        Shape shape = positions.getShape().add(rows.width());
+        if (shape.size() == 0) {
+            return like.getManager().create(shape, type, like.getDevice());
+        }
+        return positions.getDataType().isInteger()
+                ? lookUp(positions, tokens.end(), like, type)
+                : compute(tokens.toDoubles(), like, type).reshape(shape);
+    }
+
+    /**
+     * Returns the rows of tokens, in the data type of an array (…, T, …, W) and in a shape that broadcasts over it.
+     *
+     * @param axis the axis of T
+     */
+    public NDArray broadcastRows(TokenPositions tokens, NDArray x, int axis) {
+        NDArray positions = tokens.array();
+        Check.that(
+                positions == null || positions.getShape().dimension() < 3,
+                () -> ForwardParameters.POSITIONS + " of shape " + positions.getShape()
+                        + ": expected (T) or (B, T); pass one position for each token");
+        return broadcast(rows(tokens, x, x.getDataType()), x, axis);
+    }
+
+    /** Returns rows (T, W), (1 or B, T, W) or (T, B, W) with axes of size 1 for all others of an array. */
+    public static NDArray broadcast(NDArray rows, NDArray x, int axis) {
+        Shape shape = rows.getShape();
+        Shape input = x.getShape();
+        int rank = input.dimension();
+        long batch = shape.dimension() == 3 ? shape.get(0) : 1;
+        boolean fits = axis == rank - 2 && (shape.dimension() == 2 || (batch == 1 && rank > 2));
+        boolean isSame = rank == 3 && shape.dimension() == 3 && batch == input.get(0) && shape.get(1) == input.get(1);
+        if (fits || isSame) {
+            return rows;
+        }
+        long[] sizes = new long[rank];
+        Arrays.fill(sizes, 1);
+        sizes[0] = batch;
+        sizes[axis] = input.get(axis);
+        sizes[rank - 1] = shape.getLastDimension();
+        return rows.reshape(sizes);
+    }
+
     /** Computes the rows of any positions, (n, W): a new array. */
     public NDArray compute(double[] positions, NDArray like, DataType type) {
         return HostData.computed(
@@ -142,11 +195,6 @@ public final class ConstantTable implements AutoCloseable {
                 type,
                 rows,
                 index -> positions[index]);
-    }
-
-    /** The width of a row. */
-    int width() {
-        return rows.width();
     }
 
     private Table find(Place place, int end) {

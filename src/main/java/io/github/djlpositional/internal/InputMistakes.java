@@ -84,12 +84,13 @@ public final class InputMistakes {
         warn(Mistake.ALL_HIDDEN, !isAnyVisible, input);
     }
 
-    /** Checks the positions of T tokens; null for none. */
-    public void checkPositions(NDArray positions, int length) {
+    /** Checks explicit positions. */
+    public void checkPositions(TokenPositions tokens) {
+        NDArray positions = tokens.array();
         if (positions != null && isFirst("positions", positions)) {
-            double[] each = HostData.doubles(positions);
+            double[] each = tokens.toDoubles();
             String input = "positions " + positions.getShape();
-            boolean areFew = length >= 3 && DoubleStream.of(each).allMatch(value -> value == value * value);
+            boolean areFew = tokens.count() >= 3 && DoubleStream.of(each).allMatch(value -> value == value * value);
             warn(Mistake.MASK, areFew && positions.getShape().dimension() < 3, input);
             DataType type = positions.getDataType();
             double limit =

@@ -31,6 +31,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 
 /**
  * A block with a record of settings. Its description, its arguments and its section of a model file are derived from
@@ -126,7 +127,7 @@ public abstract class OptionsBlock extends AbstractBlock implements HasArguments
     protected final NDList forwardInternal(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         if (params != null && !params.isEmpty()) {
-            Positions.requireParameters(params);
+            ForwardParameters.require(params);
             if (!inputs.isEmpty()) {
                 mistakes.checkNames(params, inputs.head().getDevice());
             }
@@ -161,6 +162,11 @@ public abstract class OptionsBlock extends AbstractBlock implements HasArguments
             forwards.decrementAndGet();
             Reference.reachabilityFence(this);
         }
+    }
+
+    /** Calls a function of a block; see {@link #reading}. A block of a user is not guarded. */
+    public static <T> T using(Block block, Supplier<T> function) {
+        return block instanceof OptionsBlock own ? own.reading(function::get) : function.get();
     }
 
     private void beginChange() {

@@ -22,9 +22,9 @@ public final class Temporaries implements AutoCloseable {
         return created;
     }
 
-    /** Adds the result of an operation, unless it is the input itself. */
+    /** Adds the result of an operation, unless it is the input itself or null. */
     public NDArray addUnless(NDArray input, NDArray result) {
-        return result == input ? result : add(result);
+        return result == input || result == null ? result : add(result);
     }
 
     /** Adds the result of a formula, in which other arrays are closed, unless it is the input itself. */
@@ -62,8 +62,8 @@ public final class Temporaries implements AutoCloseable {
         try (NDScope scope = new NDScope()) {
             scope.suppressNotUsedWarning();
             result = formula.get();
-            if (result == input) {
-                return input;
+            if (result == input || result == null) {
+                return result;
             }
             NDScope.unregister(result);
         }

@@ -20,7 +20,6 @@ import java.nio.LongBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
@@ -52,9 +51,7 @@ public final class TorchFunctions {
 
     private static final String EMPTY_TUPLE = "\u0080\u0002).";
 
-    /** The number of arrays of a step without options, and the tokens of a block. */
-    private static final int STEP = 12;
-
+    /** The tokens of a block; see {@link #step}. */
     private static final int BLOCK = 64;
 
     /** The prefix of the name of an array by which DJL calls a method of the archive. */
@@ -190,25 +187,19 @@ public final class TorchFunctions {
     }
 
     /**
-     * Returns the result of a step of one token in a self-attention with a cache, (B, 1, D), and writes its key and
-     * value to the cached ones.
+     * Returns the result of one query of a self-attention with a cache, (B, N, 1, H), and writes its key and value to
+     * the cached ones.
      *
-     * @param arrays the arrays of {@code optionalStep} in {@code functions.py}, up to factor; null for None
+     * @param arrays the arrays of {@code step} in {@code functions.py}; null for None
      * @param at the index of the token in the arrays of the cache
      * @param firstKey the index of the first key that the query sees
-     * @param sizes the first four sizes of the function
      */
-    public NDArray step(NDArray[] arrays, int at, int firstKey, long... sizes) {
-        boolean hasOptions = Arrays.stream(arrays, STEP, arrays.length).anyMatch(Objects::nonNull);
-        int count = hasOptions ? arrays.length : STEP;
-        NDArray[] all = Arrays.copyOf(arrays, count + 2);
-        long[] allSizes = Arrays.copyOf(sizes, sizes.length + 2);
+    public NDArray step(NDArray[] arrays, int at, int firstKey) {
+        NDArray[] all = Arrays.copyOf(arrays, arrays.length + 2);
         // in two numbers, so that few arrays are needed for all steps
-        allSizes[sizes.length] = at % BLOCK;
-        allSizes[sizes.length + 1] = firstKey % BLOCK;
-        all[count] = sizes(allSizes);
-        all[count + 1] = sizes(at / BLOCK, firstKey / BLOCK);
-        return run(hasOptions ? "optionalStep" : "step", all);
+        all[arrays.length] = sizes(at % BLOCK, firstKey % BLOCK);
+        all[arrays.length + 1] = sizes(at / BLOCK, firstKey / BLOCK);
+        return run("step", all);
     }
 
     /** Returns γ · x / √(mean(x²) + ε) over the last axis of x, without gradients. */

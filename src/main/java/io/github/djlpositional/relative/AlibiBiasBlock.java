@@ -7,6 +7,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.HostData;
@@ -33,7 +34,7 @@ import java.util.stream.IntStream;
  * @see <a href="https://arxiv.org/abs/2108.12409">Train Short, Test Long: Attention with Linear Biases Enables Input
  *     Length Extrapolation</a>
  */
-public final class AlibiBiasBlock extends DistanceBiasBlock {
+public final class AlibiBiasBlock extends ScoreTermBlock {
 
     record Options(
             @Range(min = 1) int headCount,
@@ -104,7 +105,11 @@ public final class AlibiBiasBlock extends DistanceBiasBlock {
     }
 
     @Override
-    NDArray biases(AttentionCall call, Distances distances) {
+    public List<Term> terms() {
+        return List.of(Term.bias(this::biases));
+    }
+
+    private NDArray biases(AttentionCall call, Distances distances) {
         NDArray unscaled = logSlopes == null ? fixed(distances) : learned(call, distances.toArray());
         return options.scaled ? scaled(call, unscaled) : unscaled;
     }
@@ -120,7 +125,7 @@ public final class AlibiBiasBlock extends DistanceBiasBlock {
     }
 
     private NDArray learned(AttentionCall call, NDArray distances) {
-        return value(logSlopes, call, distances).exp().neg().expandDims(1).mul(distances.abs());
+        return call.value(logSlopes, distances).exp().neg().expandDims(1).mul(distances.abs());
     }
 
     /** Builds an {@link AlibiBiasBlock}. */

@@ -74,7 +74,7 @@ final class BiasNetwork {
         if (isPerceptron() && isLarge(inputs) && !call.training()) {
             NDArray[] arrays = layers.stream()
                     .flatMap(layer -> Stream.of(layer.weight(), layer.bias()))
-                    .map(parameter -> parameter == null ? null : block.value(parameter, call, inputs))
+                    .map(parameter -> parameter == null ? null : call.value(parameter, inputs))
                     .toArray(NDArray[]::new);
             TorchFunctions functions = TorchFunctions.of(inputs);
             if (functions != null) {
@@ -111,19 +111,19 @@ final class BiasNetwork {
     }
 
     private NDArray linear(Layer layer, AttentionCall call, NDArray x) {
-        NDArray product = block.value(layer.weight(), call, x).matMul(x);
+        NDArray product = call.value(layer.weight(), x).matMul(x);
         // otherwise the manager of the weight would own the product
         product.attach(x.getManager());
         if (layer.bias() == null) {
             return product;
         }
-        NDArray bias = block.value(layer.bias(), call, x).expandDims(1);
+        NDArray bias = call.value(layer.bias(), x).expandDims(1);
         return Arithmetic.isInPlaceSafe(product) ? product.addi(bias) : product.add(bias);
     }
 
     private NDArray normalized(Layer norm, AttentionCall call, NDArray x) {
-        NDArray scale = block.value(norm.weight(), call, x);
-        NDArray offset = block.value(norm.bias(), call, x);
+        NDArray scale = call.value(norm.weight(), x);
+        NDArray offset = call.value(norm.bias(), x);
         return LayerNorm.layerNorm(x.transpose(1, 0), scale.getShape(), scale, offset, EPSILON)
                 .singletonOrThrow()
                 .transpose(1, 0);

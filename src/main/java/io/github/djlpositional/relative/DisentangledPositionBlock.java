@@ -7,16 +7,17 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.Indices;
-import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.RelativeShift;
-import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.Range;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -54,7 +55,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
 
         Options {
             Check.divides("headCount", headCount, "embeddingSize", embeddingSize);
-            Check.between("maxDistance", maxDistance, buckets / 2 + 2, Positions.UNLIMITED);
+            Check.between("maxDistance", maxDistance, buckets / 2 + 2, ForwardParameters.UNLIMITED);
         }
 
         int headSize() {
@@ -64,8 +65,8 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         /** The distance from which all keys on a side share a row. */
         int lastDistance() {
             int last = maxDistance;
-            while (row(last) != row(Positions.UNLIMITED) || row(-last) != row(-Positions.UNLIMITED)) {
-                last = (int) Math.min(Positions.UNLIMITED, 2L * last);
+            while (row(last) != row(ForwardParameters.UNLIMITED) || row(-last) != row(-ForwardParameters.UNLIMITED)) {
+                last = (int) Math.min(ForwardParameters.UNLIMITED, 2L * last);
             }
             return last;
         }
@@ -122,7 +123,11 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
     }
 
     @Override
-    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
+    public List<Term> terms() {
+        return List.of(Term.scores(this::scores));
+    }
+
+    private NDArray scores(AttentionCall call, NDArray queries, NDArray keys) {
         Shape shape = keys.getShape();
         requireHeads(shape, "keys", -1, options.headSize());
         Check.that(
@@ -134,7 +139,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
                 shape.get(2) == call.keys().count(),
                 () -> "keys of shape " + shape + " for " + call.keys().count()
                         + " positions from 0: expected one key for each; pass [queries, keys]");
-        return Temporaries.result(() -> term(call, queries, keys));
+        return term(call, queries, keys);
     }
 
     private NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
@@ -235,7 +240,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
     /** W P + b, (2k, N · H), on the manager of the queries, or of a cache. */
     private NDArray flat(Layer layer, AttentionCall call, NDArray queries) {
         return call.once(layer.weight(), () -> {
-            NDArray flat = linear(layer, call, value(vectors, call, queries));
+            NDArray flat = linear(layer, call, call.value(vectors, queries));
             flat.attach(queries.getManager());
             return flat;
         });

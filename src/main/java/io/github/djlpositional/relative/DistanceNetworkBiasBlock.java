@@ -3,9 +3,11 @@ package io.github.djlpositional.relative;
 import ai.djl.ndarray.NDArray;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.Range;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -27,7 +29,7 @@ import java.util.Map;
  * @see <a href="https://arxiv.org/abs/2108.00154">CrossFormer: A Versatile Vision Transformer Hinging on Cross-scale
  *     Attention</a>
  */
-public final class DistanceNetworkBiasBlock extends DistanceBiasBlock {
+public final class DistanceNetworkBiasBlock extends ScoreTermBlock {
 
     record Options(
             @Range(min = 1) int headCount,
@@ -66,17 +68,17 @@ public final class DistanceNetworkBiasBlock extends DistanceBiasBlock {
         return builder().setAll(arguments).build();
     }
 
+    /** With explicit positions, the network may be computed for each query and key. */
     @Override
-    NDArray biases(AttentionCall call, Distances distances) {
+    public List<Term> terms() {
+        return List.of(Term.bias(this::biases)
+                .withPairSize(call -> call.hasPositions() ? network.sizePerQueryAndKey(call) : 0));
+    }
+
+    private NDArray biases(AttentionCall call, Distances distances) {
         NDArray d = distances.toArray().neg();
         NDArray input = options.logarithmic ? Arithmetic.add(d.abs(), 1).log().mul(d.sign()) : d;
         return network.biases(call, input.expandDims(0));
-    }
-
-    /** With explicit positions, the network may be computed for each query and key. */
-    @Override
-    public long sizePerQueryAndKey(AttentionCall call) {
-        return call.hasPositions() ? network.sizePerQueryAndKey(call) : 0;
     }
 
     /** Builds a {@link DistanceNetworkBiasBlock}. */

@@ -6,11 +6,12 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.ConstantInitializer;
 import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
-import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.Range;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -72,19 +73,14 @@ public final class FireBiasBlock extends ScoreTermBlock {
     }
 
     @Override
-    public long sizePerQueryAndKey(AttentionCall call) {
-        return network.sizePerQueryAndKey(call);
+    public List<Term> terms() {
+        return List.of(Term.scores(this::biases).withPairSize(network::sizePerQueryAndKey));
     }
 
-    @Override
-    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
-        return Temporaries.result(() -> biases(call, queries));
-    }
-
-    private NDArray biases(AttentionCall call, NDArray queries) {
+    private NDArray biases(AttentionCall call, NDArray queries, NDArray keys) {
         DataType type = DataTypes.ofScores(queries);
         NDArray i = call.queries().toArray(queries, type).expandDims(2);
-        NDArray threshold = Arithmetic.multiply(value(multiplier, call, i).abs(), options.threshold);
+        NDArray threshold = Arithmetic.multiply(call.value(multiplier, i).abs(), options.threshold);
         NDArray longest = Arithmetic.add(psi(call, i.maximum(threshold)), EPSILON);
         NDArray fraction = psi(call, call.distancesOfPairs(queries, type)).div(longest);
         Shape pairs = fraction.getShape();
@@ -96,7 +92,7 @@ public final class FireBiasBlock extends ScoreTermBlock {
 
     /** ln(|c · x| + 1). */
     private NDArray psi(AttentionCall call, NDArray x) {
-        return Arithmetic.add(x.mul(value(c, call, x)).abs(), 1).log();
+        return Arithmetic.add(x.mul(call.value(c, x)).abs(), 1).log();
     }
 
     /** Builds a {@link FireBiasBlock}. */

@@ -7,9 +7,10 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Activation;
 import ai.djl.training.initializer.ConstantInitializer;
 import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
-import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.options.Range;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -60,28 +61,24 @@ public final class ForgettingBiasBlock extends ScoreTermBlock {
         return builder().setAll(arguments).build();
     }
 
-    /** The logarithms of the gates, ln σ(x) = -softplus(-x), (B, n, N), FLOAT64: many small ones are added. */
     @Override
-    public NDArray tokenNumbers(AttentionCall call, NDArray input, boolean areKeys) {
-        return areKeys ? Temporaries.result(() -> logarithms(linearOfInput(gates, call, input))) : null;
+    public List<Term> terms() {
+        return List.of(Term.scoresOfTokens(null, this::logarithms, this::biases));
     }
 
-    private static NDArray logarithms(NDArray logits) {
+    /** The logarithms of the gates, ln σ(x) = -softplus(-x), (B, n, N), FLOAT64: many small ones are added. */
+    private NDArray logarithms(AttentionCall call, NDArray input) {
+        NDArray logits = linearOfInput(gates, call, input);
         return Activation.softPlus(Arithmetic.toType(logits, DataType.FLOAT64).neg())
                 .neg();
     }
 
-    @Override
-    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
-        return Temporaries.result(() -> biases(call, queries.getDataType()));
-    }
-
-    private NDArray biases(AttentionCall call, DataType type) {
-        NDArray sums = call.keyNumbers(this).transpose(0, 2, 1).cumSum(2); // (B, N, F)
+    private NDArray biases(AttentionCall call, NDArray none, NDArray logarithms) {
+        NDArray sums = logarithms.transpose(0, 2, 1).cumSum(2); // (B, N, F)
         NDArray ofQueries = ofQueries(call, sums); // (B, N, T)
         NDArray first = ofQueries.get(NDIndex.sliceAxis(2, 0, 1));
-        NDArray i = Arithmetic.toType(ofQueries.sub(first), type).expandDims(3);
-        NDArray j = Arithmetic.toType(sums.sub(first), type).expandDims(2);
+        NDArray i = Arithmetic.toType(ofQueries.sub(first), call.scoreType()).expandDims(3);
+        NDArray j = Arithmetic.toType(sums.sub(first), call.scoreType()).expandDims(2);
         NDArray biases = i.sub(j);
         // in a causal attention, keys after the query do not matter
         return call.causal() ? biases : biases.abs().neg();

@@ -6,10 +6,12 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.ConstantInitializer;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.NotSaved;
 import io.github.djlpositional.options.Range;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -26,7 +28,7 @@ import java.util.Map;
  *
  * @see <a href="https://arxiv.org/abs/1803.09519">Self-Attentional Acoustic Models</a>
  */
-public final class GaussianBiasBlock extends DistanceBiasBlock {
+public final class GaussianBiasBlock extends ScoreTermBlock {
 
     record Options(
             @Range(min = 1) int headCount,
@@ -55,9 +57,13 @@ public final class GaussianBiasBlock extends DistanceBiasBlock {
     }
 
     @Override
-    NDArray biases(AttentionCall call, Distances distances) {
+    public List<Term> terms() {
+        return List.of(Term.bias(this::biases));
+    }
+
+    private NDArray biases(AttentionCall call, Distances distances) {
         NDArray d = distances.toArray();
-        NDArray ratios = value(logSigma, call, d).neg().exp().expandDims(1).mul(d);
+        NDArray ratios = call.value(logSigma, d).neg().exp().expandDims(1).mul(d);
         return Arithmetic.multiply(ratios.square(), -0.5);
     }
 

@@ -7,10 +7,12 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.Initializer;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.Range;
+import java.util.List;
 import java.util.Map;
 import java.util.function.UnaryOperator;
 
@@ -31,7 +33,7 @@ import java.util.function.UnaryOperator;
  * @see <a href="https://arxiv.org/abs/2205.09921">KERPLE: Kernelized Relative Positional Embedding for Length
  *     Extrapolation</a>
  */
-public final class KerpleBiasBlock extends DistanceBiasBlock {
+public final class KerpleBiasBlock extends ScoreTermBlock {
 
     /** The authors' code clamps smaller values to this one. */
     private static final float SMALLEST = 0.01f;
@@ -90,10 +92,14 @@ public final class KerpleBiasBlock extends DistanceBiasBlock {
     }
 
     @Override
-    NDArray biases(AttentionCall call, Distances distances) {
+    public List<Term> terms() {
+        return List.of(Term.bias(this::biases));
+    }
+
+    private NDArray biases(AttentionCall call, Distances distances) {
         NDArray d = distances.toArray().abs();
-        NDArray a = value(logA, call, d).exp().expandDims(1);
-        NDArray other = value(second, call, d).expandDims(1);
+        NDArray a = call.value(logA, d).exp().expandDims(1);
+        NDArray other = call.value(second, d).expandDims(1);
         if (!isPower) {
             return Arithmetic.add(d.mul(a), 1).log().mul(other.exp().neg());
         }

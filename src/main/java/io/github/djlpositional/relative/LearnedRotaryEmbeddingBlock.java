@@ -8,15 +8,17 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.Positions;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.attention.Rotation;
+import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.OptionsBlock;
-import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
@@ -26,6 +28,7 @@ import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.NotSaved;
 import io.github.djlpositional.options.Range;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
@@ -129,21 +132,21 @@ public final class LearnedRotaryEmbeddingBlock extends OptionsBlock implements R
     }
 
     @Override
-    public Rotation rotation() {
-        return rotation;
+    public List<Term> terms() {
+        return List.of(rotation);
     }
 
     private NDArray rows(AttentionCall call, NDArray like, boolean areKeys) {
-        return rows(RotaryEmbeddingBlock.positions(call, areKeys), like, call.parameterStore(), call.training());
+        return rows(areKeys ? call.keys() : call.queries(), like, call.parameterStore(), call.training());
     }
 
     /** The cosines and sines of tokens, (1 or B, N, n, H). */
     private NDArray rows(Positions tokens, NDArray like, ParameterStore parameterStore, boolean training) {
-        NDArray explicit = tokens.positions();
+        NDArray explicit = tokens.array();
         RotaryEmbeddingBlock.requireAxes(explicit, options.axes == 1 ? 0 : options.axes, this);
         NDArray value = DataTypes.value(this, frequencies, parameterStore, like, training);
         DataTypes.requireSame(like, value, "frequencies");
-        int n = tokens.length();
+        int n = tokens.count();
         NDArray positions = explicit == null
                 ? Indices.range(like, tokens.first(), n, DataType.FLOAT64)
                 : Arithmetic.toType(explicit, DataType.FLOAT64);
@@ -167,15 +170,15 @@ public final class LearnedRotaryEmbeddingBlock extends OptionsBlock implements R
         NDArray x = inputs.head();
         DataTypes.requireEmbedding(x, "input");
         ScoreTermBlock.requireHeads(x.getShape(), "input", options.headCount, options.headSize);
-        NDArray explicit = Positions.explicit(inputs.size() == 1 ? null : inputs.get(1), params);
-        int first = explicit == null ? Positions.start(params, Positions.UNLIMITED) : 0;
-        Positions positions = Positions.of(x, 2, explicit, first, Positions.UNLIMITED, false, true);
-        mistakes.checkPositions(explicit, positions.length());
+        NDArray input = inputs.size() == 1 ? null : inputs.get(1);
+        Positions positions = Positions.of(x, 2, input, params, ForwardParameters.UNLIMITED, false);
+        mistakes.checkPositions(positions);
         if (x.size() == 0) {
             return new NDList(x.duplicate());
         }
         try (Temporaries temporaries = new Temporaries()) {
-            Positions tokens = positions.like(temporaries, x);
+            Positions tokens = positions.like(x);
+            temporaries.addUnless(positions.array(), tokens.array());
             return new NDList(
                     Temporaries.result(() -> rotation.apply(x, rows(tokens, x, parameterStore, training), training)));
         }

@@ -6,12 +6,13 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.RelativeShift;
-import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.Range;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -59,22 +60,16 @@ public final class ProjectedDistanceBiasBlock extends ScoreTermBlock {
         return builder().setAll(arguments).build();
     }
 
-    /** The weights of the curves, (B, T, N · R). */
     @Override
-    public NDArray tokenNumbers(AttentionCall call, NDArray input, boolean areKeys) {
-        return areKeys ? null : Temporaries.result(() -> linearOfInput(weights, call, input));
+    public List<Term> terms() {
+        return List.of(Term.scoresOfTokens((call, input) -> linearOfInput(weights, call, input), null, this::biases));
     }
 
-    @Override
-    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
-        return Temporaries.result(() -> Arithmetic.toType(biases(call), queries.getDataType()));
-    }
-
-    private NDArray biases(AttentionCall call) {
-        NDArray numbers = call.queryNumbers(this);
+    /** The biases from the weights of the curves, (B, T, N · R). */
+    private NDArray biases(AttentionCall call, NDArray numbers, NDArray none) {
         NDArray byHead = numbers.reshape(-1, call.queries().count(), options.headCount, options.curves)
                 .transpose(0, 2, 1, 3);
-        NDArray rows = call.once(curves, () -> rows(value(curves, call, numbers)));
+        NDArray rows = call.once(curves, () -> rows(call.value(curves, numbers)));
         if (call.hasPositions()) {
             NDArray indices = rowsOf(call.distancesOfPairs(numbers, DataType.INT32));
             return selected(Arithmetic.multiplyRows(byHead, rows.transpose(1, 0)), indices);

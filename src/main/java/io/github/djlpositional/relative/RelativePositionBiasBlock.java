@@ -7,12 +7,14 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.math.RelativeBuckets;
 import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.Range;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -30,7 +32,7 @@ import java.util.Map;
  * @see <a href="https://arxiv.org/abs/1910.10683">Exploring the Limits of Transfer Learning with a Unified Text-to-Text
  *     Transformer</a>
  */
-public final class RelativePositionBiasBlock extends DistanceBiasBlock {
+public final class RelativePositionBiasBlock extends ScoreTermBlock {
 
     private static final float STANDARD_DEVIATION = 0.02f;
 
@@ -83,16 +85,22 @@ public final class RelativePositionBiasBlock extends DistanceBiasBlock {
         return biases;
     }
 
+    /** With real positions, each distance is compared with all boundaries. */
     @Override
-    NDArray biases(AttentionCall call, Distances distances) {
+    public List<Term> terms() {
+        return List.of(Term.bias(this::biases)
+                .withPairSize(call -> call.hasRealPositions() ? sequences(call) * options.buckets : 0));
+    }
+
+    private NDArray biases(AttentionCall call, Distances distances) {
         NDArray like = distances.like();
         if (call.hasRealPositions()) {
-            return lookUp(value(biases, call, like), buckets(distances));
+            return lookUp(call.value(biases, like), buckets(distances));
         }
         int limit = Math.min(
                 options.maxDistance, Math.max(call.queries().end(), call.keys().end()));
         NDArray rows = rows(bucketNumbers, limit, distances, DataType.FLOAT32);
-        return lookUp(value(biases, call, like), rows);
+        return lookUp(call.value(biases, like), rows);
     }
 
     /** The bucket of each distance: the number of boundaries up to it, (size), FLOAT32. */
@@ -103,12 +111,6 @@ public final class RelativePositionBiasBlock extends DistanceBiasBlock {
         NDArray buckets = Arithmetic.toType(reached, DataType.FLOAT32).sum(new int[] {1});
         NDArray areAfter = Arithmetic.toType(d.squeeze(1).gt(Arithmetic.number(d, 0)), DataType.FLOAT32);
         return options.bidirectional ? buckets.add(Arithmetic.multiply(areAfter, options.buckets / 2.0)) : buckets;
-    }
-
-    /** With real positions, each distance is compared with all boundaries. */
-    @Override
-    public long sizePerQueryAndKey(AttentionCall call) {
-        return call.hasRealPositions() ? sequences(call) * options.buckets : 0;
     }
 
     /** Builds a {@link RelativePositionBiasBlock}. */

@@ -5,13 +5,15 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.Positions;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.attention.Rotation;
+import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.OptionsBlock;
-import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
@@ -25,6 +27,7 @@ import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.NotSaved;
 import io.github.djlpositional.options.Range;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
@@ -106,7 +109,7 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
                     () -> "axes of " + axes.axisOfPair().size() + " pairs with rotarySize " + size
                             + ": expected one axis for each of " + size / 2 + " pairs; set as many; axes: " + axes);
             if (autoExtend != null) {
-                Check.between("autoExtend", autoExtend, maxSequenceLength, Positions.UNLIMITED);
+                Check.between("autoExtend", autoExtend, maxSequenceLength, ForwardParameters.UNLIMITED);
             }
         }
 
@@ -221,10 +224,9 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
         // queries may have no heads although the keys have
         NDArray x = isEmpty(rotated.head()) ? rotated.get(count - 1) : rotated.head();
         int axis = options.sequenceAxis;
-        NDArray explicit = Positions.explicit(count < inputs.size() ? inputs.get(count) : null, params);
-        int first = explicit == null ? Positions.start(params, options.limit()) : 0;
-        Positions positions = Positions.of(x, axis, explicit, first, options.limit(), readsPositions(), true);
-        mistakes.checkPositions(positions.positions(), positions.length());
+        NDArray input = count < inputs.size() ? inputs.get(count) : null;
+        Positions positions = Positions.of(x, axis, input, params, options.limit(), readsPositions());
+        mistakes.checkPositions(positions);
         requireAxes(positions);
         return Temporaries.results(() -> {
             NDList results = new NDList();
@@ -235,7 +237,7 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
                 } else {
                     boolean needsRows = rows == null || options.xpos != null;
                     rows = needsRows
-                            ? Positions.broadcast(rows(array, positions, !results.isEmpty()), array, axis)
+                            ? ConstantTable.broadcast(rows(array, positions, !results.isEmpty()), array, axis)
                             : rows;
                     results.add(rotation.apply(array, rows, training));
                 }
@@ -250,7 +252,7 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
     }
 
     private void requireAxes(Positions positions) {
-        requireAxes(positions.positions(), options.axes == null ? 0 : options.axes.axisCount(), this);
+        requireAxes(positions.array(), options.axes == null ? 0 : options.axes.axisCount(), this);
     }
 
     /** Checks the number of coordinates of explicit positions, or null; 0 axes for a block without several. */
@@ -265,7 +267,7 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
 
     /** Returns the cosines and sines of tokens, (n, r) or (1 or B, n, r). */
     private NDArray rows(NDArray like, Positions positions, boolean areKeys) {
-        NDArray rows = positions.rows(areKeys ? keyTable : queryTable, like, like.getDataType());
+        NDArray rows = (areKeys ? keyTable : queryTable).rows(positions, like, like.getDataType());
         return rows.getShape().dimension() < 4 ? rows : joined(rows, like);
     }
 
@@ -311,18 +313,12 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
     }
 
     @Override
-    public Rotation rotation() {
-        return rotation;
-    }
-
-    /** The positions of the queries or the keys of a forward. */
-    static Positions positions(AttentionCall call, boolean areKeys) {
-        AttentionCall.Tokens tokens = areKeys ? call.keys() : call.queries();
-        return new Positions(tokens.first(), tokens.count(), tokens.positions(), tokens.end());
+    public List<Term> terms() {
+        return List.of(rotation);
     }
 
     private NDArray rows(AttentionCall call, NDArray like, boolean areKeys) {
-        Positions positions = positions(call, areKeys);
+        Positions positions = areKeys ? call.keys() : call.queries();
         requireAxes(positions);
         return rows(like, positions.below(options.limit(), readsPositions()), areKeys);
     }
@@ -341,7 +337,7 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
         for (Shape shape : getOutputShapes(inputShapes)) {
             // an attention passes (B, N, T, H) even if the block's own forward has another order
             if (options.sequenceAxis == 2) {
-                Positions.requireLength(Math.max(0, shape.get(2)), 0, options.limit());
+                ForwardParameters.requireLength(Math.max(0, shape.get(2)), 0, options.limit());
             }
         }
     }

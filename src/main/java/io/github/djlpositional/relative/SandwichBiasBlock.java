@@ -4,6 +4,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.math.FloatFormat;
@@ -12,6 +13,7 @@ import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Range;
 import java.nio.ByteBuffer;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.stream.IntStream;
@@ -31,7 +33,7 @@ import java.util.stream.IntStream;
  * @see <a href="https://arxiv.org/abs/2212.10356">Dissecting Transformer Length Extrapolation via the Lens of Receptive
  *     Field Analysis</a>
  */
-public final class SandwichBiasBlock extends DistanceBiasBlock {
+public final class SandwichBiasBlock extends ScoreTermBlock {
 
     record Options(@Range(min = 1) int headCount, SinusoidalEncoding encoding) {
         Options {
@@ -91,8 +93,15 @@ public final class SandwichBiasBlock extends DistanceBiasBlock {
         return builder().setAll(arguments).build();
     }
 
+    /** With explicit positions, the sinusoids may be computed for each query and key. */
     @Override
-    NDArray biases(AttentionCall call, Distances distances) {
+    public List<Term> terms() {
+        return List.of(Term.bias(this::biases)
+                .withPairSize(
+                        call -> call.hasPositions() ? sequences(call) * 2L * options.encoding.getEmbeddingSize() : 0));
+    }
+
+    private NDArray biases(AttentionCall call, Distances distances) {
         NDArray like = distances.like();
         if (distances.areConsecutive()) {
             return biases(biases, distances);
@@ -101,12 +110,6 @@ public final class SandwichBiasBlock extends DistanceBiasBlock {
                 distances.toArray(DataType.FLOAT64).expandDims(1).mul(frequencies.array(like, DataType.FLOAT64));
         NDArray sums = angles.cos().sum(new int[] {1}).expandDims(0);
         return Arithmetic.toType(factors.array(like, DataType.FLOAT64).mul(sums), like.getDataType());
-    }
-
-    /** With explicit positions, the sinusoids may be computed for each query and key. */
-    @Override
-    public long sizePerQueryAndKey(AttentionCall call) {
-        return call.hasPositions() ? 2L * options.encoding.getEmbeddingSize() : 0;
     }
 
     /** Builds a {@link SandwichBiasBlock}. */

@@ -11,14 +11,16 @@ import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.training.initializer.UniformInitializer;
 import ai.djl.util.PairList;
+import io.github.djlpositional.Positions;
 import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.OptionsBlock;
-import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.options.Check;
@@ -33,6 +35,11 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
     private final int headCount;
     private final int headSize;
     private final int embeddingSize;
+
+    /** Creates a bias, which does not depend on the content of the queries, for a number of heads. */
+    ScoreTermBlock(Record options, int headCount) {
+        this(options, headCount, -1);
+    }
 
     /**
      * Creates a block for a number of heads and a head size.
@@ -110,9 +117,10 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
         NDArray queries = inputs.head();
         DataTypes.requireEmbedding(queries, "queries");
         long length = lengthOf(shapes[0]);
-        NDArray positions = Positions.explicit(null, params);
-        int start = positions == null ? Positions.start(params, Positions.UNLIMITED) : 0;
-        long keys = shapes.length == 1 ? start + length : lengthOf(shapes[1]);
+        PairList<String, Object> shared = Positions.once(params);
+        Positions positions =
+                Positions.of(queries, shapes[0].dimension() - 2, null, shared, ForwardParameters.UNLIMITED, false);
+        long keys = shapes.length == 1 ? positions.first() + length : lengthOf(shapes[1]);
         Check.that(
                 length > 0 && keys > 0,
                 () -> length + " queries and " + keys
@@ -128,9 +136,9 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
                     DataTypes.value(this, parameter, parameterStore, queries, training),
                     "encoding's parameters");
         }
-        mistakes.checkPositions(positions, Math.toIntExact(length));
+        mistakes.checkPositions(positions);
         return new NDList(
-                RelativeEncoding.term(this, parameterStore, queries, inputs.get(inputs.size() - 1), training, params));
+                RelativeEncoding.term(this, parameterStore, queries, inputs.get(inputs.size() - 1), training, shared));
     }
 
     @Override
@@ -194,7 +202,7 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
 
     /** Adds a table by distance, which grows with the longest sequence. */
     final ConstantTable addDistances(Rows rows) {
-        return addTable(ConstantTable.ofDistances(rows, INITIAL_DISTANCES, Positions.UNLIMITED));
+        return addTable(ConstantTable.ofDistances(rows, INITIAL_DISTANCES, ForwardParameters.UNLIMITED));
     }
 
     /** Adds the scale and the offset of a normalization. */
@@ -211,19 +219,8 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
     }
 
     final NDArray linear(Layer layer, AttentionCall call, NDArray input) {
-        NDArray bias = layer.bias == null ? null : value(layer.bias, call, input);
-        return Linear.linear(input, value(layer.weight, call, input), bias).singletonOrThrow();
-    }
-
-    /** Returns the value of a parameter on the device of an input, in the data type of the input. */
-    final NDArray value(Parameter parameter, AttentionCall call, NDArray input) {
-        NDArray value = DataTypes.value(this, parameter, call.parameterStore(), input, call.training());
-        if (input.getDataType() == DataType.FLOAT32 && value.getDataType() == DataType.FLOAT16) {
-            // an attention computes its scores in FLOAT32
-            return Arithmetic.toType(value, DataType.FLOAT32);
-        }
-        DataTypes.requireSame(input, value, "encoding's parameters");
-        return value;
+        NDArray bias = layer.bias == null ? null : call.value(layer.bias, input);
+        return Linear.linear(input, call.value(layer.weight, input), bias).singletonOrThrow();
     }
 
     /**
@@ -257,9 +254,38 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
         return Indices.lookUp(Arithmetic.add(within, limit), all, distances.getManager());
     }
 
+    /** The biases in a table by distance, (N, size). */
+    static NDArray biases(ConstantTable table, Distances distances) {
+        NDArray like = distances.like();
+        return table.slice(distances.first(), distances.size(), like, like.getDataType())
+                .squeeze(0)
+                .transpose(1, 0);
+    }
+
+    /**
+     * The rows of a table by distance, (size, W).
+     *
+     * @param limit the distance from which all rows are the same
+     */
+    static NDArray rows(ConstantTable table, int limit, Distances distances, DataType type) {
+        NDArray like = distances.like();
+        int first = distances.first();
+        boolean isPart =
+                distances.areConsecutive() && first > -table.limit() && first + distances.size() <= table.limit();
+        return isPart
+                ? table.slice(first, distances.size(), like, type).squeeze(0)
+                : rows(table, limit, distances.toArray(DataType.INT32), type);
+    }
+
+    /** The learned biases in some rows of a table, (N, size). */
+    static NDArray lookUp(NDArray biases, NDArray rows) {
+        NDArray indices = Arithmetic.toType(rows.reshape(-1), DataType.INT32);
+        return Indices.lookUp(indices, biases, rows.getManager()).transpose(1, 0);
+    }
+
     /** The number of sequences that have positions of their own. */
     static long sequences(AttentionCall call) {
-        NDArray positions = call.queries().positions();
+        NDArray positions = call.queries().array();
         return positions == null ? 1 : positions.getShape().get(0);
     }
 

@@ -10,14 +10,15 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.Indices;
-import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.RelativeShift;
-import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.Range;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.LongStream;
 
@@ -42,7 +43,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     record Options(
             @Range(min = 1) int headSize,
 
-            @Default("16") @Range(min = 1, max = Positions.UNLIMITED)
+            @Default("16") @Range(min = 1, max = ForwardParameters.UNLIMITED)
             int maxDistance,
 
             @Default("true") boolean values) {}
@@ -106,9 +107,19 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     }
 
     @Override
-    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
-        return Temporaries.result(
-                () -> call.hasPositions() ? termOfPositions(call, queries) : termOfIndices(call, queries));
+    public List<Term> terms() {
+        Term ofKeys = Term.scores(this::scores).withPairSize(this::pairSize);
+        Term ofValues = Term.values(this::weightedVectors).withPairSize(this::pairSize);
+        return valueVectors == null ? List.of(ofKeys) : List.of(ofKeys, ofValues);
+    }
+
+    /** With explicit positions, a vector for each query and key. */
+    private long pairSize(AttentionCall call) {
+        return call.hasPositions() ? sequences(call) * options.headSize : 0;
+    }
+
+    private NDArray scores(AttentionCall call, NDArray queries, NDArray keys) {
+        return call.hasPositions() ? termOfPositions(call, queries) : termOfIndices(call, queries);
     }
 
     private NDArray termOfPositions(AttentionCall call, NDArray queries) {
@@ -122,13 +133,13 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
         NDArray rows = Arithmetic.add(call.distancesOfPairs(input, DataType.INT32), options.maxDistance);
         NDArray clipped =
                 rows.maximum(Arithmetic.number(rows, 0)).minimum(Arithmetic.number(rows, 2 * options.maxDistance));
-        return Indices.lookUp(clipped, value(vectors, call, input), input.getManager());
+        return Indices.lookUp(clipped, call.value(vectors, input), input.getManager());
     }
 
     private NDArray termOfIndices(AttentionCall call, NDArray queries) {
         Distances distances = call.distances(queries);
         Clipped clipped = Clipped.of(distances.first(), distances.size(), options.maxDistance);
-        NDArray rows = scaled(call, clipped.of(value(keyVectors, call, queries)));
+        NDArray rows = scaled(call, clipped.of(call.value(keyVectors, queries)));
         NDArray products = Arithmetic.multiplyRows(queries, rows.transpose(1, 0));
         return RelativeShift.toKeys(repeatedEnds(products, clipped), call.keys().count());
     }
@@ -150,16 +161,6 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
                 .broadcast(Shape.update(columns.getShape(), 3, count));
     }
 
-    @Override
-    public boolean hasValueTerm() {
-        return valueVectors != null;
-    }
-
-    @Override
-    public NDArray valueTerm(AttentionCall call, NDArray probabilities) {
-        return Temporaries.result(() -> weightedVectors(call, probabilities));
-    }
-
     private NDArray weightedVectors(AttentionCall call, NDArray probabilities) {
         if (call.hasPositions()) {
             NDArray vectors = vectorsOfPairs(valueVectors, call, probabilities);
@@ -168,7 +169,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
         int last = call.queries().first() + call.queries().count() - 1;
         int count = call.keys().count() + call.queries().count() - 1;
         Clipped clipped = Clipped.of(call.keys().first() - last, count, options.maxDistance);
-        NDArray vectors = clipped.of(value(valueVectors, call, probabilities));
+        NDArray vectors = clipped.of(call.value(valueVectors, probabilities));
         return Arithmetic.multiplyRows(summedEnds(RelativeShift.toPositions(probabilities), clipped), vectors);
     }
 

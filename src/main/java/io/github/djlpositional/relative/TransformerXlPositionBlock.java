@@ -8,10 +8,10 @@ import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.KeyValueCache;
+import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.RelativeShift;
-import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.Rows;
@@ -20,6 +20,7 @@ import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Range;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -117,18 +118,21 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     }
 
     @Override
-    public NDArray encodeQueries(AttentionCall call, NDArray queries) {
-        return Temporaries.result(() -> biased(contentBias, call, queries));
+    public List<Term> terms() {
+        // with explicit positions, sinusoids for each query and key
+        return List.of(
+                Term.heads((call, queries) -> biased(contentBias, call, queries), null),
+                Term.scores(this::scores)
+                        .withPairSize(call ->
+                                call.hasPositions() ? sequences(call) * options.encoding.getEmbeddingSize() : 0));
     }
 
     private NDArray biased(Parameter bias, AttentionCall call, NDArray queries) {
-        return queries.add(value(bias, call, queries).reshape(1, options.headCount, 1, options.headSize()));
+        return queries.add(call.value(bias, queries).reshape(1, options.headCount, 1, options.headSize()));
     }
 
-    @Override
-    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
-        return Temporaries.result(
-                () -> call.hasPositions() ? termOfPositions(call, queries) : termOfIndices(call, queries));
+    private NDArray scores(AttentionCall call, NDArray queries, NDArray keys) {
+        return call.hasPositions() ? termOfPositions(call, queries) : termOfIndices(call, queries);
     }
 
     private NDArray termOfIndices(AttentionCall call, NDArray queries) {
@@ -152,7 +156,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
 
     /** W R of distances, (1, N, H, size). */
     private NDArray projected(AttentionCall call, Distances distances, NDArray queries) {
-        NDArray projected = value(projection, call, queries)
+        NDArray projected = call.value(projection, queries)
                 .matMul(sinusoids(distances.first(), distances.size(), queries).transpose(1, 0));
         projected.attach(queries.getManager());
         return projected.reshape(1, options.headCount, options.headSize(), -1);
@@ -165,7 +169,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
                 .compute(HostData.doubles(pairs), queries, queries.getDataType())
                 .reshape(pairs.getShape().add(options.encoding.getEmbeddingSize()));
         int width = options.encoding.getEmbeddingSize();
-        NDArray weight = value(projection, call, queries).reshape(1, options.headCount, options.headSize(), width);
+        NDArray weight = call.value(projection, queries).reshape(1, options.headCount, options.headSize(), width);
         NDArray byQuery = biasedQueries(call, queries).matMul(weight).transpose(0, 2, 1, 3);
         return byQuery.matMul(rows.transpose(0, 1, 3, 2)).transpose(0, 2, 1, 3);
     }

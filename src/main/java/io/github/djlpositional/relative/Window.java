@@ -4,11 +4,13 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
+import io.github.djlpositional.Positions;
 import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.HostData;
-import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.math.Rows;
@@ -32,19 +34,26 @@ final class Window {
         return ConstantTable.ofPositions(rows, tokens, tokens);
     }
 
-    /** The coordinate of each token from a table, (1 or B, n), INT32: a new array. */
-    static NDArray coordinates(ConstantTable table, AttentionCall.Tokens tokens, NDArray like, Block block) {
+    /**
+     * Returns the coordinates of tokens for a bias by the distance in a window. In a window of width w, the cell in row
+     * y and column x has the coordinate y · (2w - 1) + x, so that each difference of two coordinates stands for one
+     * difference of rows and of columns.
+     */
+    static Term.Coordinates coordinates(ConstantTable table, Block block) {
+        return (tokens, like) -> coordinates(table, tokens, like, block);
+    }
+
+    /** The coordinate of each token from a table, (1 or B, n), INT32, within {@link Temporaries#result}. */
+    static NDArray coordinates(ConstantTable table, Positions tokens, NDArray like, Block block) {
         int count = table.limit();
         Check.that(
-                tokens.end() <= count || tokens.end() == Positions.UNLIMITED,
+                tokens.end() <= count || tokens.end() == ForwardParameters.UNLIMITED,
                 () -> "position " + (tokens.end() - 1) + ": expected positions from 0 to " + (count - 1)
                         + ", one for each token of the window; use a window of the size of the input; block: " + block);
-        return Temporaries.result(() -> {
-            NDArray numbers = tokens.positions() == null
-                    ? table.slice(tokens.first(), tokens.count(), like, DataType.FLOAT32)
-                    : table.lookUp(tokens.toArray(like, DataType.INT32), tokens.end(), like, DataType.FLOAT32);
-            return Arithmetic.toType(numbers.squeeze(2), DataType.INT32);
-        });
+        NDArray numbers = tokens.array() == null
+                ? table.slice(tokens.first(), tokens.count(), like, DataType.FLOAT32)
+                : table.lookUp(tokens.toArray(like, DataType.INT32), tokens.end(), like, DataType.FLOAT32);
+        return Arithmetic.toType(numbers.squeeze(2), DataType.INT32);
     }
 
     /** Checks that a window has a height and a width, and that its table does not have too many rows. */

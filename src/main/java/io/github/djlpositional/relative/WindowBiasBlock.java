@@ -7,6 +7,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.math.Rows;
@@ -43,7 +44,7 @@ import java.util.Map;
  *     Windows</a>
  * @see <a href="https://arxiv.org/abs/2106.08254">BEiT: BERT Pre-Training of Image Transformers</a>
  */
-public final class WindowBiasBlock extends WindowDistanceBiasBlock {
+public final class WindowBiasBlock extends ScoreTermBlock {
 
     private static final float STANDARD_DEVIATION = 0.02f;
 
@@ -96,14 +97,14 @@ public final class WindowBiasBlock extends WindowDistanceBiasBlock {
     /** The row of the biases for each distance. */
     private final ConstantTable rows;
 
+    private final ConstantTable queryCoordinates;
+    private final ConstantTable keyCoordinates;
+
     private WindowBiasBlock(Options options) {
-        super(
-                options,
-                options.headCount,
-                options.tokens(),
-                position -> options.coordinate(position, 1),
-                position -> options.coordinate(position, -2));
+        super(options, options.headCount);
         this.options = options;
+        queryCoordinates = addTable(Window.coordinates(options.tokens(), position -> options.coordinate(position, 1)));
+        keyCoordinates = addTable(Window.coordinates(options.tokens(), position -> options.coordinate(position, -2)));
         Rows rowNumbers = Rows.of(1, (distance, column) -> options.row((int) distance));
         rows = addTable(ConstantTable.ofDistances(rowNumbers, options.limit() + 1, options.limit() + 1));
         Shape shape = new Shape(options.rows() + (options.classToken ? 3 : 0), options.headCount);
@@ -151,9 +152,14 @@ public final class WindowBiasBlock extends WindowDistanceBiasBlock {
     }
 
     @Override
-    NDArray biases(AttentionCall call, Distances distances) {
+    public List<Term> terms() {
+        return List.of(Term.bias(
+                this::biases, Window.coordinates(queryCoordinates, this), Window.coordinates(keyCoordinates, this)));
+    }
+
+    private NDArray biases(AttentionCall call, Distances distances) {
         NDArray rowNumbers = rows(rows, options.limit(), distances, DataType.FLOAT32);
-        return lookUp(value(biases, call, distances.like()), rowNumbers);
+        return lookUp(call.value(biases, distances.like()), rowNumbers);
     }
 
     /** Builds a {@link WindowBiasBlock}. */

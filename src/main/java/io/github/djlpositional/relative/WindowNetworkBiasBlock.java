@@ -4,6 +4,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.nn.Activation;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
+import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
@@ -13,7 +14,6 @@ import io.github.djlpositional.options.Range;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.function.IntUnaryOperator;
 
 /**
  * A small network computes the bias of each head from the difference of rows and columns in a window of h by w cells,
@@ -30,7 +30,7 @@ import java.util.function.IntUnaryOperator;
  *
  * @see <a href="https://arxiv.org/abs/2111.09883">Swin Transformer V2: Scaling Up Capacity and Resolution</a>
  */
-public final class WindowNetworkBiasBlock extends WindowDistanceBiasBlock {
+public final class WindowNetworkBiasBlock extends ScoreTermBlock {
 
     record Options(
             @Range(min = 1) int headCount,
@@ -65,12 +65,12 @@ public final class WindowNetworkBiasBlock extends WindowDistanceBiasBlock {
     /** The inputs of the network for each distance. */
     private final ConstantTable inputs;
 
-    private WindowNetworkBiasBlock(Options options) {
-        this(options, position -> Window.coordinate(options.window, position));
-    }
+    private final ConstantTable coordinates;
 
-    private WindowNetworkBiasBlock(Options options, IntUnaryOperator coordinate) {
-        super(options, options.headCount, options.window.get(0) * options.window.get(1), coordinate, coordinate);
+    private WindowNetworkBiasBlock(Options options) {
+        super(options, options.headCount);
+        coordinates = addTable(Window.coordinates(
+                options.window.get(0) * options.window.get(1), cell -> Window.coordinate(options.window, cell)));
         network = new BiasNetwork(this, BiasNetwork.RELU, false, false, 2, options.hiddenSize, options.headCount);
         limit = options.maxDistance();
         inputs = addTable(ConstantTable.ofDistances(Rows.of(2, options::input), limit + 1, limit + 1));
@@ -91,7 +91,12 @@ public final class WindowNetworkBiasBlock extends WindowDistanceBiasBlock {
     }
 
     @Override
-    NDArray biases(AttentionCall call, Distances distances) {
+    public List<Term> terms() {
+        Term.Coordinates ofCells = Window.coordinates(coordinates, this);
+        return List.of(Term.bias(this::biases, ofCells, ofCells));
+    }
+
+    private NDArray biases(AttentionCall call, Distances distances) {
         NDArray like = distances.like();
         NDArray table = rows(inputs, limit, distances, DataTypes.ofScores(like));
         NDArray logits = network.biases(call, table.transpose(1, 0));

@@ -5,9 +5,9 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.Initializer;
 import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
-import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.options.Check;
@@ -99,14 +99,17 @@ public final class WindowVectorsBlock extends ScoreTermBlock {
     }
 
     @Override
-    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
-        return Temporaries.result(() ->
-                products(call, queries, rowsOfTokens, rows).add(products(call, queries, columnsOfTokens, columns)));
+    public List<Term> terms() {
+        return List.of(Term.scores(this::scores));
+    }
+
+    private NDArray scores(AttentionCall call, NDArray queries, NDArray keys) {
+        return products(call, queries, rowsOfTokens, rows).add(products(call, queries, columnsOfTokens, columns));
     }
 
     /** The products of the queries with the vectors of one coordinate, (B, N, T, F). */
     private NDArray products(AttentionCall call, NDArray queries, ConstantTable coordinates, Parameter vectors) {
-        NDArray table = value(vectors, call, queries).transpose(1, 0);
+        NDArray table = call.value(vectors, queries).transpose(1, 0);
         NDArray ofQueries = Window.coordinates(coordinates, call.queries(), queries, this);
         NDArray ofKeys = Window.coordinates(coordinates, call.keys(), queries, this);
         NDArray differences = ofQueries.expandDims(2).sub(ofKeys.expandDims(1));

@@ -14,6 +14,7 @@ import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.ConstantInitializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.LayerNormBlock;
+import io.github.djlpositional.Positions;
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
@@ -371,7 +372,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
             return new NDList(x.duplicate());
         }
         try (Temporaries temporaries = new Temporaries()) {
-            Forward forward = new Forward(this, parameterStore, training, params, temporaries);
+            Forward forward = new Forward(this, parameterStore, training, Positions.once(params), temporaries);
             boolean isDecoder = crossAttention != null;
             if (options.arrangement != Arrangement.SEQUENTIAL) {
                 return new NDList(forward.inParallel(x, inputs));

@@ -9,6 +9,7 @@ import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.Positions;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
@@ -186,18 +187,19 @@ public final class TransformerStackBlock extends OptionsBlock {
     protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         requireShapes(inputs.getShapes());
+        PairList<String, Object> shared = Positions.once(params);
         try (Temporaries temporaries = new Temporaries()) {
             NDList layerInputs = new NDList(inputs);
             if (input != null) {
                 NDList ids = new NDList(inputs.head());
                 layerInputs.set(
                         0,
-                        temporaries.add(input.forward(parameterStore, ids, training, params)
+                        temporaries.add(input.forward(parameterStore, ids, training, shared)
                                 .singletonOrThrow()));
                 layers.get(0).addMask(temporaries, layerInputs, () -> mask(temporaries, inputs.head()));
             }
             for (TransformerLayerBlock layer : layers) {
-                replace(temporaries, layerInputs, inputs, layer.forward(parameterStore, layerInputs, training, params));
+                replace(temporaries, layerInputs, inputs, layer.forward(parameterStore, layerInputs, training, shared));
             }
             if (finalNorm != null && layerInputs.head().getShape().size() > 0) {
                 NDList x = new NDList(layerInputs.head());

@@ -218,43 +218,19 @@ class M(Module):
         y = x + self.linear(a if wg.numel() == 0 else a * hidden, w2, b2)
         return y if first else self.norm(y, factor, offset, epsilon)
 
-    # The dimensions of x (B, n, 1, H) from first on rotated by rows (1 or B, 1, r), or (1 or B, n, 1, r) of each head.
-    def rotate(self, x, rows, first: int, halves: bool):
-        rows = rows.unsqueeze(1) if rows.dim() == 3 else rows
-        part = x if first == 0 else x[..., first:]
-        y = self.rotateHalves(part, rows) if halves else self.rotateNeighbors(part, rows)
-        return y if first == 0 else torch.cat([x[..., :first], y], -1)
-
-    # A step of one token in a self-attention with a cache, in one call and without gradients: x (B, 1, D) to (B, 1, D). The
-    # weights of queries, keys, values and the result are each followed by their bias. rq rotates queries and keys. sizes are N,
-    # K, the first rotated dimension, and 1 if pairs are halves. The key and the value are written to the cached ones, keys and
-    # values (B, K, n, H), at the index 64 · blocks[0] + sizes[4]; the first key that the query sees is 64 · blocks[1] + sizes[5].
-    def step(self, x, wq, bq, wk, bk, wv, bv, wo, bo, rq, keys, values, sizes, blocks):
-        none = sizes
-        return self.optionalStep(x, wq, bq, wk, bk, wv, bv, wo, bo, rq, keys, values, none, none, none, none, none, none, none, none, none, sizes, blocks)
-
-    # Like step, with options. gq and gk are the factors of norms, eq and ek their epsilons. rk rotates keys in place of rq.
-    # mask (B, n or fewer) is 0 for hidden keys; bias (1 or N, n or more) is added to the scores; the token is the last of both.
-    # Queries are multiplied by scale, 1 / √H if None, and by a factor.
-    def optionalStep(self, x, wq, bq, wk, bk, wv, bv, wo, bo, rq, keys, values, gq, eq, gk, ek, rk, mask, bias, scale, factor, sizes, blocks):
-        b, n, k = x.size(0), sizes.size(0), sizes.size(1)
+    # One query of a self-attention with a cache, without gradients: q (B, N, 1, H) to (B, N, 1, H). The key and the value,
+    # (B, K, 1, H), are written to the cached ones, keys and values (B, K, n, H), at the index 64 · blocks[0] + sizes[0]; the
+    # first key that the query sees is 64 · blocks[1] + sizes[1]. mask (B, n or fewer) is 0 for visible keys; bias (1 or N, n or
+    # more) is added to the scores; the token is the last of both. Queries are multiplied by scale, 1 / √H if None.
+    def step(self, q, key, value, keys, values, mask, bias, scale, sizes, blocks):
+        b, n, k = q.size(0), q.size(1), key.size(1)
         group = n // k
-        at = 64 * blocks.size(0) + sizes.size(4)
-        first = 64 * blocks.size(1) + sizes.size(5)
+        at = 64 * blocks.size(0) + sizes.size(0)
+        first = 64 * blocks.size(1) + sizes.size(1)
         count = at + 1 - first
-        q = self.rmsNorm(self.linear(x, wq, bq).reshape([b, n, 1, -1]), gq, eq)
-        key = self.rmsNorm(self.linear(x, wk, bk).reshape([b, k, 1, -1]), gk, ek)
-        if rq.numel() != 0:
-            start, halves = sizes.size(2), sizes.size(3) != 0
-            if rk.numel() == 0 and rq.dim() == 3:
-                both = self.rotate(torch.cat([q, key], 1), rq, start, halves)
-                q, key = both[:, :n], both[:, n:]
-            else:
-                q = self.rotate(q, rq, start, halves)
-                key = self.rotate(key, rq if rk.numel() == 0 else rk, start, halves)
         keys[:, :, at:at + 1] = key
-        values[:, :, at:at + 1] = self.linear(x, wv, bv).reshape([b, k, 1, -1])
-        wide = self.wide(q if factor.numel() == 0 else q * factor.reshape([-1, 1, 1, 1]))
+        values[:, :, at:at + 1] = value
+        wide = self.wide(q)
         scaled = wide * float(q.size(3)) ** -0.5 if scale.numel() == 0 else wide * scale
         scores = scaled.reshape([b, k, group, -1]).matmul(self.wide(keys[:, :, first:at + 1]).transpose(2, 3))
         if bias.numel() != 0:
@@ -262,7 +238,6 @@ class M(Module):
         if mask.numel() == 0:
             weights = scores.softmax(-1)
         else:
-            hidden = (mask[:, mask.size(1) - count:] == 0).reshape([b, 1, 1, count])
+            hidden = (mask[:, mask.size(1) - count:] != 0).reshape([b, 1, 1, count])
             weights = scores.masked_fill(hidden, float("-inf")).softmax(-1).masked_fill(hidden.all(-1, True), 0)
-        result = weights.to(x.dtype).matmul(values[:, :, first:at + 1])
-        return self.linear(result.reshape([b, 1, -1]), wo, bo)
+        return weights.to(q.dtype).matmul(values[:, :, first:at + 1]).reshape(q.shape)

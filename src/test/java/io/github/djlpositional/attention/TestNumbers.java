@@ -12,7 +12,7 @@ import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.Pair;
-import io.github.djlpositional.internal.Positions;
+import io.github.djlpositional.Positions;
 import io.github.djlpositional.relative.EncodingType;
 import java.util.HashMap;
 import java.util.Map;
@@ -74,12 +74,13 @@ public final class TestNumbers {
 
     /** The call of a causal self-attention of tokens, without one. */
     public static AttentionCall call(NDManager manager, Positions tokens) {
-        return new AttentionCall(new ParameterStore(manager, false), false, null, tokens, tokens, true, 1);
+        return new AttentionCall(
+                null, DataType.FLOAT32, new ParameterStore(manager, false), false, null, tokens, tokens, true, 1);
     }
 
     /** Rotates queries or keys as an attention does. */
     public static NDArray rotated(RelativeEncoding encoding, AttentionCall call, NDArray x, boolean areKeys) {
-        return encoding.rotation().of(encoding, call, x, areKeys);
+        return ((Rotation) encoding.terms().get(0)).of(encoding, call, x, areKeys);
     }
 
     /** Checks that a call is rejected, and that the message has these values. */

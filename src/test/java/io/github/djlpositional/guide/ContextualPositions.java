@@ -1,25 +1,23 @@
 package io.github.djlpositional.guide;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.ndarray.types.SparseFormat;
-import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Activation;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Embedding;
-import ai.djl.training.ParameterStore;
-import ai.djl.util.PairList;
+import io.github.djlpositional.Positions;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.options.HasArguments;
+import java.util.List;
 import java.util.Map;
 
 /** CoPE, for causal attention: the position of a key is the number of keys up to the query that the query selects. */
-public final class ContextualPositions extends AbstractBlock implements RelativeEncoding, HasArguments {
+public final class ContextualPositions extends RelativeEncoding.Base implements HasArguments {
 
     private final int headSize;
     private final int count;
@@ -38,16 +36,11 @@ public final class ContextualPositions extends AbstractBlock implements Relative
     }
 
     @Override
-    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
-        try (NDScope scope = new NDScope()) { // closes the intermediate arrays
-            scope.suppressNotUsedWarning();
-            NDArray term = term(call, queries, keys);
-            NDScope.unregister(term);
-            return term;
-        }
+    public List<Term> terms() {
+        return List.of(Term.scores(this::scores));
     }
 
-    private NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
+    private NDArray scores(AttentionCall call, NDArray queries, NDArray keys) {
         NDManager manager = queries.getManager();
         DataType type = queries.getDataType(); // FLOAT32 if the attention is FLOAT16
         // Java numbers wait for a GPU
@@ -58,8 +51,7 @@ public final class ContextualPositions extends AbstractBlock implements Relative
         // from each key to the query
         NDArray sums = gates.sum(new int[] {3}, true).sub(gates.cumSum(3)).add(gates);
         NDArray positions = Activation.relu(sums).minimum(last); // never below 0
-        NDArray table = call.parameterStore().getValue(vectors, queries.getDevice(), call.training());
-        NDArray products = queries.matMul(table.toType(type, false).transpose(1, 0)); // (B, N, T, count)
+        NDArray products = queries.matMul(call.value(vectors, queries).transpose(1, 0)); // (B, N, T, count)
         NDArray below = positions.floor();
         NDArray ofBelow = products(products, below);
         NDArray ofAbove = products(products, positions.ceil());
@@ -73,7 +65,7 @@ public final class ContextualPositions extends AbstractBlock implements Relative
         return j.lte(i).toType(queries.getDataType(), false);
     }
 
-    private static NDArray indices(AttentionCall.Tokens tokens, NDArray queries) {
+    private static NDArray indices(Positions tokens, NDArray queries) {
         int first = tokens.first();
         return queries.getManager().arange(first, first + tokens.count(), 1, DataType.INT32, queries.getDevice());
     }
@@ -89,13 +81,6 @@ public final class ContextualPositions extends AbstractBlock implements Relative
         return Embedding.embedding(indices, products.reshape(size, 1), SparseFormat.DENSE)
                 .singletonOrThrow()
                 .squeeze(4);
-    }
-
-    @Override
-    protected NDList forwardInternal(
-            ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
-        NDArray keys = inputs.get(inputs.size() - 1);
-        return new NDList(RelativeEncoding.term(this, store, inputs.head(), keys, training, params));
     }
 
     @Override

@@ -1,22 +1,20 @@
 package io.github.djlpositional.guide;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Parameter;
-import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
-import ai.djl.util.PairList;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.options.HasArguments;
+import java.util.List;
 import java.util.Map;
 
 // tag::bias[]
 /** Adds w · cos(2π · distance / period) to each score, where each head learns a w. */
-public final class PeriodicBias extends AbstractBlock implements RelativeEncoding, HasArguments {
+public final class PeriodicBias extends RelativeEncoding.Base implements HasArguments {
 
     private final int headCount;
     private final int period;
@@ -25,31 +23,18 @@ public final class PeriodicBias extends AbstractBlock implements RelativeEncodin
     public PeriodicBias(int headCount, int period) {
         this.headCount = headCount;
         this.period = period;
-        weights = addParameter(Parameter.builder()
-                .setName("weights")
-                .setType(Parameter.Type.OTHER)
-                .optShape(new Shape(headCount, 1))
-                .optInitializer(Initializer.ZEROS)
-                .build());
+        weights = addParameter("weights", new Shape(headCount, 1), Initializer.ZEROS);
     }
 
     @Override
-    public NDArray distanceBias(AttentionCall call, Distances distances) {
-        try (NDArray distance = distances.toArray(); // (size)
-                NDArray frequency = distance.getManager()
-                        .full(new Shape(1), (float) (2 * Math.PI / period), distance.getDataType());
-                NDArray angles = distance.mul(frequency);
-                NDArray cosines = angles.cos()) {
-            NDArray w = call.parameterStore().getValue(weights, cosines.getDevice(), call.training());
-            return cosines.mul(w); // (N, size)
-        }
+    public List<Term> terms() {
+        return List.of(Term.bias(this::biases));
     }
 
-    @Override
-    protected NDList forwardInternal(
-            ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
-        NDArray queries = inputs.head();
-        return new NDList(RelativeEncoding.term(this, store, queries, queries, training, params));
+    private NDArray biases(AttentionCall call, Distances distances) {
+        NDArray d = distances.toArray(); // (size)
+        NDArray frequency = d.getManager().full(new Shape(1), (float) (2 * Math.PI / period), d.getDataType());
+        return d.mul(frequency).cos().mul(call.value(weights, d)); // (N, size)
     }
 
     @Override

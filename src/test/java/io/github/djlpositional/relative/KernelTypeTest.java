@@ -18,11 +18,13 @@ import io.github.djlpositional.Forward;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.options.Settings;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;
+import java.util.List;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -95,7 +97,7 @@ class KernelTypeTest extends OnEachEngine {
     }
 
     /** Biases that leave the range of FLOAT16, also that of a query's own key. */
-    private static final class SteepBias extends DistanceBiasBlock {
+    private static final class SteepBias extends ScoreTermBlock {
 
         record Settings() {}
 
@@ -104,7 +106,11 @@ class KernelTypeTest extends OnEachEngine {
         }
 
         @Override
-        NDArray biases(AttentionCall call, Distances distances) {
+        public List<Term> terms() {
+            return List.of(Term.bias(this::biases));
+        }
+
+        private NDArray biases(AttentionCall call, Distances distances) {
             NDArray slope = Arithmetic.multiply(distances.toArray().abs(), -7e4);
             return Arithmetic.add(slope, 1e6).broadcast(new Shape(HEADS, distances.size()));
         }

@@ -30,7 +30,7 @@ import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.TestNumbers;
-import io.github.djlpositional.internal.Positions;
+import io.github.djlpositional.Positions;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryAxes;
@@ -321,7 +321,7 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
             for (NDArray positions : block.getAxes() == null ? List.of(ragged) : List.of(ragged, onAxes)) {
                 NDArray reals = positions.toType(DataType.FLOAT64, true);
                 for (NDArray given : List.of(positions, reals)) {
-                    Positions tokens = new Positions(7, 3, given, 31);
+                    Positions tokens = Positions.of(7, 3).with(given, 31);
                     AttentionCall call = TestNumbers.call(manager, tokens);
                     NDList expected = rotated(manager, block, x, x, given);
                     requireRotated(TestNumbers.rotated(block, call, x, false), expected.get(0));

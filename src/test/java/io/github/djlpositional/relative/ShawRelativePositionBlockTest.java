@@ -92,8 +92,8 @@ class ShawRelativePositionBlockTest extends OnEachEngine {
         ShawRelativePositionBlock block =
                 filled(manager, shaw().optValues(false).build(), DataType.FLOAT64, HEADS);
         assertThat(block.getParameters().keys()).containsExactly("keys");
-        assertThat(block.hasValueTerm()).isFalse();
-        assertThat(shaw().build().hasValueTerm()).isTrue();
+        assertThat(block.terms()).hasSize(1);
+        assertThat(shaw().build().terms()).hasSize(2);
         ShawRelativePositionBlock both = filled(manager, shaw().build(), DataType.FLOAT64, HEADS);
         set(both, "keys", parameter(block, "keys"));
         NDArray queries = numbers(manager, 3, DataType.FLOAT64, 1, 2, 5, 4);

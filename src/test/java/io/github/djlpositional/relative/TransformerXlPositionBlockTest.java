@@ -22,7 +22,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.attention.TestNumbers;
-import io.github.djlpositional.internal.Positions;
+import io.github.djlpositional.Positions;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.support.OnEachEngine;
@@ -88,19 +88,6 @@ class TransformerXlPositionBlockTest extends OnEachEngine {
         set(block, "projection", 0, 1, 0, 0);
         NDArray terms = infer(manager, block, zeros(manager, DataType.FLOAT64, 1, 1, 3, 2));
         requireClose(terms.get("0, 0, 2"), new double[] {Math.cos(2), Math.cos(1), 1}, 1e-14);
-    }
-
-    /** The terms (a) and (c) of the paper: (q + u) · k. */
-    @Test
-    void addsTheContentBiasToTheQueries() {
-        TransformerXlPositionBlock block = filled(manager, transformerXl().build(), DataType.FLOAT64, HEADS);
-        double[][] contentBias = rows(block, "contentBias");
-        NDArray queries = numbers(manager, 3, DataType.FLOAT64, 1, 2, 1, 4);
-        NDArray biased = block.encodeQueries(TestNumbers.call(manager, Positions.of(0, 1)), queries);
-        for (int head = 0; head < 2; head++) {
-            double[] expected = plus(queries.get(0, head, 0).toDoubleArray(), contentBias[head]);
-            requireClose(biased.get(0, head, 0), expected, 1e-14);
-        }
     }
 
     @Test

@@ -31,6 +31,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
@@ -57,6 +58,7 @@ public final class SimulatedGpuEngine extends Engine {
     private final AtomicInteger waits = new AtomicInteger();
     private final AtomicInteger calls = new AtomicInteger();
     private final AtomicInteger reads = new AtomicInteger();
+    private final AtomicLong largest = new AtomicLong();
 
     /** Returns whether PyTorch is available, without starting it. */
     public static boolean isAvailable() {
@@ -76,6 +78,11 @@ public final class SimulatedGpuEngine extends Engine {
     /** Returns how many operations created arrays since the last call, and methods of TorchScript. */
     public int takeCalls() {
         return calls.getAndSet(0);
+    }
+
+    /** Returns the number of elements of the largest array that was created since the last call, without views. */
+    public long takeLargest() {
+        return largest.getAndSet(0);
     }
 
     /** Returns the open arrays of a shape on any device. */
@@ -140,7 +147,11 @@ public final class SimulatedGpuEngine extends Engine {
             if (!ACROSS_DEVICES.contains(name)) {
                 requireOneDevice(name, args);
             }
-            return wrapped(call(real, method, args), device, proxy, real);
+            Object result = call(real, method, args);
+            if (result instanceof NDArray array && !name.equals("broadcast")) {
+                largest.accumulateAndGet(array.size(), Math::max);
+            }
+            return wrapped(result, device, proxy, real);
         }
 
         private NDArray moved(NDArray array, Device to, boolean copy) {

@@ -1,0 +1,481 @@
+package io.github.djlpositional;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.util.PairList;
+import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.ForwardParameters;
+import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.internal.TokenPositions;
+import io.github.djlpositional.options.Check;
+
+/**
+ * The positions of consecutive tokens: their indices, or an array, which may hold integers or real numbers, for one
+ * sequence or for each, on one axis or on several. A forward creates this object once, and passes it to all blocks
+ * within, so that an array is read at most once. A program that calls several blocks with the same positions may pass
+ * an object of its own as the forward parameter {@link PositionalEncodingBlock#POSITIONS}:
+ *
+ * <pre>{@code
+ * params.add(PositionalEncodingBlock.POSITIONS, Positions.of(times)); // (B, T), in seconds
+ * }</pre>
+ *
+ * An object does not own its array, and is valid as long as the array. Its elements must not be changed meanwhile.
+ */
+public final class Positions implements TokenPositions {
+
+    private final int first;
+    private final int count;
+
+    /** Null if the position of each token is its index. */
+    private final NDArray array;
+
+    private final int end;
+
+    /** What was read from the array; null without an array. */
+    private final Elements elements;
+
+    private Positions(int first, int count, NDArray array, int end, Elements elements) {
+        this.first = first;
+        this.count = count;
+        this.array = array;
+        this.end = end;
+        this.elements = elements;
+    }
+
+    /** What was read from an array: all objects with the same elements share it. */
+    private static final class Elements {
+
+        private static final int UNKNOWN = -2;
+
+        /** The elements, row-major; null if they were not read. */
+        private volatile double[] doubles;
+
+        /** The largest of integers that are not negative, -1 if there are none. */
+        private volatile int largest = UNKNOWN;
+
+        Elements(double[] doubles) {
+            this.doubles = doubles;
+        }
+    }
+
+    /**
+     * {@return tokens whose positions are their indices}
+     *
+     * @param first the index of the first token, at least 0
+     * @param count the number of tokens, at least 0
+     */
+    public static Positions of(int first, int count) {
+        return new Positions(first, count, null, first + count, null);
+    }
+
+    /**
+     * {@return the positions of all tokens of a sequence, from index 0 on}
+     *
+     * @param array (T), (1 or B, T), or (axes, 1 or B, T), of an integer or floating-point type
+     */
+    public static Positions of(NDArray array) {
+        Shape shape = array.getShape();
+        Check.that(
+                shape.dimension() > 0,
+                () -> "positions of shape " + shape + ": expected (T), (B, T) or (axes, B, T); pass one position for"
+                        + " each token");
+        int count = Math.toIntExact(shape.getLastDimension());
+        return new Positions(0, count, array, ForwardParameters.UNLIMITED, new Elements(null));
+    }
+
+    /**
+     * {@return the explicit positions of a forward: an input, or the forward parameter
+     * {@link PositionalEncodingBlock#POSITIONS}; null for none}
+     *
+     * @param input positions that were given as an input; null for none
+     * @param params the forward parameters; null for none
+     * @throws IllegalArgumentException if both are given, or one of them and a start position
+     */
+    public static Positions explicit(NDArray input, PairList<String, Object> params) {
+        Object positions = ForwardParameters.positions(input, params);
+        return positions == null || positions instanceof Positions ? (Positions) positions : of((NDArray) positions);
+    }
+
+    /**
+     * {@return the forward parameters with an object of this class in place of an array of positions, for several
+     * blocks; the same parameters if they have no array}
+     *
+     * @param params the forward parameters; null for none
+     */
+    public static PairList<String, Object> once(PairList<String, Object> params) {
+        if (params == null || !(params.get(ForwardParameters.POSITIONS) instanceof NDArray array)) {
+            return params;
+        }
+        PairList<String, Object> shared = new PairList<>();
+        params.forEach(pair -> shared.add(pair.getKey(), pair.getValue() == array ? of(array) : pair.getValue()));
+        return shared;
+    }
+
+    /**
+     * {@return the positions of the tokens of a forward}
+     *
+     * @param x the tokens, (B, …, T, …)
+     * @param axis the axis of T
+     * @param explicit the explicit positions, (T), (1 or B, T), or (axes, 1 or B, T); null for indices
+     * @param first the index of the first token
+     * @throws IllegalArgumentException if the positions do not fit the tokens, or are boolean
+     */
+    public static Positions of(NDArray x, int axis, Positions explicit, int first) {
+        return of(x, axis, explicit, first, true);
+    }
+
+    /**
+     * {@return the positions of the tokens of a forward, which are below a limit}
+     *
+     * @param x the tokens, (B, …, T, …)
+     * @param axis the axis of T
+     * @param input positions that were given as an input; null for none
+     * @param params the forward parameters; null for none
+     * @param limit one more than the largest integer position
+     * @param isRead whether the largest position must be known, for which positions are read on a GPU too
+     * @throws IllegalArgumentException if the positions are not valid
+     */
+    public static Positions of(
+            NDArray x, int axis, NDArray input, PairList<String, Object> params, int limit, boolean isRead) {
+        return of(x, axis, input, params, limit, isRead, true);
+    }
+
+    /** Positions of absolute encodings are on one axis, not negative, and time-major in a time-major input. */
+    static Positions ofAbsolute(
+            NDArray x, int axis, NDArray input, PairList<String, Object> params, int limit, boolean isRead) {
+        return of(x, axis, input, params, limit, isRead, false).withoutNegative();
+    }
+
+    private static Positions of(
+            NDArray x,
+            int axis,
+            NDArray input,
+            PairList<String, Object> params,
+            int limit,
+            boolean isRead,
+            boolean isRelative) {
+        Positions explicit = explicit(input, params);
+        int first = explicit == null ? ForwardParameters.start(params, limit) : 0;
+        return of(x, axis, explicit, first, isRelative).below(limit, isRead);
+    }
+
+    private static Positions of(NDArray x, int axis, Positions explicit, int first, boolean isRelative) {
+        int length = Math.toIntExact(x.getShape().get(axis));
+        if (explicit == null) {
+            return of(first, length);
+        }
+        requireFits(x, axis, explicit.array, isRelative);
+        return new Positions(first, length, explicit.array, explicit.end, explicit.elements);
+    }
+
+    private static void requireFits(NDArray x, int axis, NDArray positions, boolean isRelative) {
+        DataTypes.requireSameEngine(positions, x, "embeddings");
+        Shape input = x.getShape();
+        Shape shape = positions.getShape();
+        long length = input.get(axis);
+        Shape all = new Shape(length);
+        Shape perSequence = axis > 0
+                ? new Shape(input.get(0), length)
+                : input.dimension() == 3 ? new Shape(length, input.get(1)) : all;
+        Shape onAxis = isRelative && shape.dimension() == 3 ? shape.slice(1) : shape;
+        boolean isShared =
+                (axis > 0 || isRelative) && onAxis.dimension() == 2 && onAxis.get(0) == 1 && onAxis.get(1) == length;
+        Check.that(
+                isShared || shape.equals(all) || onAxis.equals(perSequence),
+                () -> ForwardParameters.POSITIONS + " of shape " + shape + " do not fit input " + input
+                        + (isRelative ? ", " + input.get(0) + " sequences of " + length + " tokens" : "")
+                        + ": expected "
+                        + all + (perSequence.equals(all) ? "" : " or " + perSequence)
+                        + (isRelative ? ", also for each axis" : "")
+                        + "; pass one position for each token");
+        Check.that(
+                positions.getDataType() != DataType.BOOLEAN,
+                () -> ForwardParameters.POSITIONS + " of shape " + shape
+                        + " have data type boolean: expected integers or floating-point numbers; a second input is an"
+                        + " array of positions: pass the mask to the attention, [x, mask]; see docs/using.md#masks");
+    }
+
+    /**
+     * {@return these positions, after checking that integers are from 0 to a limit, and that real ones are finite}
+     *
+     * @param limit one more than the largest integer position
+     * @param isRead whether the largest position must be known, for which positions are read on a GPU too
+     * @throws IllegalArgumentException if a position is not valid
+     */
+    public Positions below(int limit, boolean isRead) {
+        if (array == null) {
+            ForwardParameters.requireLength(count, first, limit);
+            return this;
+        }
+        if (array.getDataType().isInteger()) {
+            boolean isKnown = end < ForwardParameters.UNLIMITED && end <= limit;
+            return isKnown || !(isRead || Indices.areChecked(array)) ? this : withEnd(1 + largest(limit));
+        }
+        DataTypes.requireEmbedding(array, "the array of positions");
+        double[] all = toDoubles();
+        double largest = -1;
+        for (int i = 0; i < all.length; i++) {
+            int index = i;
+            Check.that(
+                    Double.isFinite(all[i]),
+                    () -> "position " + all[index] + " at index " + index + " of " + array.getShape()
+                            + ": expected a finite number; check how it was computed");
+            largest = Math.max(largest, Math.abs(all[i]));
+        }
+        return withEnd((int) (Math.floor(largest) + 1));
+    }
+
+    private Positions withEnd(int known) {
+        return new Positions(first, count, array, known, elements);
+    }
+
+    /**
+     * {@return the same tokens with the positions of another array, such as a copy or some of its rows}
+     *
+     * @param other explicit positions, (…, n); null for indices
+     * @param otherEnd one more than the largest of them, or a larger number
+     */
+    public Positions with(NDArray other, int otherEnd) {
+        return new Positions(first, count, other, otherEnd, other == null ? null : new Elements(null));
+    }
+
+    private int largest(int limit) {
+        int largest = elements.largest;
+        if (largest == Elements.UNKNOWN || largest >= limit) {
+            largest = Indices.requireBelow(array, limit, "position", ForwardParameters.remedy(limit));
+            elements.largest = largest;
+        }
+        return largest;
+    }
+
+    private Positions withoutNegative() {
+        double[] reals = areReal() ? toDoubles() : new double[0];
+        for (double position : reals) {
+            Check.that(
+                    position >= 0,
+                    () -> "position " + position + " of " + array.getShape()
+                            + ": expected 0 or more; count positions from 0, or use a RotaryEmbeddingBlock for others");
+        }
+        return this;
+    }
+
+    @Override
+    public int first() {
+        return first;
+    }
+
+    @Override
+    public int count() {
+        return count;
+    }
+
+    /**
+     * {@return explicit positions, whose last axis is n; null if the position of each token is its index} In an
+     * attention they are (1 or B, n), or (axes, 1 or B, n), INT32 or FLOAT64, on the device of the queries.
+     */
+    @Override
+    public NDArray array() {
+        return array;
+    }
+
+    /**
+     * {@return one more than the largest position, or a larger number: 2<sup>29</sup> if the positions are on a GPU and
+     * were not read; negative positions count as positive ones}
+     */
+    @Override
+    public int end() {
+        return end;
+    }
+
+    /** {@return whether positions are floating-point numbers, such as times} */
+    public boolean areReal() {
+        return array != null && array.getDataType().isFloating();
+    }
+
+    /** {@return explicit positions, row-major; do not change them} The array is read once, which waits for a GPU. */
+    @Override
+    public double[] toDoubles() {
+        double[] known = elements.doubles;
+        if (known == null) {
+            known = HostData.doubles(array);
+            elements.doubles = known;
+        }
+        return known;
+    }
+
+    /**
+     * {@return the position of each token, (1 or B, n): a new array, or {@link #array}}
+     *
+     * @param like an array on the device of the result
+     * @param type the type of the result; an integer type in an encoding that takes no real positions
+     * @throws IllegalArgumentException for an integer type if the positions are floating-point numbers; if they are on
+     *     several axes
+     */
+    public NDArray toArray(NDArray like, DataType type) {
+        if (array == null) {
+            return Temporaries.result(() -> Indices.range(like, first, count, type).reshape(1, count));
+        }
+        Check.that(
+                array.getShape().dimension() == 2,
+                () -> ForwardParameters.POSITIONS + " of shape " + array.getShape()
+                        + " are on several axes: expected one number for each token, (T) or (B, T), for this"
+                        + " encoding; use a RotaryEmbeddingBlock for several axes");
+        requireType(type, array);
+        return Arithmetic.toType(array, type);
+    }
+
+    /**
+     * Checks that real positions, or distances between them, are not converted to integers.
+     *
+     * @param type the type of the result
+     * @param numbers positions or distances
+     * @throws IllegalArgumentException if they are
+     */
+    public static void requireType(DataType type, NDArray numbers) {
+        Check.that(
+                !type.isInteger() || numbers.getDataType().isInteger(),
+                () -> "positions or distances of shape " + numbers.getShape() + " are floating-point numbers:"
+                        + " expected integers for this encoding; pass integers, or use an encoding of real positions:"
+                        + " ALiBi, distance network, FIRE, Gaussian, KERPLE, learned rotary, RoPE-Mixed, rotary, Sandwich or"
+                        + " T5");
+    }
+
+    /**
+     * {@return these positions in the form that an attention needs: (1 or B, n), or (axes, 1 or B, n), INT32 or
+     * FLOAT64, on the device of an array} Their array is a new one, or the same if it has this form.
+     *
+     * @param x an array
+     */
+    public Positions like(NDArray x) {
+        if (array == null) {
+            return this;
+        }
+        DataType type = array.getDataType().isInteger() ? DataType.INT32 : DataType.FLOAT64;
+        boolean isSame = array.getDataType() == type
+                && array.getDevice().equals(x.getDevice())
+                && array.getShape().dimension() > 1;
+        return isSame
+                ? this
+                : new Positions(
+                        first,
+                        count,
+                        Temporaries.result(() -> {
+                            NDArray moved = Arithmetic.toType(array, type).toDevice(x.getDevice(), false);
+                            return array.getShape().dimension() == 1 ? moved.expandDims(0) : moved;
+                        }),
+                        end,
+                        elements);
+    }
+
+    /**
+     * {@return the positions of some of these tokens} Their array is a new view, or the same for all tokens.
+     *
+     * @param from the first token, counted from the first of these
+     * @param tokens the number of tokens
+     */
+    public Positions slice(int from, int tokens) {
+        // MXNet cannot slice nothing
+        if (array == null || tokens == 0) {
+            return of(first + from, tokens);
+        }
+        if (tokens == count) {
+            return this;
+        }
+        int axis = array.getShape().dimension() - 1;
+        double[] all = elements.doubles;
+        return new Positions(
+                first + from,
+                tokens,
+                array.get(NDIndex.sliceAxis(axis, from, (long) from + tokens)),
+                end,
+                new Elements(all == null ? null : columns(all, count, from, tokens)));
+    }
+
+    private static double[] columns(double[] all, int width, int from, int to) {
+        double[] some = new double[all.length / width * to];
+        for (int row = 0; row < all.length / width; row++) {
+            System.arraycopy(all, row * width + from, some, row * to, to);
+        }
+        return some;
+    }
+
+    /**
+     * {@return the positions of these tokens and those of the next, whose array is a new one}
+     *
+     * @param next the next tokens, which must have explicit positions if these have
+     */
+    public Positions followedBy(Positions next) {
+        int both = count + next.count;
+        if (next.array == null || count == 0) {
+            return next.array == null
+                    ? new Positions(first, both, null, next.end, null)
+                    : new Positions(first, both, next.array.duplicate(), next.end, next.elements);
+        }
+        NDArray joined = Temporaries.result(() -> {
+            NDArray earlier = array == null
+                    ? Indices.range(next.array, first, count, DataType.INT32).reshape(1, count)
+                    : array;
+            DataType type =
+                    earlier.getDataType() == next.array.getDataType() ? next.array.getDataType() : DataType.FLOAT64;
+            NDArray typed = Arithmetic.toType(earlier, type);
+            NDArray added = Arithmetic.toType(next.array, type);
+            return NDArrays.concat(new NDList(fitted(typed, added), fitted(added, typed)), -1);
+        });
+        return new Positions(first, both, joined, Math.max(end, next.end), new Elements(joinedElements(next)));
+    }
+
+    /** The elements of these positions and the next; null if they were not read, or if their shapes differ. */
+    private double[] joinedElements(Positions next) {
+        boolean isKnown = array != null && elements.doubles != null && next.elements.doubles != null;
+        if (!isKnown || !withoutTokens(array).equals(withoutTokens(next.array))) {
+            return null;
+        }
+        int rows = elements.doubles.length / count;
+        double[] joined = new double[rows * (count + next.count)];
+        for (int row = 0; row < rows; row++) {
+            int at = row * (count + next.count);
+            System.arraycopy(elements.doubles, row * count, joined, at, count);
+            System.arraycopy(next.elements.doubles, row * next.count, joined, at + count, next.count);
+        }
+        return joined;
+    }
+
+    private static Shape withoutTokens(NDArray positions) {
+        return positions.getShape().slice(0, positions.getShape().dimension() - 1);
+    }
+
+    /** Broadcasts positions to the axes and the batch of others. */
+    private static NDArray fitted(NDArray positions, NDArray others) {
+        int last = others.getShape().dimension() - 1;
+        Shape steps = Shape.update(others.getShape(), last, positions.getShape().getLastDimension());
+        if (steps.equals(positions.getShape())) {
+            return positions;
+        }
+        NDArray column = others.get(NDIndex.sliceAxis(last, 0, 1));
+        return positions.add(column.sub(column));
+    }
+
+    /** Returns the rows of any number of positions, the shape of the positions + (W): a new array. */
+    static NDArray lookUp(NDArray positions, int limit, boolean isRead, ConstantTable table, DataType type) {
+        int count = Math.toIntExact(positions.size());
+        Positions tokens = new Positions(0, count, positions, ForwardParameters.UNLIMITED, new Elements(null))
+                .below(limit, isRead)
+                .withoutNegative();
+        return Temporaries.result(() -> table.rows(tokens, positions, type));
+    }
+
+    /** {@return the tokens, and the shape of explicit positions} */
+    @Override
+    public String toString() {
+        return "Positions of " + count + " tokens from " + first
+                + (array == null ? "" : ", " + array.getDataType() + " " + array.getShape());
+    }
+}

@@ -1,0 +1,450 @@
+package io.github.djlpositional.attention;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.Positions;
+import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.ForwardParameters;
+import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.OptionsBlock;
+import io.github.djlpositional.internal.RelativeShift;
+import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.Settings;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import java.util.function.BiFunction;
+import java.util.function.ToLongFunction;
+
+/** The terms of the relative encodings of an attention, which are read once. */
+final class Terms {
+
+    /** Without coordinates, distances are those between positions. */
+    record DistanceBias(
+            BiFunction<AttentionCall, Distances, NDArray> biases,
+            Term.Coordinates queries,
+            Term.Coordinates keys,
+            ToLongFunction<AttentionCall> pairSize)
+            implements Term {
+        @Override
+        public Term withPairSize(ToLongFunction<AttentionCall> size) {
+            return new DistanceBias(biases, queries, keys, size);
+        }
+    }
+
+    /** Without functions of the queries and the keys, it is of the heads. */
+    record ScoreTerm(
+            BiFunction<AttentionCall, NDArray, NDArray> queries,
+            BiFunction<AttentionCall, NDArray, NDArray> keys,
+            Term.Scores scores,
+            ToLongFunction<AttentionCall> pairSize)
+            implements Term {
+        @Override
+        public Term withPairSize(ToLongFunction<AttentionCall> size) {
+            return new ScoreTerm(queries, keys, scores, size);
+        }
+
+        boolean isOfTokens() {
+            return queries != null || keys != null;
+        }
+    }
+
+    record ValueTerm(BiFunction<AttentionCall, NDArray, NDArray> results, ToLongFunction<AttentionCall> pairSize)
+            implements Term {
+        @Override
+        public Term withPairSize(ToLongFunction<AttentionCall> size) {
+            return new ValueTerm(results, size);
+        }
+    }
+
+    record Heads(BiFunction<AttentionCall, NDArray, NDArray> queries, BiFunction<AttentionCall, NDArray, NDArray> keys)
+            implements Term {}
+
+    /**
+     * Up to this multiple of the number of tokens, computing consecutive distances is faster than computing all pairs.
+     */
+    private static final int MAX_SPREAD_PER_TOKEN = 4;
+
+    /** Added to the number of tokens, so that short sequences use consecutive distances too. */
+    private static final int EXTRA_TOKENS = 512;
+
+    private final List<RelativeEncoding> encodings;
+
+    /** The encoding of each term. */
+    private final Map<Term, RelativeEncoding> owners = new IdentityHashMap<>();
+
+    private final List<Term> all;
+
+    /** The terms that are added to the scores or to the result. */
+    private final List<Term> added;
+
+    /** The biases that depend on distances between positions, not between coordinates. */
+    private final List<DistanceBias> positionBiases;
+
+    private final List<DistanceBias> coordinateBiases;
+    private final List<ScoreTerm> scoreTerms;
+    private final List<ValueTerm> valueTerms;
+
+    /** Reads the terms of encodings. */
+    Terms(List<RelativeEncoding> encodings) {
+        this.encodings = List.copyOf(encodings);
+        List<Term> terms = new ArrayList<>();
+        for (RelativeEncoding encoding : encodings) {
+            for (Term term : encoding.terms()) {
+                terms.add(term);
+                owners.put(term, encoding);
+            }
+        }
+        all = List.copyOf(terms);
+        added = all.stream()
+                .filter(term -> !(term instanceof Rotation || term instanceof Heads))
+                .toList();
+        List<DistanceBias> biases = ofType(DistanceBias.class);
+        positionBiases = biases.stream().filter(bias -> bias.queries() == null).toList();
+        coordinateBiases =
+                biases.stream().filter(bias -> bias.queries() != null).toList();
+        scoreTerms = ofType(ScoreTerm.class);
+        valueTerms = ofType(ValueTerm.class);
+    }
+
+    private <T extends Term> List<T> ofType(Class<T> type) {
+        return all.stream().filter(type::isInstance).map(type::cast).toList();
+    }
+
+    List<RelativeEncoding> encodings() {
+        return encodings;
+    }
+
+    /** Whether anything is added to the scores or to the result. */
+    boolean areAdded() {
+        return !added.isEmpty();
+    }
+
+    /** Whether only biases that depend on distances between positions are added. */
+    boolean areBiasesOnly() {
+        return !positionBiases.isEmpty() && positionBiases.size() == added.size();
+    }
+
+    boolean haveValues() {
+        return !valueTerms.isEmpty();
+    }
+
+    /** Whether no gradient is recorded for the parameters of encodings whose terms are added. */
+    boolean areConstant(AttentionCall call) {
+        return added.stream().allMatch(term -> isConstant(owners.get(term), call.training()));
+    }
+
+    private static boolean isConstant(RelativeEncoding encoding, boolean training) {
+        return encoding.getParameters().values().stream()
+                .noneMatch(parameter -> training
+                        || (parameter.isInitialized() && parameter.getArray().hasGradient()));
+    }
+
+    /** How many numbers the terms take for each query and key; 0 without terms. */
+    long sizePerQueryAndKey(AttentionCall call) {
+        return added.stream()
+                .mapToLong(term -> pairSize(term).applyAsLong(call))
+                .max()
+                .orElse(0);
+    }
+
+    private static ToLongFunction<AttentionCall> pairSize(Term term) {
+        return term instanceof DistanceBias bias
+                ? bias.pairSize
+                : term instanceof ScoreTerm scores ? scores.pairSize : ((ValueTerm) term).pairSize;
+    }
+
+    /** Rotates and changes queries or keys: a new array, or the input itself. */
+    NDArray encode(Temporaries temporaries, AttentionCall call, NDArray input, boolean areKeys) {
+        NDArray x = input;
+        for (Term term : all) {
+            NDArray before = x;
+            if (term instanceof Rotation rotation) {
+                x = temporaries.add(use(term, () -> rotation.of(owners.get(term), call, before, areKeys)));
+            } else if (term instanceof Heads heads) {
+                var function = areKeys ? heads.keys() : heads.queries();
+                x = function == null
+                        ? before
+                        : temporaries.addResult(before, () -> use(term, () -> function.apply(call, before)));
+                require(term, areKeys ? "keys" : "queries", x, x.getShape().equals(input.getShape()), input.getShape());
+            }
+        }
+        return x;
+    }
+
+    /** The numbers of each token of queries or keys, (B, n, W), by term; see {@link Term#scoresOfTokens}. */
+    Map<Term, NDArray> numbers(Temporaries temporaries, AttentionCall call, NDArray input, boolean areKeys) {
+        Map<Term, NDArray> numbers = new HashMap<>();
+        for (ScoreTerm term : scoreTerms) {
+            var function = areKeys ? term.keys() : term.queries();
+            if (function != null) {
+                NDArray typed = temporaries.toType(input, DataTypes.ofScores(input));
+                NDArray found = temporaries.addResult(typed, () -> use(term, () -> function.apply(call, typed)));
+                numbers.put(term, found);
+                Shape shape = found.getShape();
+                Shape tokens = new Shape(input.getShape().get(0), (areKeys ? call.keys() : call.queries()).count());
+                boolean fits = shape.dimension() == 3 && shape.slice(0, 2).equals(tokens);
+                require(term, "numbers of tokens", found, fits, tokens.add(-1) + ", with any last size");
+            }
+        }
+        return numbers;
+    }
+
+    /** Calls a function of a term. Its encoding is not cleared, loaded or initialized meanwhile. */
+    private NDArray use(Term term, Supplier<NDArray> function) {
+        return OptionsBlock.using(owners.get(term), function);
+    }
+
+    private void require(Term term, String what, NDArray result, boolean fits, Object expected) {
+        require(owners.get(term), what, result, fits, expected);
+    }
+
+    static void require(RelativeEncoding encoding, String what, NDArray result, boolean fits, Object expected) {
+        Check.that(
+                fits,
+                () -> what + " of " + Settings.classOf(encoding) + " have the shape " + result.getShape()
+                        + ": expected " + expected + "; return an array of this shape");
+    }
+
+    /**
+     * The sum of the terms that are added to the scores, (B or 1, N or 1, T, F), in their data type; null for none.
+     *
+     * @param queries the queries, before any encoding, in the data type of the scores
+     */
+    NDArray term(Temporaries temporaries, AttentionCall call, NDArray queries, NDArray keys) {
+        NDList terms = new NDList();
+        if (!positionBiases.isEmpty()) {
+            terms.add(biasTerm(temporaries, call, queries));
+        }
+        for (DistanceBias bias : coordinateBiases) {
+            terms.add(coordinateTerm(temporaries, bias, call, queries));
+        }
+        for (ScoreTerm term : scoreTerms) {
+            NDArray ofQueries = term.isOfTokens() ? call.queryNumbers(term) : queries;
+            NDArray ofKeys = term.isOfTokens() ? call.keyNumbers(term) : keys;
+            NDArray scores = temporaries.addResult(queries, () -> {
+                NDArray found = use(term, () -> term.scores().of(call, ofQueries, ofKeys));
+                return found == null ? null : Arithmetic.toType(found, queries.getDataType());
+            });
+            if (scores != null) {
+                terms.add(scores);
+                requireScores(term, scores, queries.getShape(), call);
+            }
+        }
+        return sum(temporaries, terms);
+    }
+
+    /** In an encoding's own forward, queries may have any rank if the term does not depend on their content. */
+    private void requireScores(Term term, NDArray scores, Shape queries, AttentionCall call) {
+        if (queries.dimension() == 4) {
+            Shape all = Shape.update(queries, 3, call.keys().count());
+            require(term, "scores", scores, broadcasts(scores.getShape(), all), all);
+        }
+    }
+
+    /** The sum of arrays; null for none. */
+    private static NDArray sum(Temporaries temporaries, NDList arrays) {
+        return arrays.isEmpty()
+                ? null
+                : temporaries.addResult(
+                        arrays.head(),
+                        () -> arrays.stream().reduce(NDArray::add).orElseThrow());
+    }
+
+    /** Whether a shape broadcasts to another; leading axes may be missing. */
+    static boolean broadcasts(Shape shape, Shape to) {
+        int missing = to.dimension() - shape.dimension();
+        for (int axis = 0; axis < shape.dimension(); axis++) {
+            if (missing < 0 || (shape.get(axis) != 1 && shape.get(axis) != to.get(axis + missing))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** The sum of the terms that are added to the results, (B, N, T, H); null for none. */
+    NDArray valueTerm(Temporaries temporaries, AttentionCall call, NDArray probabilities, Shape results) {
+        NDList terms = new NDList();
+        for (ValueTerm term : valueTerms) {
+            NDArray added = temporaries.addResult(
+                    probabilities, () -> use(term, () -> term.results().apply(call, probabilities)));
+            if (added != null) {
+                terms.add(added);
+                require(term, "values", added, broadcasts(added.getShape(), results), results);
+            }
+        }
+        return sum(temporaries, terms);
+    }
+
+    /** The biases of distances without explicit positions, (1 or N, size). */
+    NDArray biasesByDistance(Temporaries temporaries, AttentionCall call, Distances needed) {
+        return temporaries.add(
+                call.byDistance(this, 1, needed, distances -> sumOfBiases(positionBiases, call, distances)));
+    }
+
+    /** The sum of several biases, (1 or N, size), in the data type of the distances: a new array. */
+    private NDArray sumOfBiases(List<DistanceBias> terms, AttentionCall call, Distances distances) {
+        return Temporaries.result(() -> {
+            NDArray sum = null;
+            for (DistanceBias term : terms) {
+                NDArray biases = use(term, () -> term.biases().apply(call, distances));
+                Shape shape = biases.getShape();
+                boolean fits = shape.dimension() == 2 && shape.get(1) == distances.size();
+                require(term, "biases", biases, fits, "(1 or N, " + distances.size() + ")");
+                sum = sum == null ? biases : sum.add(biases);
+            }
+            return Arithmetic.toType(sum, distances.like().getDataType());
+        });
+    }
+
+    /**
+     * Like {@link #biasesByDistance} for a step of a cache, which owns the array; biases for more distant keys may come
+     * first.
+     */
+    NDArray stepBiases(AttentionCall call, NDArray like) {
+        return call.wholeByDistance(
+                this, call.distances(like), distances -> sumOfBiases(positionBiases, call, distances));
+    }
+
+    private NDArray biasTerm(Temporaries temporaries, AttentionCall call, NDArray queries) {
+        if (call.hasPositions()) {
+            DataType type = call.hasRealPositions() ? DataType.FLOAT64 : DataType.INT32;
+            NDArray queryPositions = positions(temporaries, call.queries(), queries, type);
+            NDArray keyPositions = positions(temporaries, call.keys(), queries, type);
+            return biasesOfPairs(
+                    temporaries, positionBiases, positionBiases, call, queries, queryPositions, keyPositions);
+        }
+        NDArray biases = biasesByDistance(temporaries, call, call.distances(queries));
+        int keys = call.keys().count();
+        return temporaries.addResult(() -> {
+            NDArray row = biases.reshape(1, biases.getShape().get(0), 1, -1);
+            Shape shape = Shape.update(row.getShape(), 2, call.queries().count());
+            return RelativeShift.toKeys(shape.equals(row.getShape()) ? row : row.broadcast(shape), keys);
+        });
+    }
+
+    private static NDArray positions(
+            Temporaries temporaries, Positions tokens, NDArray like, DataType type) {
+        return temporaries.addUnless(tokens.array(), tokens.toArray(like, type));
+    }
+
+    private NDArray coordinateTerm(Temporaries temporaries, DistanceBias bias, AttentionCall call, NDArray queries) {
+        NDArray ofQueries = coordinates(temporaries, bias, bias.queries(), call.queries(), queries);
+        NDArray ofKeys = coordinates(temporaries, bias, bias.keys(), call.keys(), queries);
+        return biasesOfPairs(temporaries, bias, List.of(bias), call, queries, ofQueries, ofKeys);
+    }
+
+    private NDArray coordinates(
+            Temporaries temporaries, Term term, Term.Coordinates function, Positions tokens, NDArray like) {
+        NDArray found = temporaries.addResult(() -> use(term, () -> function.of(tokens, like)));
+        long batch =
+                tokens.array() == null ? 1 : tokens.array().getShape().get(0);
+        Shape expected = new Shape(batch, tokens.count());
+        require(term, "coordinates", found, found.getShape().equals(expected), expected);
+        return found;
+    }
+
+    /**
+     * The biases for each query and key, (1 or B, 1 or N, T, F), by the differences of two arrays, (1 or B, T) and (1
+     * or B, F). On a CPU whole numbers are read, and the bias of each difference is computed once unless the
+     * differences are far apart.
+     */
+    private NDArray biasesOfPairs(
+            Temporaries temporaries,
+            Object id,
+            List<DistanceBias> terms,
+            AttentionCall call,
+            NDArray like,
+            NDArray queryCoordinates,
+            NDArray keyCoordinates) {
+        NDArray pairs = temporaries.addResult(() -> keyCoordinates.expandDims(1).sub(queryCoordinates.expandDims(2)));
+        int[] range = range(queryCoordinates, keyCoordinates);
+        NDArray biases = temporaries.add(
+                range == null
+                        ? sumOfBiases(terms, call, Distances.of(like, pairs))
+                        : call.byDistance(
+                                id,
+                                1,
+                                Distances.consecutive(like, range[0], range[1] - range[0] + 1),
+                                distances -> sumOfBiases(terms, call, distances)));
+        return temporaries.addResult(() -> {
+            Shape shape = pairs.getShape();
+            if (range == null) {
+                return biases.reshape(new Shape(biases.getShape().get(0)).addAll(shape))
+                        .swapAxes(0, 1);
+            }
+            NDArray rows = Arithmetic.add(pairs, -range[0]);
+            // contiguous rows are looked up faster
+            NDArray table = biases.transpose(1, 0)
+                    .reshape(-1)
+                    .reshape(-1, biases.getShape().get(0));
+            return Indices.lookUp(rows, table, like.getManager()).transpose(0, 3, 1, 2);
+        });
+    }
+
+    /**
+     * The smallest and the largest difference; null if they are real, far apart, or on a GPU, where they are not read.
+     */
+    private static int[] range(NDArray queryCoordinates, NDArray keyCoordinates) {
+        if (queryCoordinates.getDataType().isFloating() || !HostData.isHost(queryCoordinates.getDevice())) {
+            return null;
+        }
+        double[] queries = HostData.doubles(queryCoordinates);
+        double[] keys = HostData.doubles(keyCoordinates);
+        double first = Arrays.stream(keys).min().orElse(0)
+                - Arrays.stream(queries).max().orElse(0);
+        double last = Arrays.stream(keys).max().orElse(0)
+                - Arrays.stream(queries).min().orElse(0);
+        long tokens =
+                queryCoordinates.getShape().get(1) + keyCoordinates.getShape().get(1);
+        return last - first < MAX_SPREAD_PER_TOKEN * (tokens + EXTRA_TOKENS)
+                ? new int[] {(int) first, (int) last}
+                : null;
+    }
+
+    /** The term of a single encoding outside an attention; see {@link RelativeEncoding#term}. */
+    NDArray ofOne(
+            ParameterStore parameterStore,
+            NDArray queries,
+            NDArray keys,
+            boolean training,
+            PairList<String, Object> params) {
+        RelativeEncoding encoding = encodings.get(0);
+        try (Temporaries temporaries = new Temporaries()) {
+            int axis = queries.getShape().dimension() - 2;
+            Positions given = Positions.of(queries, axis, null, params, ForwardParameters.UNLIMITED, false);
+            Positions tokens = given.like(queries);
+            temporaries.addUnless(given.array(), tokens.array());
+            long length = keys.getShape().get(keys.getShape().dimension() - 2);
+            Positions keyPositions = keys == queries && tokens.array() != null
+                    ? tokens
+                    : Positions.of(0, keys == queries ? tokens.first() + tokens.count() : Math.toIntExact(length));
+            AttentionCall bare = new AttentionCall(
+                    encoding, queries.getDataType(), parameterStore, training, params, tokens, keyPositions, false, 1);
+            AttentionCall call =
+                    bare.with(numbers(temporaries, bare, queries, false), numbers(temporaries, bare, keys, true));
+            NDArray encoded = encode(temporaries, call, keys, true);
+            NDArray term = term(temporaries, call, queries, encoded);
+            Check.that(
+                    term != null,
+                    () -> Settings.classOf(encoding)
+                            + " adds nothing to the scores: expected an encoding with a score term; use it in an"
+                            + " attention with optRelativeEncoding");
+            // the term of one query may be a view of a table
+            NDArray result = tokens.count() == 1 ? Arithmetic.copy(term) : temporaries.remove(term);
+            result.attach(queries.getManager());
+            return result;
+        }
+    }
+}
