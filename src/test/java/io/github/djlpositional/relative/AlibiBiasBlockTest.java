@@ -6,7 +6,6 @@ import static io.github.djlpositional.Forward.params;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
-import static io.github.djlpositional.relative.ScoreTerms.array;
 import static io.github.djlpositional.relative.ScoreTerms.parameter;
 import static io.github.djlpositional.relative.ScoreTerms.requireBiases;
 import static io.github.djlpositional.support.Inputs.reals;
@@ -17,7 +16,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
-import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
@@ -167,25 +165,5 @@ class AlibiBiasBlockTest extends OnEachEngine {
                 rejectedWithoutLeak(manager, () -> infer(manager, block, x, empty), "3 queries", "0 keys"),
                 rejectedWithoutLeak(manager, () -> infer(manager, block, x, x, x), 3, "[queries, keys]"),
                 rejectedWithoutLeak(manager, () -> inferFrom(manager, -1, block, x), -1));
-    }
-
-    @Test
-    void savesLearnedSlopes() throws Exception {
-        AlibiBiasBlock saved = filled(manager, alibi().optLearned(true).build(), DataType.FLOAT32);
-        ScoreTerms.requireLoads(manager, saved, alibi().optLearned(true).build());
-        assertThat(array(saved, "logSlopes").getShape()).isEqualTo(new Shape(2));
-        AlibiSlopes others = AlibiSlopes.custom(1, 2);
-        assertAll(
-                rejected(
-                        MalformedModelException.class,
-                        () -> ScoreTerms.load(manager, saved, alibi().build()),
-                        "learned"),
-                rejected(
-                        MalformedModelException.class,
-                        () -> ScoreTerms.load(
-                                manager,
-                                saved,
-                                alibi().optSlopes(others).optLearned(true).build()),
-                        "slopes"));
     }
 }

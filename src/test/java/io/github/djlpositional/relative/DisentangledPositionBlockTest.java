@@ -17,7 +17,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
 import ai.djl.Device;
-import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
@@ -174,18 +173,5 @@ class DisentangledPositionBlockTest extends OnEachEngine {
         try (NDManager gpu = new SimulatedGpuEngine().newBaseManager(Device.gpu(0))) {
             assertAll(rejectedShapes(gpu));
         }
-    }
-
-    @Test
-    void savesItsVectorsAndProjections() throws Exception {
-        DisentangledPositionBlock saved = filled(manager, disentangled().build(), DataType.FLOAT32, HEADS);
-        ScoreTerms.requireLoads(manager, saved, disentangled().build());
-        assertAll(rejected(
-                MalformedModelException.class,
-                () -> ScoreTerms.load(
-                        manager, saved, disentangled().optMaxDistance(13).build()),
-                "maxDistance",
-                12,
-                13));
     }
 }

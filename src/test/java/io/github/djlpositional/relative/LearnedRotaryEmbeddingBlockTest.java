@@ -15,12 +15,10 @@ import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
 import ai.djl.Device;
-import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;
@@ -191,24 +189,5 @@ class LearnedRotaryEmbeddingBlockTest extends OnEachEngine {
         try (NDManager gpu = new SimulatedGpuEngine().newBaseManager(Device.gpu(0))) {
             assertAll(rejectedShapes(gpu));
         }
-    }
-
-    /** The base is that of the initial frequencies only. */
-    @Test
-    void savesItsFrequencies() throws Exception {
-        LearnedRotaryEmbeddingBlock saved = block(DataType.FLOAT32, 2);
-        ScoreTerms.requireLoads(
-                manager, saved, learned(16).optAxes(2).optBase(100).build());
-        assertAll(rejected(
-                MalformedModelException.class,
-                () -> ScoreTerms.load(
-                        manager,
-                        saved,
-                        learned(16)
-                                .optAxes(2)
-                                .optLayout(PairLayout.CONCATENATED)
-                                .build()),
-                "INTERLEAVED",
-                "CONCATENATED"));
     }
 }

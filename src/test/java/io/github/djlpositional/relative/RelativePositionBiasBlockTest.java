@@ -16,7 +16,6 @@ import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
-import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
@@ -127,24 +126,5 @@ class RelativePositionBiasBlockTest extends OnEachEngine {
                 rejected(() -> t5().optBuckets(8).optMaxDistance(2).build(), 2));
         assertThat(t5().optBuckets(31).optBidirectional(false).build().getArguments())
                 .containsEntry("buckets", 31);
-    }
-
-    @Test
-    void savesItsBiases() throws Exception {
-        RelativePositionBiasBlock saved = filled(manager, t5().build(), DataType.FLOAT32);
-        ScoreTerms.requireLoads(manager, saved, t5().build());
-        assertAll(
-                rejected(
-                        MalformedModelException.class,
-                        () -> ScoreTerms.load(
-                                manager, saved, t5().optMaxDistance(64).build()),
-                        "maxDistance",
-                        128,
-                        64),
-                rejected(
-                        MalformedModelException.class,
-                        () -> ScoreTerms.load(
-                                manager, saved, t5().optBidirectional(false).build()),
-                        "bidirectional"));
     }
 }

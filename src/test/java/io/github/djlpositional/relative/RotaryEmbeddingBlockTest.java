@@ -16,7 +16,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
 import ai.djl.Device;
-import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
@@ -555,36 +554,6 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
         RotaryEmbeddingBlock shorter = xpos().optMaxSequenceLength(3967).build();
         shorter.initialize(manager, DataType.FLOAT16, new Shape(1, 2, 3, 4));
         assertThat(shorter.isInitialized()).isTrue();
-    }
-
-    /** To extend the context of a model, load its file into a block with a scaling. */
-    @Test
-    void aFileWithoutAScalingFitsAny() throws Exception {
-        RotaryEmbeddingBlock saved = rotary(16).build();
-        saved.initialize(manager, DataType.FLOAT32, new Shape(2, 3, 5, 16));
-        RotaryEmbeddingBlock longer = rotary(16)
-                .optMaxSequenceLength(20_000)
-                .optScaling(RotaryScaling.linear(2))
-                .build();
-        ScoreTerms.load(manager, saved, longer);
-        assertThat(longer.getScaling()).isEqualTo(RotaryScaling.linear(2));
-        RotaryEmbeddingBlock same =
-                rotary(16).optScaling(RotaryScaling.linear(2)).build();
-        ScoreTerms.load(manager, longer, same);
-        assertThat(same.isInitialized()).isTrue();
-        assertAll(
-                rejected(
-                        MalformedModelException.class,
-                        () -> ScoreTerms.load(manager, longer, rotary(16).build()),
-                        "factor=2.0"),
-                rejected(
-                        MalformedModelException.class,
-                        () -> ScoreTerms.load(
-                                manager,
-                                longer,
-                                rotary(16).optScaling(RotaryScaling.linear(4)).build()),
-                        "factor=2.0",
-                        "factor=4.0"));
     }
 
     @Test

@@ -18,7 +18,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
-import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
@@ -142,24 +141,5 @@ class ShawRelativePositionBlockTest extends OnEachEngine {
         assertAll(
                 rejectedWithoutLeak(manager, () -> infer(manager, block, sequence), "(1, 3, 4)", "(B, N, T, 4)"),
                 rejectedWithoutLeak(manager, () -> infer(manager, block, wide), "(1, 2, 3, 6)", "(B, N, T, 4)"));
-    }
-
-    @Test
-    void savesItsVectors() throws Exception {
-        ShawRelativePositionBlock saved = filled(manager, shaw().build(), DataType.FLOAT32, HEADS);
-        ScoreTerms.requireLoads(manager, saved, shaw().build());
-        assertAll(
-                rejected(
-                        MalformedModelException.class,
-                        () -> ScoreTerms.load(
-                                manager, saved, shaw().optMaxDistance(3).build()),
-                        "maxDistance",
-                        2,
-                        3),
-                rejected(
-                        MalformedModelException.class,
-                        () -> ScoreTerms.load(
-                                manager, saved, shaw().optValues(false).build()),
-                        "values"));
     }
 }

@@ -17,7 +17,6 @@ import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
-import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
@@ -138,21 +137,5 @@ class TransformerXlPositionBlockTest extends OnEachEngine {
         assertAll(
                 rejectedWithoutLeak(manager, () -> infer(manager, block, sequence), "(1, 3, 8)", "(B, 2, T, 4)"),
                 rejectedWithoutLeak(manager, () -> infer(manager, block, three), "(1, 3, 3, 4)", "(B, 2, T, 4)"));
-    }
-
-    @Test
-    void savesItsProjectionAndBiases() throws Exception {
-        TransformerXlPositionBlock saved = filled(manager, transformerXl().build(), DataType.FLOAT32, HEADS);
-        ScoreTerms.requireLoads(manager, saved, transformerXl().build());
-        assertAll(rejected(
-                MalformedModelException.class,
-                () -> ScoreTerms.load(
-                        manager,
-                        saved,
-                        transformerXl()
-                                .optEncoding(SinusoidalEncoding.vaswani(8))
-                                .build()),
-                "CONCATENATED",
-                "INTERLEAVED"));
     }
 }
