@@ -14,6 +14,7 @@ import static io.github.djlpositional.support.Inputs.reals;
 import static io.github.djlpositional.support.Inputs.zeros;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
+import static io.github.djlpositional.support.SmallLayers.attention;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
@@ -61,11 +62,6 @@ class MultiHeadAttentionBlockTest extends OnEachEngine {
 
     /** FLOAT64: some ten roundings by 2^-53 of numbers up to 100. */
     private static final double TOLERANCE = 1e-12;
-
-    /** D = 8, N = 2, H = 4. */
-    private static MultiHeadAttentionBlock.Builder attention() {
-        return MultiHeadAttentionBlock.builder().setEmbeddingSize(8).setHeadCount(2);
-    }
 
     private MultiHeadAttentionBlock initialized(MultiHeadAttentionBlock.Builder builder) {
         MultiHeadAttentionBlock block = builder.build();

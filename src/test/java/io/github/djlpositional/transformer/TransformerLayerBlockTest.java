@@ -10,6 +10,10 @@ import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static io.github.djlpositional.support.Inputs.zeros;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
+import static io.github.djlpositional.support.SmallLayers.attention;
+import static io.github.djlpositional.support.SmallLayers.causal;
+import static io.github.djlpositional.support.SmallLayers.decoderLayer;
+import static io.github.djlpositional.support.SmallLayers.layer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assertions.assertAll;
@@ -51,26 +55,6 @@ class TransformerLayerBlockTest extends OnEachEngine {
      * the epsilon of a layer normalization to a float, by up to 2^-25 of it.
      */
     private static final Map<DataType, Double> TOLERANCES = Map.of(DataType.FLOAT64, 1e-10, DataType.FLOAT32, 3e-5);
-
-    private static MultiHeadAttentionBlock.Builder attention() {
-        return MultiHeadAttentionBlock.builder().setEmbeddingSize(SIZE).setHeadCount(2);
-    }
-
-    private static MultiHeadAttentionBlock.Builder causal() {
-        return attention().optCausal(true);
-    }
-
-    private static TransformerLayerBlock.Builder layer(MultiHeadAttentionBlock.Builder attention) {
-        return TransformerLayerBlock.builder().setAttention(attention.build()).setHiddenSize(16);
-    }
-
-    private static TransformerLayerBlock.Builder layer() {
-        return layer(attention());
-    }
-
-    private static TransformerLayerBlock.Builder decoder() {
-        return layer(causal()).optCrossAttention(attention().build());
-    }
 
     private NDArray x() {
         return numbers(manager, 1, DataType.FLOAT64, 2, 5, SIZE);
@@ -309,7 +293,7 @@ class TransformerLayerBlockTest extends OnEachEngine {
     void isCreatedFromItsArgumentsAndItsFile() throws Exception {
         TransformerLayerBlock layer = filled(
                 manager,
-                decoder()
+                decoderLayer()
                         .optNonlinearity(Nonlinearity.SWIGLU)
                         .optNormPlacement(NormPlacement.AROUND_PART)
                         .optResidualScale(0.1f)
@@ -370,7 +354,7 @@ class TransformerLayerBlockTest extends OnEachEngine {
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "SEQUENTIAL")
     void rejectsParallelPartsWithACrossAttention(Arrangement arrangement) {
         assertAll(rejected(
-                () -> decoder()
+                () -> decoderLayer()
                         .optNormPlacement(NormPlacement.BEFORE_PART)
                         .optArrangement(arrangement)
                         .build(),
@@ -418,7 +402,7 @@ class TransformerLayerBlockTest extends OnEachEngine {
     }
 
     private static void requireRejectedInputsOfADecoder(NDManager manager, NormPlacement placement) {
-        TransformerLayerBlock layer = decoder().optNormPlacement(placement).build();
+        TransformerLayerBlock layer = decoderLayer().optNormPlacement(placement).build();
         layer.initialize(manager, DataType.FLOAT32, new Shape(-1, -1, SIZE), new Shape(-1, -1, SIZE));
         NDArray x = zeros(manager, 2, 5, SIZE);
         NDArray mask = zeros(manager, 2, 5);
