@@ -194,8 +194,23 @@ public class OwnEncodingTest extends OnEachEngine {
                 kind == Kind.BIAS ? ERROR_OF_FREQUENCY : 1e-12);
     }
 
+    /** An encoding without a forward of its own. */
+    private abstract static class OnlyInAnAttention extends AbstractBlock implements RelativeEncoding {
+
+        @Override
+        protected NDList forwardInternal(
+                ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public Shape[] getOutputShapes(Shape[] inputShapes) {
+            return inputShapes;
+        }
+    }
+
     /** Adds 0 to each score, and makes an attention process its queries in parts of 16. */
-    private static final class SmallParts extends AbstractBlock implements RelativeEncoding {
+    private static final class SmallParts extends OnlyInAnAttention {
 
         @Override
         public NDArray distanceBias(AttentionCall call, Distances distances) {
@@ -207,17 +222,6 @@ public class OwnEncodingTest extends OnEachEngine {
         @Override
         public long sizePerQueryAndKey(AttentionCall call) {
             return 1 << 20;
-        }
-
-        @Override
-        protected NDList forwardInternal(
-                ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
-            throw new UnsupportedOperationException();
-        }
-
-        @Override
-        public Shape[] getOutputShapes(Shape[] inputShapes) {
-            return inputShapes;
         }
     }
 
@@ -337,7 +341,7 @@ public class OwnEncodingTest extends OnEachEngine {
     }
 
     /** An encoding of which one method returns an array of a wrong shape. */
-    private static class Wrong extends AbstractBlock implements RelativeEncoding {
+    private static class Wrong extends OnlyInAnAttention {
 
         private final String method;
 
@@ -385,17 +389,6 @@ public class OwnEncodingTest extends OnEachEngine {
         @Override
         public NDArray valueTerm(AttentionCall call, NDArray probabilities) {
             return result("valueTerm", probabilities, null);
-        }
-
-        @Override
-        protected NDList forwardInternal(
-                ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
-            throw new UnsupportedOperationException();
-        }
-
-        @Override
-        public Shape[] getOutputShapes(Shape[] inputShapes) {
-            return inputShapes;
         }
     }
 

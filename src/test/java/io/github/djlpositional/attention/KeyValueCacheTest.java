@@ -448,31 +448,22 @@ class KeyValueCacheTest extends OnEachEngine {
         cache.rewind(0).step(3);
     }
 
+    /** A step at positions of sequences fails, and is repeated. */
+    private static void repeatAfterAFailure(CacheModel cache, double[]... positions) {
+        int before = cache.cache().getLength();
+        int count = positions[0].length;
+        cache.atRows(positions).failingStep(count).rewind(before);
+        cache.atRows(positions).step(count);
+    }
+
     @Test
     void aStepIsRepeatedAfterAFailureInAWindow() {
-        cache(causal(ALIBI).optWindow(4))
-                .atRows(positions(0, 1, 2), positions(3, 4, 5))
-                .failingStep(3)
-                .rewind(0)
-                .atRows(positions(0, 1, 2), positions(3, 4, 5))
-                .step(3)
-                .atRows(positions(4), positions(6))
-                .failingStep(1)
-                .rewind(3)
-                .atRows(positions(4), positions(6))
-                .step(1)
-                .atRows(positions(5, 6, 7), positions(7, 8, 9))
-                .failingStep(3)
-                .rewind(4)
-                .atRows(positions(5, 6, 7), positions(7, 8, 9))
-                .step(3)
-                .atRows(positions(9), positions(10))
-                .failingStep(1)
-                .rewind(7)
-                .atRows(positions(9), positions(10))
-                .step(1)
-                .atRows(positions(11, 12, 20), positions(12, 13, 14))
-                .step(3);
+        CacheModel cache = cache(causal(ALIBI).optWindow(4));
+        repeatAfterAFailure(cache, positions(0, 1, 2), positions(3, 4, 5));
+        repeatAfterAFailure(cache, positions(4), positions(6));
+        repeatAfterAFailure(cache, positions(5, 6, 7), positions(7, 8, 9));
+        repeatAfterAFailure(cache, positions(9), positions(10));
+        cache.atRows(positions(11, 12, 20), positions(12, 13, 14)).step(3);
     }
 
     @Test

@@ -4,8 +4,10 @@ import static io.github.djlpositional.attention.TestNumbers.HEADS;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
+import static org.junit.jupiter.api.Assertions.assertAll;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
@@ -72,6 +74,14 @@ final class ScoreTerms {
         double[] expected =
                 expected((head, i, j) -> term.at(head, q[head * QUERIES + i - FIRST], k[head * KEYS + j], i, j));
         requireClose(terms, expected, 1e-12);
+    }
+
+    /** Expects inputs of other shapes to be rejected, and no array to remain open. */
+    static void requireRejected(NDManager manager, Block block, String expected, Shape... shapes) {
+        assertAll(Stream.of(shapes).map(shape -> {
+            NDArray x = manager.zeros(shape);
+            return rejectedWithoutLeak(manager, () -> Forward.infer(manager, block, x), shape, expected);
+        }));
     }
 
     /** A bound of the error of a bias, in units of half an ulp of 1. */
