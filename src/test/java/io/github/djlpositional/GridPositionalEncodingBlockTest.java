@@ -33,7 +33,6 @@ import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -255,12 +254,6 @@ class GridPositionalEncodingBlockTest extends OnEachEngine {
         requireSame(y.get(":1"), Forward.infer(manager, block, x, mask).get(":1"));
         assertThat(doubles(y.get("1:"))).containsOnly(0);
         assertThat(doubles(Forward.infer(manager, block, x, mask.mul(0)))).containsOnly(0);
-    }
-
-    /** Expects inputs to be rejected, and no array to remain open. */
-    private Executable rejectedInputs(GridPositionalEncodingBlock block, NDList inputs, Object... values) {
-        return rejectedWithoutLeak(
-                manager, () -> Forward.infer(manager, block, inputs.toArray(NDArray[]::new)), values);
     }
 
     private NDList zerosOf(long... shape) {

@@ -307,16 +307,6 @@ class InputEmbeddingBlockTest extends OnEachEngine {
                 .execute();
     }
 
-    /** Expects inputs to be rejected, and no array to remain open. */
-    private Executable rejectedInputs(Block block, NDList inputs, Object... values) {
-        return rejectedInputs(block, null, inputs, values);
-    }
-
-    private Executable rejectedInputs(Block block, PairList<String, Object> params, NDList inputs, Object... values) {
-        return rejectedWithoutLeak(
-                manager, () -> Forward.infer(manager, block, params, inputs.toArray(NDArray[]::new)), values);
-    }
-
     private NDArray zeroIds(long... shape) {
         return Inputs.zeros(manager, DataType.INT64, shape);
     }
