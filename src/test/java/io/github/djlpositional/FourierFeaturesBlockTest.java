@@ -192,6 +192,6 @@ class FourierFeaturesBlockTest extends OnEachEngine {
 
     @Test
     void requiresFeatures() throws Throwable {
-        rejected(() -> FourierFeaturesBlock.builder().build(), "features").execute();
+        rejected(FourierFeaturesBlock.builder()::build, "features").execute();
     }
 }

@@ -332,15 +332,14 @@ class GridPositionalEncodingBlockTest extends OnEachEngine {
     @Test
     void rejectsGridsThatDoNotFitTheEncoding() {
         assertAll(
-                rejected(() -> image().optGrid(1, 3, 5).optChannelsFirst(true).build(), "[3, 5]", "channelsFirst true"),
-                rejected(() -> image().optGrid(1, 15).build(), "[15]", "2 sizes"),
-                rejected(() -> image().optGrid(0, 2, 2, 2).build(), "[2, 2, 2]", "2 sizes"));
+                rejected(image().optGrid(1, 3, 5).optChannelsFirst(true)::build, "[3, 5]", "channelsFirst true"),
+                rejected(image().optGrid(1, 15)::build, "[15]", "2 sizes"),
+                rejected(image().optGrid(0, 2, 2, 2)::build, "[2, 2, 2]", "2 sizes"));
     }
 
     @ParameterizedTest
     @ValueSource(floats = {-0.1f, 1, 2, Float.NaN, Float.NEGATIVE_INFINITY})
     void rejectsDropoutRatesOutOfRange(float rate) throws Throwable {
-        rejected(() -> image().optDropoutRate(rate).build(), "dropoutRate " + rate)
-                .execute();
+        rejected(image().optDropoutRate(rate)::build, "dropoutRate " + rate).execute();
     }
 }

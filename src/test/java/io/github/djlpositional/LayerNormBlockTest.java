@@ -107,9 +107,9 @@ class LayerNormBlockTest extends OnEachEngine {
     @Test
     void rejectsOptionsOutOfRange() {
         assertAll(
-                rejected(() -> LayerNormBlock.builder().build(), "embeddingSize", "setEmbeddingSize"),
-                rejected(() -> norm().setEmbeddingSize(0).build(), "embeddingSize 0"),
-                rejected(() -> norm().optEpsilon(0).build(), "epsilon 0.0"),
-                rejected(() -> norm().optEpsilon(-1).build(), "epsilon -1.0"));
+                rejected(LayerNormBlock.builder()::build, "embeddingSize", "setEmbeddingSize"),
+                rejected(norm().setEmbeddingSize(0)::build, "embeddingSize 0"),
+                rejected(norm().optEpsilon(0)::build, "epsilon 0.0"),
+                rejected(norm().optEpsilon(-1)::build, "epsilon -1.0"));
     }
 }

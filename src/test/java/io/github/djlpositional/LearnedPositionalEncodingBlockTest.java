@@ -455,47 +455,37 @@ class LearnedPositionalEncodingBlockTest extends OnEachEngine {
         NDArray six = zeros(manager, 6, 4);
         NDArray seven = zeros(manager, 7, 4);
         assertAll(
-                rejected(() -> table().optInitialEncodings(zeros(manager, 3, 6)).build(), "size 6", "embeddingSize 4"),
+                rejected(table().optInitialEncodings(zeros(manager, 3, 6))::build, "size 6", "embeddingSize 4"),
                 rejected(
-                        () -> table().optInitialEncodings(three)
-                                .optEncoding(SINUSOIDS)
-                                .build(),
+                        table().optInitialEncodings(three).optEncoding(SINUSOIDS)::build,
                         "initial encodings",
                         SINUSOIDS),
                 rejected(
-                        () -> table().optInitialEncodings(three)
-                                .optMaxSequenceLength(5)
-                                .build(),
+                        table().optInitialEncodings(three).optMaxSequenceLength(5)::build,
                         "3 initial encodings",
                         "maxSequenceLength 5",
                         "optResampling"),
                 rejected(
-                        () -> table().optGrid(1, 2, 3).optInitialEncodings(six).build(),
+                        table().optGrid(1, 2, 3).optInitialEncodings(six)::build,
                         "6 initial encodings",
                         "[2, 3]",
                         "expected 7"),
-                rejected(
-                        () -> table().optGrid(1, 2, 3)
-                                .optInitialEncodings(seven, 6)
-                                .build(),
-                        "[6]",
-                        "[2, 3]"),
-                rejected(() -> table().optInitialEncodings(six, 2, 3).build(), "[2, 3]", "optGrid"));
+                rejected(table().optGrid(1, 2, 3).optInitialEncodings(seven, 6)::build, "[6]", "[2, 3]"),
+                rejected(table().optInitialEncodings(six, 2, 3)::build, "[2, 3]", "optGrid"));
     }
 
     @ParameterizedTest
     @ValueSource(ints = {0, -1, Integer.MIN_VALUE})
     void rejectsSizesOutOfRange(int size) {
         assertAll(
-                rejected(() -> learned().setEmbeddingSize(size).build(), "embeddingSize " + size),
-                rejected(() -> learned().optMaxSequenceLength(size).build(), "maxSequenceLength " + size));
+                rejected(learned().setEmbeddingSize(size)::build, "embeddingSize " + size),
+                rejected(learned().optMaxSequenceLength(size)::build, "maxSequenceLength " + size));
     }
 
     @ParameterizedTest
     @ValueSource(floats = {-0.1f, 1, 2, Float.NaN, Float.NEGATIVE_INFINITY})
     void rejectsDropoutRatesOutOfRange(float rate) throws Throwable {
-        rejected(() -> table().optDropoutRate(rate).build(), "dropoutRate " + rate)
-                .execute();
+        rejected(table().optDropoutRate(rate)::build, "dropoutRate " + rate).execute();
     }
 
     @ParameterizedTest
@@ -507,7 +497,7 @@ class LearnedPositionalEncodingBlockTest extends OnEachEngine {
     @Test
     void takesEveryAxisButTheLastForTheSequence() {
         assertThat(table().optSequenceAxis(0).build().getArguments()).containsEntry("sequenceAxis", 0);
-        assertAll(rejected(() -> table().optSequenceAxis(-1).build(), "sequenceAxis -1"));
+        assertAll(rejected(table().optSequenceAxis(-1)::build, "sequenceAxis -1"));
     }
 
     @Test
@@ -525,9 +515,9 @@ class LearnedPositionalEncodingBlockTest extends OnEachEngine {
     void rejectsOptionsThatExcludeEachOther() {
         SinusoidalEncoding six = SinusoidalEncoding.vaswani(6);
         assertAll(
-                rejected(() -> table().optEncoding(six).build(), "size 6", "embeddingSize 4"),
-                rejected(() -> learned().optGrid(1, 2, 3).build(), "maxSequenceLength 10", "expected 7"),
-                rejected(() -> table().optPrefixEncoded(false).build(), "prefixEncoded false", "optGrid"),
-                rejected(() -> table().optResampling(GridResampling.BICUBIC).build(), "resampling BICUBIC", "optGrid"));
+                rejected(table().optEncoding(six)::build, "size 6", "embeddingSize 4"),
+                rejected(learned().optGrid(1, 2, 3)::build, "maxSequenceLength 10", "expected 7"),
+                rejected(table().optPrefixEncoded(false)::build, "prefixEncoded false", "optGrid"),
+                rejected(table().optResampling(GridResampling.BICUBIC)::build, "resampling BICUBIC", "optGrid"));
     }
 }

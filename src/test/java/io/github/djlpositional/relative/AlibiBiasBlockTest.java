@@ -145,8 +145,8 @@ class AlibiBiasBlockTest extends OnEachEngine {
     @Test
     void rejectsAnotherNumberOfSlopes() {
         assertAll(
-                rejected(() -> alibi().optSlopes(AlibiSlopes.of(4)).build(), 4, "headCount 2"),
-                rejected(() -> alibi().optSlopes(AlibiSlopes.of(1)).build(), 1, "headCount 2"));
+                rejected(alibi().optSlopes(AlibiSlopes.of(4))::build, 4, "headCount 2"),
+                rejected(alibi().optSlopes(AlibiSlopes.of(1))::build, 1, "headCount 2"));
     }
 
     @Test

@@ -131,10 +131,10 @@ class DisentangledPositionBlockTest extends OnEachEngine {
     @Test
     void rejectsOptionsOutOfRange() {
         assertAll(
-                rejected(() -> disentangled().setHeadCount(3).build(), "headCount 3", "embeddingSize 8"),
-                rejected(() -> disentangled().optBuckets(1).build(), "buckets 1"),
-                rejected(() -> disentangled().optBuckets((1 << 20) + 1).build(), "buckets 1048577", 1 << 20),
-                rejected(() -> disentangled().optBuckets(8).optMaxDistance(5).build(), "maxDistance 5", 6));
+                rejected(disentangled().setHeadCount(3)::build, "headCount 3", "embeddingSize 8"),
+                rejected(disentangled().optBuckets(1)::build, "buckets 1"),
+                rejected(disentangled().optBuckets((1 << 20) + 1)::build, "buckets 1048577", 1 << 20),
+                rejected(disentangled().optBuckets(8).optMaxDistance(5)::build, "maxDistance 5", 6));
         assertThat(disentangled().optBuckets(8).optMaxDistance(6).build().getArguments())
                 .containsEntry("maxDistance", 6);
     }

@@ -124,10 +124,7 @@ class DistanceNetworkBiasBlockTest extends OnEachEngine {
     @Test
     void rejectsANetworkWithoutHiddenUnits() {
         assertAll(
-                rejected(() -> network().setHiddenSize(0).build(), "hiddenSize 0"),
-                rejected(
-                        () -> DistanceNetworkBiasBlock.builder().setHeadCount(2).build(),
-                        "hiddenSize",
-                        "setHiddenSize"));
+                rejected(network().setHiddenSize(0)::build, "hiddenSize 0"),
+                rejected(DistanceNetworkBiasBlock.builder().setHeadCount(2)::build, "hiddenSize", "setHiddenSize"));
     }
 }

@@ -80,7 +80,7 @@ class FireBiasBlockTest extends OnEachEngine {
     @Test
     void rejectsANetworkWithoutHiddenUnitsAndAThresholdThatIsNotPositive() {
         assertAll(
-                rejected(() -> fire().optHiddenSize(0).build(), "hiddenSize 0"),
-                rejected(() -> fire().optThreshold(0).build(), "threshold 0.0"));
+                rejected(fire().optHiddenSize(0)::build, "hiddenSize 0"),
+                rejected(fire().optThreshold(0)::build, "threshold 0.0"));
     }
 }

@@ -78,8 +78,8 @@ class GaussianBiasBlockTest extends OnEachEngine {
     @Test
     void rejectsASigmaThatIsNotPositive() {
         assertAll(
-                rejected(() -> gaussian().optSigma(0).build(), "sigma 0.0"),
-                rejected(() -> gaussian().optSigma(-1).build(), "sigma -1.0"),
-                rejected(() -> gaussian().optSigma(Double.POSITIVE_INFINITY).build(), "sigma", "Infinity"));
+                rejected(gaussian().optSigma(0)::build, "sigma 0.0"),
+                rejected(gaussian().optSigma(-1)::build, "sigma -1.0"),
+                rejected(gaussian().optSigma(Double.POSITIVE_INFINITY)::build, "sigma", "Infinity"));
     }
 }

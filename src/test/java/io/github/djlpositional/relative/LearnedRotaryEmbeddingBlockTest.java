@@ -149,10 +149,10 @@ class LearnedRotaryEmbeddingBlockTest extends OnEachEngine {
     void rejectsSizesThatAreNoPairsOfItsAxes() {
         LearnedRotaryEmbeddingBlock block = learned(16).build();
         assertAll(
-                rejected(() -> learned(7).build(), "headSize 7", "multiple of 2"),
-                rejected(() -> learned(6).optAxes(2).build(), "headSize 6", "axes 2", "multiple of 4"),
-                rejected(() -> learned(4).optAxes(3).build(), "axes 3"),
-                rejected(() -> learned(4).optBase(0).build(), "base 0.0"),
+                rejected(learned(7)::build, "headSize 7", "multiple of 2"),
+                rejected(learned(6).optAxes(2)::build, "headSize 6", "axes 2", "multiple of 4"),
+                rejected(learned(4).optAxes(3)::build, "axes 3"),
+                rejected(learned(4).optBase(0)::build, "base 0.0"),
                 rejected(() -> block.requireFits(3, 16, 48), "3 heads of size 16", "setHeadCount(3)", block),
                 rejected(() -> block.requireFits(2, 8, 16), "2 heads of size 8", "setHeadSize(8)", block));
     }

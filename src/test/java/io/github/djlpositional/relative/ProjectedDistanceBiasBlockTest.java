@@ -96,8 +96,8 @@ class ProjectedDistanceBiasBlockTest extends OnEachEngine {
     @Test
     void rejectsNoCurvesAndNoDistances() {
         assertAll(
-                rejected(() -> projected().optCurves(0).build(), "curves 0"),
-                rejected(() -> projected().optMaxDistance(0).build(), "maxDistance 0"));
+                rejected(projected().optCurves(0)::build, "curves 0"),
+                rejected(projected().optMaxDistance(0)::build, "maxDistance 0"));
     }
 
     @Test

@@ -122,8 +122,8 @@ class RelativePositionBiasBlockTest extends OnEachEngine {
     @Test
     void rejectsBucketsThatDoNotFitBothDirections() {
         assertAll(
-                rejected(() -> t5().optBuckets(31).build(), 31),
-                rejected(() -> t5().optBuckets(8).optMaxDistance(2).build(), 2));
+                rejected(t5().optBuckets(31)::build, 31),
+                rejected(t5().optBuckets(8).optMaxDistance(2)::build, 2));
         assertThat(t5().optBuckets(31).optBidirectional(false).build().getArguments())
                 .containsEntry("buckets", 31);
     }

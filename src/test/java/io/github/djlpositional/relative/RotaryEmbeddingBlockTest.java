@@ -354,17 +354,11 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
     @Test
     void rejectsARotarySizeThatIsOddOrLargerThanTheHead() {
         assertAll(
-                rejected(() -> rotary(7).optRotarySize(7).build(), "rotarySize 7", "headSize 7"),
-                rejected(() -> rotary(4).optRotarySize(6).build(), "rotarySize 6", "headSize 4"),
-                rejected(() -> rotary(4).optRotarySize(0).build(), "rotarySize 0", "headSize 4"),
-                rejected(() -> rotary(4).optRotaryStart(2).optRotarySize(4).build(), "rotaryStart 2", "rotarySize 4"),
-                rejected(
-                        () -> rotary(6)
-                                .optLayout(PairLayout.CONCATENATED_HALVES)
-                                .build(),
-                        6,
-                        "CONCATENATED_HALVES",
-                        4));
+                rejected(rotary(7).optRotarySize(7)::build, "rotarySize 7", "headSize 7"),
+                rejected(rotary(4).optRotarySize(6)::build, "rotarySize 6", "headSize 4"),
+                rejected(rotary(4).optRotarySize(0)::build, "rotarySize 0", "headSize 4"),
+                rejected(rotary(4).optRotaryStart(2).optRotarySize(4)::build, "rotaryStart 2", "rotarySize 4"),
+                rejected(rotary(6).optLayout(PairLayout.CONCATENATED_HALVES)::build, 6, "CONCATENATED_HALVES", 4));
     }
 
     @Test
@@ -376,25 +370,19 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
                 rejected(() -> two.get().optScaling(RotaryScaling.linear(2)).build(), "frequencies", "factor=2.0"),
                 rejected(() -> two.get().optRotarySize(6).build(), "rotarySize 6", "2 frequencies"),
                 rejected(() -> two.get().setHeadSize(2).build(), "rotarySize 4", "headSize 2"),
-                rejected(() -> rotary(8).optScaling(four).build(), "2 LongRoPE factors", "rotary size 8", 4),
-                rejected(() -> rotary(8).optAxes(RotaryAxes.of(0, 1)).build(), "2 pairs", "rotarySize 8", 4));
+                rejected(rotary(8).optScaling(four)::build, "2 LongRoPE factors", "rotary size 8", 4),
+                rejected(rotary(8).optAxes(RotaryAxes.of(0, 1))::build, "2 pairs", "rotarySize 8", 4));
     }
 
     @Test
     void rejectsABaseOrALengthOutOfRange() {
         assertAll(
-                rejected(() -> rotary(4).optBase(0.5).build(), "base 0.5"),
-                rejected(() -> rotary(4).optXpos(0).build(), "xpos 0.0"),
-                rejected(() -> rotary(4).optSequenceAxis(3).build(), "sequenceAxis 3"),
-                rejected(() -> rotary(4).optMaxSequenceLength(0).build(), "maxSequenceLength 0"),
-                rejected(() -> rotary(4).optMaxSequenceLength(-1).build(), "maxSequenceLength -1"),
-                rejected(
-                        () -> rotary(4)
-                                .optMaxSequenceLength(10)
-                                .optAutoExtend(9)
-                                .build(),
-                        "autoExtend 9",
-                        "10 to"));
+                rejected(rotary(4).optBase(0.5)::build, "base 0.5"),
+                rejected(rotary(4).optXpos(0)::build, "xpos 0.0"),
+                rejected(rotary(4).optSequenceAxis(3)::build, "sequenceAxis 3"),
+                rejected(rotary(4).optMaxSequenceLength(0)::build, "maxSequenceLength 0"),
+                rejected(rotary(4).optMaxSequenceLength(-1)::build, "maxSequenceLength -1"),
+                rejected(rotary(4).optMaxSequenceLength(10).optAutoExtend(9)::build, "autoExtend 9", "10 to"));
     }
 
     @Test

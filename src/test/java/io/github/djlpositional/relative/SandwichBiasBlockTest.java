@@ -104,7 +104,6 @@ class SandwichBiasBlockTest extends OnEachEngine {
 
     @Test
     void rejectsSinusoidsOfAnOddSize() {
-        assertAll(rejected(
-                () -> sandwich().optEncoding(SinusoidalEncoding.vaswani(7)).build(), 7, 8));
+        assertAll(rejected(sandwich().optEncoding(SinusoidalEncoding.vaswani(7))::build, 7, 8));
     }
 }

@@ -126,9 +126,9 @@ class ShawRelativePositionBlockTest extends OnEachEngine {
     @Test
     void rejectsAMaximumDistanceOutOfRange() {
         assertAll(
-                rejected(() -> shaw().optMaxDistance(0).build(), "maxDistance 0"),
-                rejected(() -> shaw().optMaxDistance(Integer.MIN_VALUE).build(), "maxDistance -2147483648"),
-                rejected(() -> shaw().optMaxDistance((1 << 29) + 1).build(), "maxDistance 536870913", 1 << 29));
+                rejected(shaw().optMaxDistance(0)::build, "maxDistance 0"),
+                rejected(shaw().optMaxDistance(Integer.MIN_VALUE)::build, "maxDistance -2147483648"),
+                rejected(shaw().optMaxDistance((1 << 29) + 1)::build, "maxDistance 536870913", 1 << 29));
         assertThat(shaw().optMaxDistance(1 << 29).build().getArguments()).containsEntry("maxDistance", 1 << 29);
     }
 

@@ -149,7 +149,7 @@ class WindowBiasBlockTest extends OnEachEngine {
     @Test
     void rejectsWindowsWithoutTwoPositiveSizesAndTooLargeOnes() {
         assertAll(
-                rejected(() -> WindowBiasBlock.builder().setHeadCount(1).build(), "window"),
+                rejected(WindowBiasBlock.builder().setHeadCount(1)::build, "window"),
                 rejected(
                         () -> WindowBiasBlock.fromArguments(Map.of("headCount", 2, "window", List.of(3))),
                         "window [3]",
@@ -158,8 +158,8 @@ class WindowBiasBlockTest extends OnEachEngine {
                         () -> WindowBiasBlock.fromArguments(Map.of("headCount", 2, "window", List.of(3, 4, 5))),
                         "window [3, 4, 5]",
                         "two"),
-                rejected(() -> window(0, 3).build(), "window 0"),
-                rejected(() -> window(513, 513).build(), "[513, 513]", 1 << 20));
+                rejected(window(0, 3)::build, "window 0"),
+                rejected(window(513, 513)::build, "[513, 513]", 1 << 20));
         // (2 · 512 - 1)² is less than 2^20
         assertThat(window(512, 512).build().getArguments()).containsEntry("window", List.of(512, 512));
     }

@@ -116,10 +116,10 @@ class WindowNetworkBiasBlockTest extends OnEachEngine {
     void rejectsWindowsWithoutTwoSizesAndANetworkWithoutHiddenUnits() {
         Map<String, Object> one = Map.of("headCount", 2, "window", List.of(2, 3), "trainedWindow", List.of(3));
         assertAll(
-                rejected(() -> window(2, 3).optHiddenSize(0).build(), "hiddenSize 0"),
+                rejected(window(2, 3).optHiddenSize(0)::build, "hiddenSize 0"),
                 rejected(() -> WindowNetworkBiasBlock.fromArguments(one), "trainedWindow [3]", "two"),
-                rejected(() -> window(2, 3).optTrainedWindow(2, 0).build(), "trainedWindow 0"),
-                rejected(() -> window(1024, 1024).build(), "window [1024, 1024]", 1 << 20));
+                rejected(window(2, 3).optTrainedWindow(2, 0)::build, "trainedWindow 0"),
+                rejected(window(1024, 1024)::build, "window [1024, 1024]", 1 << 20));
     }
 
     @Test

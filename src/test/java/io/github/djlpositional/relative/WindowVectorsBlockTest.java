@@ -99,7 +99,7 @@ class WindowVectorsBlockTest extends OnEachEngine {
     @Test
     void rejectsWindowsWithoutTwoPositiveSizes() {
         assertAll(
-                rejected(() -> window(3, -1).build(), "window -1"),
+                rejected(window(3, -1)::build, "window -1"),
                 rejected(
                         () -> WindowVectorsBlock.fromArguments(Map.of("headSize", 4, "window", List.of(3))),
                         "window [3]",

@@ -310,19 +310,16 @@ class TransformerLayerBlockTest extends OnEachEngine {
     @Test
     void rejectsOptionsThatAreMissingOrOutOfRange() {
         assertAll(
-                rejected(() -> TransformerLayerBlock.builder().setHiddenSize(16).build(), "attention"),
+                rejected(TransformerLayerBlock.builder().setHiddenSize(16)::build, "attention"),
                 rejected(
-                        () -> TransformerLayerBlock.builder()
-                                .setAttention(attention().build())
-                                .build(),
-                        "hiddenSize"),
-                rejected(() -> layer().setHiddenSize(0).build(), "hiddenSize 0"),
-                rejected(() -> layer().optEpsilon(0).build(), "epsilon 0.0"),
-                rejected(() -> layer().optDropoutRate(1).build(), "dropoutRate 1.0"),
-                rejected(() -> layer().optDropPathRate(-0.5f).build(), "dropPathRate -0.5"),
-                rejected(() -> layer().optDropPathRate(1).build(), "dropPathRate 1.0"),
-                rejected(() -> layer().optResidualScale(Float.NaN).build(), "residualScale NaN"),
-                rejected(() -> layer().optResidualScale(Float.POSITIVE_INFINITY).build(), "residualScale Infinity"));
+                        TransformerLayerBlock.builder().setAttention(attention().build())::build, "hiddenSize"),
+                rejected(layer().setHiddenSize(0)::build, "hiddenSize 0"),
+                rejected(layer().optEpsilon(0)::build, "epsilon 0.0"),
+                rejected(layer().optDropoutRate(1)::build, "dropoutRate 1.0"),
+                rejected(layer().optDropPathRate(-0.5f)::build, "dropPathRate -0.5"),
+                rejected(layer().optDropPathRate(1)::build, "dropPathRate 1.0"),
+                rejected(layer().optResidualScale(Float.NaN)::build, "residualScale NaN"),
+                rejected(layer().optResidualScale(Float.POSITIVE_INFINITY)::build, "residualScale Infinity"));
     }
 
     @Test
@@ -333,18 +330,15 @@ class TransformerLayerBlockTest extends OnEachEngine {
                 .build();
         MultiHeadAttentionBlock same = attention().build();
         assertAll(
-                rejected(() -> layer().optCrossAttention(wider).build(), "embeddingSize 12", SIZE),
-                rejected(
-                        () -> layer().setAttention(same).optCrossAttention(same).build(), "cross-attention", "two"));
+                rejected(layer().optCrossAttention(wider)::build, "embeddingSize 12", SIZE),
+                rejected(layer().setAttention(same).optCrossAttention(same)::build, "cross-attention", "two"));
     }
 
     @ParameterizedTest
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "BEFORE_PART")
     void rejectsParallelPartsWithOtherNormsThanBeforeThem(NormPlacement placement) {
         assertAll(rejected(
-                () -> layer().optNormPlacement(placement)
-                        .optArrangement(Arrangement.PARALLEL)
-                        .build(),
+                layer().optNormPlacement(placement).optArrangement(Arrangement.PARALLEL)::build,
                 "PARALLEL",
                 placement,
                 "BEFORE_PART"));
@@ -354,10 +348,7 @@ class TransformerLayerBlockTest extends OnEachEngine {
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "SEQUENTIAL")
     void rejectsParallelPartsWithACrossAttention(Arrangement arrangement) {
         assertAll(rejected(
-                () -> decoderLayer()
-                        .optNormPlacement(NormPlacement.BEFORE_PART)
-                        .optArrangement(arrangement)
-                        .build(),
+                decoderLayer().optNormPlacement(NormPlacement.BEFORE_PART).optArrangement(arrangement)::build,
                 arrangement,
                 "cross-attention"));
     }

@@ -323,16 +323,15 @@ class TransformerStackBlockTest extends OnEachEngine {
         MultiHeadAttentionBlock shared = attention().build();
         TransformerLayerBlock wider = layer(attention().setEmbeddingSize(16)).build();
         assertAll(
-                rejected(() -> of(layer, layer).build(), "layer 1", "attention"),
+                rejected(of(layer, layer)::build, "layer 1", "attention"),
                 rejected(
-                        () -> of(
-                                        layer().setAttention(shared).build(),
-                                        layer().setAttention(shared).build())
-                                .build(),
+                        of(
+                                layer().setAttention(shared).build(),
+                                layer().setAttention(shared).build())::build,
                         "layer 1",
                         "attention"),
-                rejected(() -> of(layer, decoderLayer().build()).build(), "layer 1", "cross-attention"),
-                rejected(() -> of(layer, wider).build(), "layer 1", "embeddingSize 16", "embeddingSize 8", wider));
+                rejected(of(layer, decoderLayer().build())::build, "layer 1", "cross-attention"),
+                rejected(of(layer, wider)::build, "layer 1", "embeddingSize 16", "embeddingSize 8", wider));
     }
 
     @Test
@@ -342,16 +341,14 @@ class TransformerStackBlockTest extends OnEachEngine {
         InputEmbeddingBlock shorter = ids().optMaxSequenceLength(20).build();
         RelativeEncoding encoding = alibi();
         assertAll(
-                rejected(() -> encoder().optInput(narrow).build(), "embeddingSize 4", SIZE),
+                rejected(encoder().optInput(narrow)::build, "embeddingSize 4", SIZE),
                 rejected(
-                        () -> of(layerWith(encoding).build()).optInput(input).build(),
+                        of(layerWith(encoding).build()).optInput(input)::build,
                         "layer 0",
                         encoding,
                         "optNoPositions()"),
                 rejected(
-                        () -> of(layer().build(), layerWith(encoding).build())
-                                .optInput(shorter)
-                                .build(),
+                        of(layer().build(), layerWith(encoding).build()).optInput(shorter)::build,
                         "layer 1",
                         "optNoPositions()"));
     }
