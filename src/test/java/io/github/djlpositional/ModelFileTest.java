@@ -157,7 +157,7 @@ class ModelFileTest extends OnEachEngine {
     }
 
     @Test
-    void rejectsFilesOfOtherPositions() throws IOException {
+    void rejectsOtherOptionsOfPositions() throws IOException {
         byte[] file = fileOfPositions();
         byte[] scaled = file(positions().optLearnedScale(0.5f).build(), 2, 3, 4);
         SinusoidalEncoding ofBase500 = SinusoidalEncoding.vaswani(4, 500);
@@ -172,7 +172,7 @@ class ModelFileTest extends OnEachEngine {
     }
 
     @Test
-    void rejectsFilesOfOtherTokens() throws IOException {
+    void rejectsOtherOptionsOfTokens() throws IOException {
         byte[] file = fileOfTokens();
         byte[] withoutPositions = file(embedding().optNoPositions().build(), 2, 3);
         PositionalEncodingBlock timeMajor = PositionalEncodingBlock.builder()
@@ -190,7 +190,7 @@ class ModelFileTest extends OnEachEngine {
     }
 
     @Test
-    void rejectsFilesOfOtherTablesAndGrids() throws IOException {
+    void rejectsOtherOptionsOfTablesAndGrids() throws IOException {
         byte[] table = fileOfTable();
         byte[] grid = file(
                 SmallBlocks.learned().optMaxSequenceLength(6).optGrid(0, 2, 3).build(), 2, 6, 4);
@@ -201,7 +201,7 @@ class ModelFileTest extends OnEachEngine {
     }
 
     @Test
-    void rejectsFilesOfOtherRotations() throws IOException {
+    void rejectsOtherOptionsOfRotations() throws IOException {
         byte[] scaled = file(rotary().optScaling(RotaryScaling.linear(2)).build(), 1, 2, 3, 4);
         byte[] listed = file(rotary().optFrequencies(Frequencies.of(1, 16)).build(), 1, 2, 3, 4);
         assertAll(
@@ -238,7 +238,7 @@ class ModelFileTest extends OnEachEngine {
 
     @ParameterizedTest
     @MethodSource("optionsOfRelativeEncodings")
-    void rejectsFilesOfOtherRelativeEncodings(EncodingType type, String option, Object other) throws Throwable {
+    void rejectsOtherOptionsOfRelativeEncodings(EncodingType type, String option, Object other) throws Throwable {
         byte[] file = BlockBytes.saved(type.initialized(manager));
         Object saved = ((HasArguments) type.block()).getArguments().get(option);
         rejectedFile(file, withOption(type, option, other), option, saved, other)
@@ -252,7 +252,7 @@ class ModelFileTest extends OnEachEngine {
     }
 
     @Test
-    void rejectsFilesOfOtherAttentions() throws IOException {
+    void rejectsOtherOptionsOfAttentions() throws IOException {
         MultiHeadAttentionBlock.Builder biased = attention()
                 .optRelativeEncoding(AlibiBiasBlock.builder().setHeadCount(2).build());
         String none = "no relative encoding";
@@ -263,7 +263,7 @@ class ModelFileTest extends OnEachEngine {
     }
 
     @Test
-    void rejectsFilesOfOtherLayers() throws IOException {
+    void rejectsOtherOptionsOfLayers() throws IOException {
         Block saved = decoderLayer().build();
         saved.initialize(manager, DataType.FLOAT32, new Shape(2, 5, 4), new Shape(2, 4, 4));
         byte[] file = BlockBytes.saved(saved);
@@ -288,7 +288,7 @@ class ModelFileTest extends OnEachEngine {
     }
 
     @Test
-    void rejectsFilesOfOtherStacks() throws IOException {
+    void rejectsOtherOptionsOfStacks() throws IOException {
         byte[] two = file(stack(2).build(), 2, 3, 4);
         TransformerLayerBlock preNorm =
                 layer(attention()).optNormPlacement(NormPlacement.BEFORE_PART).build();
