@@ -178,6 +178,7 @@ class RotaryCodeTest extends OnEachEngine {
         // end::heads[]
         NDArray swapped = Forward.infer(
                 manager, RotaryEmbeddingBlock.builder().setHeadSize(64).build(), keys.swapAxes(1, 2));
-        assertThat(rotated.get(1).allClose(swapped.swapAxes(1, 2))).isTrue();
+        // FLOAT32: a pair of numbers below 8 is rotated with a few roundings of 2^-24
+        requireClose(rotated.get(1), doubles(swapped.swapAxes(1, 2)), 1e-5);
     }
 }
