@@ -16,15 +16,12 @@ import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
-import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.Goldens;
-import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import io.github.djlpositional.support.OnEachEngine;
-import io.github.djlpositional.support.TestEngine;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -169,9 +166,6 @@ class DisentangledPositionBlockTest extends OnEachEngine {
 
     @Test
     void rejectsTheSameKeysOnAGpu() {
-        assumeEngine(TestEngine.PYTORCH);
-        try (NDManager gpu = new SimulatedGpuEngine().newBaseManager(Device.gpu(0))) {
-            assertAll(rejectedShapes(gpu));
-        }
+        onASimulatedGpu(gpu -> assertAll(rejectedShapes(gpu)));
     }
 }

@@ -14,12 +14,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
-import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;
 import java.util.Map;
@@ -185,9 +183,6 @@ class LearnedRotaryEmbeddingBlockTest extends OnEachEngine {
 
     @Test
     void rejectsTheSameCallsOnAGpu() {
-        assumeEngine(TestEngine.PYTORCH);
-        try (NDManager gpu = new SimulatedGpuEngine().newBaseManager(Device.gpu(0))) {
-            assertAll(rejectedShapes(gpu));
-        }
+        onASimulatedGpu(gpu -> assertAll(rejectedShapes(gpu)));
     }
 }

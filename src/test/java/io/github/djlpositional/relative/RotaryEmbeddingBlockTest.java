@@ -15,7 +15,6 @@ import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
-import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
@@ -34,9 +33,7 @@ import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryAxes;
 import io.github.djlpositional.math.RotaryScaling;
-import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import io.github.djlpositional.support.OnEachEngine;
-import io.github.djlpositional.support.TestEngine;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -470,10 +467,7 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
 
     @Test
     void rejectsTheSameCallsOnAGpu() {
-        assumeEngine(TestEngine.PYTORCH);
-        try (NDManager gpu = new SimulatedGpuEngine().newBaseManager(Device.gpu(0))) {
-            assertAll(Stream.concat(rejectedShapes(gpu), rejectedPositions(gpu)));
-        }
+        onASimulatedGpu(gpu -> assertAll(Stream.concat(rejectedShapes(gpu), rejectedPositions(gpu))));
     }
 
     @Test

@@ -18,19 +18,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
-import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.UninitializedParameterException;
-import ai.djl.training.GradientCollector;
 import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.StoredLayer;
-import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Arrangement;
@@ -242,10 +239,7 @@ class TransformerLayerBlockTest extends OnEachEngine {
         set(block.getHiddenProjection(), zeros(manager, SIZE, SIZE), ones);
         set(block.getOutputProjection(), manager.eye(SIZE), zeros(manager, SIZE));
         assertThat(infer(manager, block, x).toFloatArray()).containsOnly(2 * scale);
-        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
-            assertThat(collector).isNotNull(); // or javac warns of an unused resource
-            return Forward.train(manager, block, x);
-        }
+        return Forward.trainRecorded(manager, block, x);
     }
 
     private static void set(Block linear, NDArray weight, NDArray bias) {
@@ -366,11 +360,10 @@ class TransformerLayerBlockTest extends OnEachEngine {
     @ParameterizedTest
     @EnumSource
     void rejectsTheSameInputsOnAGpu(NormPlacement placement) {
-        assumeEngine(TestEngine.PYTORCH);
-        try (NDManager gpu = new SimulatedGpuEngine().newBaseManager(Device.gpu(0))) {
+        onASimulatedGpu(gpu -> {
             requireRejectedInputs(gpu, placement);
             requireRejectedInputsOfADecoder(gpu, placement);
-        }
+        });
     }
 
     private static void requireRejectedInputs(NDManager manager, NormPlacement placement) {
