@@ -113,19 +113,6 @@ class KeyValueCacheTest extends OnEachEngine {
 
     // encodings
 
-    @CartesianTest
-    void hidesPaddingWithEachEncoding(
-            @CartesianTest.Enum EncodingType type, @Values(booleans = {true, false}) boolean isFrozen) {
-        cache(causal(type))
-                .frozen(isFrozen)
-                .mask(row(1, 1, 1), row(0, 1, 1))
-                .step(3)
-                .mask(row(1, 1, 1, 0, 1, 1), row(0, 1, 1, 1, 0, 1))
-                .steps(3, 1)
-                .clear()
-                .step(2);
-    }
-
     @ParameterizedTest
     @EnumSource
     void rewindsSelectsAndForksWithEachEncoding(EncodingType type) {
@@ -208,6 +195,19 @@ class KeyValueCacheTest extends OnEachEngine {
     }
 
     // masks
+
+    @CartesianTest
+    void keepsAPaddingMaskInLaterStepsWithEachEncoding(
+            @CartesianTest.Enum EncodingType type, @Values(booleans = {true, false}) boolean isFrozen) {
+        cache(causal(type))
+                .frozen(isFrozen)
+                .mask(row(1, 1, 1), row(0, 1, 1))
+                .step(3)
+                .mask(row(1, 1, 1, 0, 1, 1), row(0, 1, 1, 1, 0, 1))
+                .steps(3, 1)
+                .clear()
+                .step(2);
+    }
 
     @ParameterizedTest
     @EnumSource(names = {"BOOLEAN", "INT32", "FLOAT32", "FLOAT64"})

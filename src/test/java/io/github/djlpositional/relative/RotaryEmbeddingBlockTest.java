@@ -363,10 +363,10 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
         Supplier<RotaryEmbeddingBlock.Builder> two = () -> rotary(8).optFrequencies(Frequencies.of(1, 0.5));
         RotaryScaling four = RotaryScaling.longRope(new double[] {1, 1}, new double[] {2, 2}, 100, 200, 200);
         assertAll(
-                rejected(() -> two.get().optBase(500).build(), "frequencies", "base 500.0"),
-                rejected(() -> two.get().optScaling(RotaryScaling.linear(2)).build(), "frequencies", "factor=2.0"),
-                rejected(() -> two.get().optRotarySize(6).build(), "rotarySize 6", "2 frequencies"),
-                rejected(() -> two.get().setHeadSize(2).build(), "rotarySize 4", "headSize 2"),
+                rejected(two.get().optBase(500)::build, "frequencies", "base 500.0"),
+                rejected(two.get().optScaling(RotaryScaling.linear(2))::build, "frequencies", "factor=2.0"),
+                rejected(two.get().optRotarySize(6)::build, "rotarySize 6", "2 frequencies"),
+                rejected(two.get().setHeadSize(2)::build, "rotarySize 4", "headSize 2"),
                 rejected(rotary(8).optScaling(four)::build, "2 LongRoPE factors", "rotary size 8", 4),
                 rejected(rotary(8).optAxes(RotaryAxes.of(0, 1))::build, "2 pairs", "rotarySize 8", 4));
     }
