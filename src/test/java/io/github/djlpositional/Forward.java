@@ -22,6 +22,11 @@ public final class Forward {
         return infer(manager, block, params(PositionalEncodingBlock.START_POSITION, startPosition), inputs);
     }
 
+    /** With explicit positions as a forward parameter. */
+    public static NDArray inferAt(NDManager manager, NDArray positions, Block block, NDArray... inputs) {
+        return infer(manager, block, params(PositionalEncodingBlock.POSITIONS, positions), inputs);
+    }
+
     /** Returns forward parameters with one entry. */
     public static PairList<String, Object> params(String name, Object value) {
         PairList<String, Object> params = new PairList<>();

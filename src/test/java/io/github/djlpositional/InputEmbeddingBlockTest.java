@@ -189,8 +189,7 @@ class InputEmbeddingBlockTest extends OnEachEngine {
 
     /** With positions as an input, and as a forward parameter. */
     private List<NDArray> inferAt(Block block, NDArray ids, NDArray positions) {
-        PairList<String, Object> params = Forward.params(PositionalEncodingBlock.POSITIONS, positions);
-        return List.of(Forward.infer(manager, block, ids, positions), Forward.infer(manager, block, params, ids));
+        return List.of(Forward.infer(manager, block, ids, positions), Forward.inferAt(manager, positions, block, ids));
     }
 
     @Test

@@ -1,7 +1,7 @@
 package io.github.djlpositional.attention;
 
 import static io.github.djlpositional.Forward.infer;
-import static io.github.djlpositional.Forward.params;
+import static io.github.djlpositional.Forward.inferAt;
 import static io.github.djlpositional.attention.TestNumbers.HEADS;
 import static io.github.djlpositional.attention.TestNumbers.SIZE;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
@@ -29,7 +29,6 @@ import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.Pair;
 import io.github.djlpositional.BlockBytes;
-import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.math.QueryScale;
 import io.github.djlpositional.relative.AlibiBiasBlock;
@@ -469,8 +468,7 @@ class MultiHeadAttentionBlockTest extends OnEachEngine {
     private Executable rejectedPositions(MultiHeadAttentionBlock.Builder builder, NDArray positions, Object... values) {
         MultiHeadAttentionBlock block = initialized(builder);
         NDArray x = zeros(manager, 2, 3, 8);
-        return rejectedWithoutLeak(
-                manager, () -> infer(manager, block, params(PositionalEncodingBlock.POSITIONS, positions), x), values);
+        return rejectedWithoutLeak(manager, () -> inferAt(manager, positions, block, x), values);
     }
 
     @Test

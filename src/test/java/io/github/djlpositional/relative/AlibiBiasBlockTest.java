@@ -1,8 +1,8 @@
 package io.github.djlpositional.relative;
 
 import static io.github.djlpositional.Forward.infer;
+import static io.github.djlpositional.Forward.inferAt;
 import static io.github.djlpositional.Forward.inferFrom;
-import static io.github.djlpositional.Forward.params;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
@@ -19,7 +19,6 @@ import static org.junit.jupiter.api.Assertions.assertAll;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.support.OnEachEngine;
@@ -74,10 +73,10 @@ class AlibiBiasBlockTest extends OnEachEngine {
 
     @Test
     void takesRealPositions() {
-        NDArray biases = infer(
+        NDArray biases = inferAt(
                 manager,
+                reals(manager, 0, 0.5, 2.25),
                 alibi().optSlopes(AlibiSlopes.custom(0.5, 2)).build(),
-                params(PositionalEncodingBlock.POSITIONS, reals(manager, 0, 0.5, 2.25)),
                 zeros(manager, 1, 3, 4));
         // distances and products are exact
         requireClose(biases.get("0, 0, 2"), new double[] {-1.125, -0.875, 0}, 0);

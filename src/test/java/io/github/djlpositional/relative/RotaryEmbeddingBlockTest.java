@@ -1,6 +1,7 @@
 package io.github.djlpositional.relative;
 
 import static io.github.djlpositional.Forward.infer;
+import static io.github.djlpositional.Forward.inferAt;
 import static io.github.djlpositional.Forward.inferFrom;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
@@ -23,8 +24,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
-import io.github.djlpositional.Forward;
-import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.TestNumbers;
@@ -508,11 +507,8 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
         NDArray positions = rotary.getAxes() == null
                 ? integers(manager, 0, 10, 2)
                 : integers(manager, 0, 1, 2, 0, 10, 2).reshape(2, 1, 3);
-        assertAll(rejectedWithoutLeak(
-                manager,
-                () -> infer(manager, attention, Forward.params(PositionalEncodingBlock.POSITIONS, positions), x),
-                "position 10",
-                "0 to 9"));
+        assertAll(
+                rejectedWithoutLeak(manager, () -> inferAt(manager, positions, attention, x), "position 10", "0 to 9"));
     }
 
     /** With the sequence on axis 1, a shape may be that of an attention, (B, N, T, H), so it is not checked. */

@@ -1,7 +1,7 @@
 package io.github.djlpositional.relative;
 
 import static io.github.djlpositional.Forward.infer;
-import static io.github.djlpositional.Forward.params;
+import static io.github.djlpositional.Forward.inferAt;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.relative.ScoreTerms.requireBiases;
@@ -16,7 +16,6 @@ import static org.junit.jupiter.api.Assertions.assertAll;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.support.OnEachEngine;
 import java.util.List;
 import java.util.Map;
@@ -72,11 +71,7 @@ class WindowBiasBlockTest extends OnEachEngine {
     @Test
     void positionsAreTheNumbersOfCells() {
         NDArray cells = integers(manager, 1, 2);
-        NDArray biases = infer(
-                manager,
-                counted(window(2, 2)),
-                params(PositionalEncodingBlock.POSITIONS, cells),
-                zeros(manager, 1, 2, 4));
+        NDArray biases = inferAt(manager, cells, counted(window(2, 2)), zeros(manager, 1, 2, 4));
         assertThat(biases.toFloatArray()).containsExactly(4, 2, 6, 4);
     }
 
@@ -174,11 +169,7 @@ class WindowBiasBlockTest extends OnEachEngine {
         assertAll(
                 rejectedWithoutLeak(manager, () -> infer(manager, block, x), "position 6", "0 to 5"),
                 rejectedWithoutLeak(
-                        manager,
-                        () -> infer(manager, block, params(PositionalEncodingBlock.POSITIONS, outside), one),
-                        "position 6",
-                        "[2, 3]",
-                        "0 to 5"));
+                        manager, () -> inferAt(manager, outside, block, one), "position 6", "[2, 3]", "0 to 5"));
         assertThat(infer(manager, block, x.get(":, :6")).getShape()).isEqualTo(new Shape(1, 1, 6, 6));
     }
 }
