@@ -24,8 +24,8 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.Steps;
 import io.github.djlpositional.attention.FiniteDifferences;
-import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.NaiveAttention;
 import io.github.djlpositional.attention.NaiveAttention.Added;
@@ -209,22 +209,11 @@ public class OwnEncodingTest extends OnEachEngine {
     }
 
     @CartesianTest
-    void aCacheGivesTheSame(@CartesianTest.Enum Kind kind, @Values(booleans = {true, false}) boolean isFused) {
+    void stepsEqualTheWhole(@CartesianTest.Enum Kind kind, @Values(booleans = {true, false}) boolean isFused) {
         MultiHeadAttentionBlock block = attention(manager, isFused, kind.create());
         NDArray x = numbers(manager, 4, DataType.FLOAT64, 1, LENGTH, SIZE);
-        NDArray whole = whole(manager, block, x);
-        try (KeyValueCache cache = new KeyValueCache(manager)) {
-            int[] ends = {7, 8, 9, 25, 26, 27, 28, LENGTH};
-            int from = 0;
-            for (int end : ends) {
-                NDArray some = x.get(":, {}:{}", from, end);
-                PairList<String, Object> params = withSegments(manager, cache.nextStep(), end);
-                NDArray y = block.forward(new ParameterStore(manager, false), new NDList(some), false, params)
-                        .head();
-                requireClose(y, doubles(whole.get(":, {}:{}", from, end)), 1e-12);
-                from = end;
-            }
-        }
+        int[] counts = {7, 1, 1, 16, 1, 1, 1, 12};
+        Steps.requireWhole(manager, block, (params, end) -> withSegments(manager, params, end), new NDList(x), counts);
     }
 
     /** Numbers that depend on differences of positions are the same for other positions with the same differences. */
@@ -335,7 +324,7 @@ public class OwnEncodingTest extends OnEachEngine {
     }
 
     /** An encoding of which one method returns an array of a wrong shape. */
-    private static final class Wrong extends AbstractBlock implements RelativeEncoding {
+    private static final class Wrong extends RelativeEncoding.Base {
 
         private final String method;
 
@@ -365,12 +354,6 @@ public class OwnEncodingTest extends OnEachEngine {
                         case "numbers of tokens" -> Term.scoresOfTokens((call, input) -> wrong(input), null, null);
                         default -> Term.values((call, probabilities) -> wrong(probabilities));
                     });
-        }
-
-        @Override
-        protected NDList forwardInternal(
-                ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
-            throw new UnsupportedOperationException();
         }
 
         @Override

@@ -83,11 +83,8 @@ public final class Positions implements TokenPositions {
      */
     public static Positions of(NDArray array) {
         Shape shape = array.getShape();
-        Check.that(
-                shape.dimension() > 0,
-                () -> "positions of shape " + shape + ": expected (T), (B, T) or (axes, B, T); pass one position for"
-                        + " each token");
-        int count = Math.toIntExact(shape.getLastDimension());
+        // a scalar does not fit any tokens
+        int count = shape.dimension() == 0 ? 0 : Math.toIntExact(shape.getLastDimension());
         return new Positions(0, count, array, ForwardParameters.UNLIMITED, new Elements(null));
     }
 

@@ -91,9 +91,10 @@ class BuildersTest {
 
     @Test
     void aBuildThatIsRejectedTakesNoChild() throws Throwable {
+        MultiHeadAttentionBlock child = attention().build();
         TransformerLayerBlock.Builder incomplete =
-                TransformerLayerBlock.builder().setAttention(attention().build());
+                TransformerLayerBlock.builder().setAttention(child);
         rejected(incomplete::build, "hiddenSize").execute();
-        assertThat(incomplete.setHiddenSize(8).build().getAttention()).isNotNull();
+        assertThat(incomplete.setHiddenSize(8).build().getAttention()).isSameAs(child);
     }
 }

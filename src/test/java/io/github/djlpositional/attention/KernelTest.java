@@ -103,12 +103,12 @@ class KernelTest extends OnEachEngine {
                 new Case("score cap", causal(NONE).optScoreCap(5), Input.STEP, PLAIN),
                 new Case("sinks", causal(NONE).optSinks(true), Input.STEP, PLAIN),
                 new Case("norm of all heads", normOfAllHeads(), Input.PROMPT, CAUSAL),
-                new Case("norm of all heads", normOfAllHeads(), Input.STEP, PLAIN),
+                new Case("norm of all heads", normOfAllHeads(), Input.STEP, Kernel.Name.STEP),
                 new Case("cosine", causal(NONE).optCosine(true), Input.PROMPT, CAUSAL),
                 new Case("cosine", causal(NONE).optCosine(true), Input.TRAINING, CAUSAL),
-                new Case("cosine", causal(NONE).optCosine(true), Input.STEP, PLAIN),
+                new Case("cosine", causal(NONE).optCosine(true), Input.STEP, Kernel.Name.STEP),
                 new Case("learned query scale", learnedQueryScale(), Input.PROMPT, CAUSAL),
-                new Case("learned query scale", learnedQueryScale(), Input.STEP, PLAIN),
+                new Case("learned query scale", learnedQueryScale(), Input.STEP, Kernel.Name.STEP),
                 new Case("dropout", causal(NONE).optDropoutRate(0.5f), Input.PROMPT, CAUSAL),
                 new Case("dropout", causal(NONE).optDropoutRate(0.5f), Input.TRAINING, PLAIN));
     }

@@ -2,6 +2,8 @@ package io.github.djlpositional.huggingface;
 
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static io.github.djlpositional.support.SmallLayers.causal;
+import static io.github.djlpositional.support.SmallLayers.layer;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.ndarray.NDArray;
@@ -77,10 +79,6 @@ class TensorNamesTest extends OnEachEngine {
         }
     }
 
-    private static MultiHeadAttentionBlock.Builder attention() {
-        return MultiHeadAttentionBlock.builder().setEmbeddingSize(8).setHeadCount(2);
-    }
-
     private static LearnedPositionalEncodingBlock positions() {
         return LearnedPositionalEncodingBlock.builder()
                 .setEmbeddingSize(8)
@@ -106,28 +104,20 @@ class TensorNamesTest extends OnEachEngine {
         return stack(
                 input().optPositionalEncoding(
                                 new SequentialBlock().add(positions()).add(norm)),
-                () -> TransformerLayerBlock.builder()
-                        .setAttention(attention().build())
-                        .setHiddenSize(16)
-                        .optNonlinearity(Nonlinearity.GELU)
-                        .optEpsilon(1e-12));
+                () -> layer().optNonlinearity(Nonlinearity.GELU).optEpsilon(1e-12));
     }
 
     private static TransformerStackBlock gpt2() {
         return stack(
                 input().optPositionalEncoding(positions()),
-                () -> TransformerLayerBlock.builder()
-                        .setAttention(attention().optCausal(true).build())
-                        .setHiddenSize(16)
+                () -> layer(causal())
                         .optNonlinearity(Nonlinearity.GELU_TANH)
                         .optNormPlacement(NormPlacement.BEFORE_PART));
     }
 
     /** One key head for both heads, without biases. */
     private static MultiHeadAttentionBlock.Builder llamaAttention() {
-        return attention()
-                .optKeyValueHeadCount(1)
-                .optCausal(true)
+        return causal().optKeyValueHeadCount(1)
                 .optBias(false)
                 .optRelativeEncoding(RotaryEmbeddingBlock.builder()
                         .setHeadSize(4)
@@ -142,9 +132,7 @@ class TensorNamesTest extends OnEachEngine {
     private static TransformerStackBlock llama(Supplier<MultiHeadAttentionBlock.Builder> attention) {
         return stack(
                 input().optNoPositions(),
-                () -> TransformerLayerBlock.builder()
-                        .setAttention(attention.get().build())
-                        .setHiddenSize(16)
+                () -> layer(attention.get())
                         .optNonlinearity(Nonlinearity.SWIGLU)
                         .optNorm(Norm.RMS)
                         .optNormPlacement(NormPlacement.BEFORE_PART)

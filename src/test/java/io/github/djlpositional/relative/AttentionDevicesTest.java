@@ -229,7 +229,7 @@ class AttentionDevicesTest {
             NDArray times = gpu.create(new float[] {0, 0.5f, 2.25f, 9});
             for (int i = 0; i < 2; i++) {
                 engine.takeWaits();
-                Forward.infer(gpu, block, Forward.params(PositionalEncodingBlock.POSITIONS, times), x);
+                Forward.inferAt(gpu, times, block, x);
             }
             assertThat(engine.takeWaits()).isEqualTo(1);
         }

@@ -2,6 +2,9 @@ package io.github.djlpositional.transformer;
 
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static io.github.djlpositional.support.SmallLayers.attention;
+import static io.github.djlpositional.support.SmallLayers.causal;
+import static io.github.djlpositional.support.SmallLayers.layer;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.ndarray.NDArray;
@@ -49,7 +52,7 @@ class ModelLayersTest extends OnEachEngine {
         OLMO_2,
         SWIN_V2;
 
-        TransformerLayerBlock layer() {
+        TransformerLayerBlock create() {
             return switch (this) {
                 case GEMMA_3 ->
                     gated(causal().setHeadCount(4)
@@ -111,20 +114,6 @@ class ModelLayersTest extends OnEachEngine {
             };
         }
 
-        private static MultiHeadAttentionBlock.Builder attention() {
-            return MultiHeadAttentionBlock.builder().setEmbeddingSize(8).setHeadCount(2);
-        }
-
-        private static MultiHeadAttentionBlock.Builder causal() {
-            return attention().optCausal(true);
-        }
-
-        private static TransformerLayerBlock.Builder layer(MultiHeadAttentionBlock.Builder attention) {
-            return TransformerLayerBlock.builder()
-                    .setAttention(attention.build())
-                    .setHiddenSize(16);
-        }
-
         /** Without any bias. */
         private static TransformerLayerBlock.Builder gated(MultiHeadAttentionBlock.Builder attention) {
             return layer(attention.optBias(false))
@@ -152,7 +141,7 @@ class ModelLayersTest extends OnEachEngine {
     /** The layer with the stored weights, which has no other parameters. */
     private TransformerLayerBlock loaded(Model model, DataType type) throws Exception {
         StoredLayer stored = stored(model);
-        TransformerLayerBlock layer = model.layer();
+        TransformerLayerBlock layer = model.create();
         layer.initialize(manager, type, new Shape(-1, -1, 8));
         for (Pair<String, Parameter> entry : layer.getParameters()) {
             // a child's parameter is named 01child_parameter

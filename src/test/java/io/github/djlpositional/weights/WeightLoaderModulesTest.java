@@ -3,6 +3,9 @@ package io.github.djlpositional.weights;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.support.Rejections.rejected;
+import static io.github.djlpositional.support.SmallLayers.attention;
+import static io.github.djlpositional.support.SmallLayers.decoderLayer;
+import static io.github.djlpositional.support.SmallLayers.layer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
@@ -17,6 +20,7 @@ import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.huggingface.TensorNames;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.SmallLayers;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Arrangement;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
@@ -35,17 +39,9 @@ class WeightLoaderModulesTest extends OnEachEngine {
 
     private static final Shape X = new Shape(2, 5, 8);
 
-    private static MultiHeadAttentionBlock.Builder attention() {
-        return MultiHeadAttentionBlock.builder().setEmbeddingSize(8).setHeadCount(2);
-    }
-
-    private static TransformerLayerBlock.Builder layer() {
-        return TransformerLayerBlock.builder().setAttention(attention().build()).setHiddenSize(16);
-    }
-
     private static TransformerStackBlock stack(int layers) {
         return TransformerStackBlock.builder()
-                .setLayers(layers, WeightLoaderModulesTest::layer)
+                .setLayers(layers, SmallLayers::layer)
                 .build();
     }
 
@@ -91,18 +87,15 @@ class WeightLoaderModulesTest extends OnEachEngine {
     }
 
     /** A layer of an encoder, or with a cross-attention of a decoder; pre-norm ones have GELU. */
-    private static TransformerLayerBlock.Builder layer(boolean isDecoder, boolean isPreNorm) {
-        TransformerLayerBlock.Builder builder = TransformerLayerBlock.builder()
-                .setAttention(attention().optCausal(isDecoder).build())
-                .setHiddenSize(16)
+    private static TransformerLayerBlock.Builder torchLayer(boolean isDecoder, boolean isPreNorm) {
+        return (isDecoder ? decoderLayer() : layer())
                 .optNormPlacement(isPreNorm ? NormPlacement.BEFORE_PART : NormPlacement.AFTER_SUM)
                 .optNonlinearity(isPreNorm ? Nonlinearity.GELU : Nonlinearity.RELU);
-        return isDecoder ? builder.optCrossAttention(attention().build()) : builder;
     }
 
     private static TransformerStackBlock stack(boolean isDecoder, boolean isPreNorm) {
         return TransformerStackBlock.builder()
-                .setLayers(2, () -> layer(isDecoder, isPreNorm))
+                .setLayers(2, () -> torchLayer(isDecoder, isPreNorm))
                 .build(); // a final normalization only with pre-norm, as in the files
     }
 
@@ -183,7 +176,7 @@ class WeightLoaderModulesTest extends OnEachEngine {
     void rejectsLayersWithOtherParts() {
         TransformerLayerBlock encoder = layer().build();
         encoder.initialize(manager, DataType.FLOAT64, X); // as in the files
-        TransformerLayerBlock decoder = initialized(layer(true, false).build(), X, X);
+        TransformerLayerBlock decoder = initialized(torchLayer(true, false).build(), X, X);
         TransformerLayerBlock gated =
                 layer().optNonlinearity(Nonlinearity.SWIGLU).build();
         TransformerLayerBlock parallel = layer().optNormPlacement(NormPlacement.BEFORE_PART)
@@ -261,7 +254,7 @@ class WeightLoaderModulesTest extends OnEachEngine {
                                 .setEmbeddingSize(8)
                                 .optNoPositions()
                                 .build())
-                        .setLayers(1, WeightLoaderModulesTest::layer)
+                        .setLayers(1, SmallLayers::layer)
                         .optFinalNorm(true)
                         .build(),
                 new Shape(1, 5));
