@@ -325,24 +325,8 @@ public final class Positions implements TokenPositions {
                 () -> ForwardParameters.POSITIONS + " of shape " + array.getShape()
                         + " are on several axes: expected one number for each token, (T) or (B, T), for this"
                         + " encoding; use a RotaryEmbeddingBlock for several axes");
-        requireType(type, array);
+        DataTypes.requireWhole(type, array);
         return Arithmetic.toType(array, type);
-    }
-
-    /**
-     * Checks that real positions, or distances between them, are not converted to integers.
-     *
-     * @param type the type of the result
-     * @param numbers positions or distances
-     * @throws IllegalArgumentException if they are
-     */
-    public static void requireType(DataType type, NDArray numbers) {
-        Check.that(
-                !type.isInteger() || numbers.getDataType().isInteger(),
-                () -> "positions or distances of shape " + numbers.getShape() + " are floating-point numbers:"
-                        + " expected integers for this encoding; pass integers, or use an encoding of real positions:"
-                        + " ALiBi, distance network, FIRE, Gaussian, KERPLE, learned rotary, RoPE-Mixed, rotary, Sandwich or"
-                        + " T5");
     }
 
     /**

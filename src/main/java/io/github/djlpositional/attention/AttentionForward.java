@@ -40,7 +40,7 @@ final class AttentionForward implements AutoCloseable {
     private static final int MIN_QUERIES_PER_PART = 16;
 
     private final MultiHeadAttentionBlock attention;
-    private final MultiHeadAttentionBlockOptions options;
+    private final MultiHeadAttentionBlock.Options options;
     private final Terms terms;
     private final AttentionInputs inputs;
     private final ParameterStore parameterStore;

@@ -2,7 +2,6 @@ package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
-import io.github.djlpositional.Positions;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.Indices;
@@ -75,7 +74,7 @@ public final class Distances {
      */
     public NDArray toArray(DataType type) {
         if (values != null) {
-            Positions.requireType(type, values);
+            DataTypes.requireWhole(type, values);
         }
         return Temporaries.result(() -> {
             NDArray whole = values == null ? Indices.range(like, first, count, DataType.INT32) : values.reshape(count);

@@ -57,7 +57,7 @@ abstract class Kernel {
     }
 
     final Operands operands;
-    final MultiHeadAttentionBlockOptions options;
+    final MultiHeadAttentionBlock.Options options;
     final Terms terms;
 
     private Kernel(Operands operands) {
@@ -68,7 +68,7 @@ abstract class Kernel {
 
     /** The fastest kernel that supports the options, terms and masks of a forward. */
     static Name choose(Operands operands) {
-        MultiHeadAttentionBlockOptions options = operands.attention.options();
+        MultiHeadAttentionBlock.Options options = operands.attention.options();
         Terms terms = operands.attention.terms();
         AttentionCall call = operands.call;
         Visibility visibility = operands.visibility;

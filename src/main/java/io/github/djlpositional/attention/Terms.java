@@ -12,9 +12,9 @@ import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
-import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.RelativeShift;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.internal.Use;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Settings;
 import java.util.ArrayList;
@@ -203,7 +203,7 @@ final class Terms {
 
     /** Calls a function of a term. Its encoding is not cleared, loaded or initialized meanwhile. */
     private NDArray use(Term term, Supplier<NDArray> function) {
-        return OptionsBlock.using(owners.get(term), function);
+        return Use.of(owners.get(term), function);
     }
 
     private void require(Term term, String what, NDArray result, boolean fits, Object expected) {

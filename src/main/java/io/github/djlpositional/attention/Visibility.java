@@ -237,16 +237,6 @@ final class Visibility {
                         + ", any size of which may be 1, to be added to the scores; pass one of these");
     }
 
-    /** The part of a mask for the keys of the forward, without those that a cache has dropped. */
-    private static NDArray ofKeys(Temporaries temporaries, AttentionCall whole, NDArray mask) {
-        int axis = mask.getShape().dimension() - 1;
-        int first = whole.keys().first();
-        return mask.getShape().get(axis) == 1 || first == 0
-                ? mask
-                : temporaries.add(
-                        mask.get(NDIndex.sliceAxis(axis, first, mask.getShape().get(axis))));
-    }
-
     private static NDArray withHeads(NDArray mask) {
         return mask.getShape().dimension() == 3 ? mask.expandDims(1) : mask;
     }

@@ -91,4 +91,14 @@ public final class DataTypes {
     public static DataType ofScores(NDArray queries) {
         return queries.getDataType() == DataType.FLOAT16 ? DataType.FLOAT32 : queries.getDataType();
     }
+
+    /** Checks that real positions, or distances between them, are not converted to integers. */
+    public static void requireWhole(DataType type, NDArray numbers) {
+        Check.that(
+                !type.isInteger() || numbers.getDataType().isInteger(),
+                () -> "positions or distances of shape " + numbers.getShape() + " are floating-point numbers:"
+                        + " expected integers for this encoding; pass integers, or use an encoding of real positions:"
+                        + " ALiBi, distance network, FIRE, Gaussian, KERPLE, learned rotary, RoPE-Mixed, rotary, Sandwich or"
+                        + " T5");
+    }
 }

@@ -31,7 +31,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Supplier;
 
 /**
  * A block with a record of settings. Its description, its arguments and its section of a model file are derived from
@@ -162,11 +161,6 @@ public abstract class OptionsBlock extends AbstractBlock implements HasArguments
             forwards.decrementAndGet();
             Reference.reachabilityFence(this);
         }
-    }
-
-    /** Calls a function of a block; see {@link #reading}. A block of a user is not guarded. */
-    public static <T> T using(Block block, Supplier<T> function) {
-        return block instanceof OptionsBlock own ? own.reading(function::get) : function.get();
     }
 
     private void beginChange() {
