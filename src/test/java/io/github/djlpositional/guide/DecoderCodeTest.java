@@ -34,8 +34,9 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
@@ -96,11 +97,14 @@ class DecoderCodeTest extends OnEachEngine {
                         .optCausal(true)
                         .optBias(false)
                         .build())
-                .setHiddenSize(172)
-                .optNonlinearity(Nonlinearity.SWIGLU)
+                .setFeedForward(FeedForwardBlock.builder()
+                        .setEmbeddingSize(64)
+                        .setHiddenSize(172)
+                        .optNonlinearity(Nonlinearity.SWIGLU)
+                        .optBias(false)
+                        .build())
                 .optNorm(Norm.RMS)
-                .optNormPlacement(NormPlacement.BEFORE_PART)
-                .optBias(false);
+                .optNormPlacement(NormPlacement.BEFORE_PART);
         TransformerStackBlock layers = TransformerStackBlock.builder()
                 .optInput(InputEmbeddingBlock.builder()
                         .setVocabularySize(100)
@@ -298,7 +302,10 @@ class DecoderCodeTest extends OnEachEngine {
                                         .optScale(1) // T5 does not scale
                                         .optRelativeEncoding(bias)
                                         .build())
-                                .setHiddenSize(256)
+                                .setFeedForward(FeedForwardBlock.builder()
+                                        .setEmbeddingSize(64)
+                                        .setHiddenSize(256)
+                                        .build())
                                 .optNormPlacement(NormPlacement.BEFORE_PART))
                 .build();
         NDArray ids = manager.create(new int[][] {{5, 17, 3, 9}, {8, 2, 0, 0}}); // 0 is padding

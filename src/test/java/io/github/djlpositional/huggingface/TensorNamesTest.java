@@ -17,8 +17,9 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
@@ -100,6 +101,10 @@ class TensorNamesTest extends OnEachEngine {
                 .build();
     }
 
+    private static FeedForwardBlock.Builder feedForward(Nonlinearity nonlinearity) {
+        return FeedForwardBlock.builder().setEmbeddingSize(8).setHiddenSize(16).optNonlinearity(nonlinearity);
+    }
+
     private static TransformerStackBlock encoder() {
         LayerNormBlock norm =
                 LayerNormBlock.builder().setEmbeddingSize(8).optEpsilon(1e-12).build();
@@ -108,8 +113,7 @@ class TensorNamesTest extends OnEachEngine {
                                 new SequentialBlock().add(positions()).add(norm)),
                 () -> TransformerLayerBlock.builder()
                         .setAttention(attention().build())
-                        .setHiddenSize(16)
-                        .optNonlinearity(Nonlinearity.GELU)
+                        .setFeedForward(feedForward(Nonlinearity.GELU).build())
                         .optEpsilon(1e-12));
     }
 
@@ -118,8 +122,7 @@ class TensorNamesTest extends OnEachEngine {
                 input().optPositionalEncoding(positions()),
                 () -> TransformerLayerBlock.builder()
                         .setAttention(attention().optCausal(true).build())
-                        .setHiddenSize(16)
-                        .optNonlinearity(Nonlinearity.GELU_TANH)
+                        .setFeedForward(feedForward(Nonlinearity.GELU_TANH).build())
                         .optNormPlacement(NormPlacement.BEFORE_PART));
     }
 
@@ -144,11 +147,10 @@ class TensorNamesTest extends OnEachEngine {
                 input().optNoPositions(),
                 () -> TransformerLayerBlock.builder()
                         .setAttention(attention.get().build())
-                        .setHiddenSize(16)
-                        .optNonlinearity(Nonlinearity.SWIGLU)
+                        .setFeedForward(
+                                feedForward(Nonlinearity.SWIGLU).optBias(false).build())
                         .optNorm(Norm.RMS)
-                        .optNormPlacement(NormPlacement.BEFORE_PART)
-                        .optBias(false));
+                        .optNormPlacement(NormPlacement.BEFORE_PART));
     }
 
     /** FLOAT32 is rounded in each of two layers, of numbers below 4: 1e-5 is 20 times that. */

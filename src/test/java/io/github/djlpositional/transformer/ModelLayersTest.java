@@ -19,7 +19,6 @@ import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.WindowNetworkBiasBlock;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Arrangement;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import java.util.Locale;
@@ -60,13 +59,15 @@ class ModelLayersTest extends OnEachEngine {
                                     .optQueryNorm(rmsNorm(4))
                                     .optKeyNorm(rmsNorm(4))
                                     .optRelativeEncoding(rotary(4, PairLayout.CONCATENATED)))
-                            .optNonlinearity(Nonlinearity.GEGLU_TANH)
+                            .setFeedForward(feedForward(Nonlinearity.GEGLU_TANH)
+                                    .optBias(false)
+                                    .build())
                             .optNorm(Norm.RMS)
                             .optNormPlacement(NormPlacement.AROUND_PART)
                             .build();
                 case PHI ->
                     layer(causal().optRelativeEncoding(rotary(2, PairLayout.CONCATENATED)))
-                            .optNonlinearity(Nonlinearity.GELU_TANH)
+                            .setFeedForward(feedForward(Nonlinearity.GELU_TANH).build())
                             .optNormPlacement(NormPlacement.BEFORE_PART)
                             .optArrangement(Arrangement.PARALLEL_WITH_ONE_NORM)
                             .build();
@@ -77,13 +78,13 @@ class ModelLayersTest extends OnEachEngine {
                             .build();
                 case GPT_NEOX ->
                     layer(causal().optRelativeEncoding(rotary(2, PairLayout.CONCATENATED)))
-                            .optNonlinearity(Nonlinearity.GELU)
+                            .setFeedForward(feedForward(Nonlinearity.GELU).build())
                             .optNormPlacement(NormPlacement.BEFORE_PART)
                             .optArrangement(Arrangement.PARALLEL)
                             .build();
                 case DINOV2 ->
                     layer(attention())
-                            .optNonlinearity(Nonlinearity.GELU)
+                            .setFeedForward(feedForward(Nonlinearity.GELU).build())
                             .optEpsilon(1e-6)
                             .optNormPlacement(NormPlacement.BEFORE_PART)
                             .optResidualScale(1e-5f)
@@ -105,7 +106,7 @@ class ModelLayersTest extends OnEachEngine {
                                             .setWindow(2, 3)
                                             .optHiddenSize(5)
                                             .build()))
-                            .optNonlinearity(Nonlinearity.GELU)
+                            .setFeedForward(feedForward(Nonlinearity.GELU).build())
                             .optNormPlacement(NormPlacement.AFTER_PART)
                             .build();
             };
@@ -119,17 +120,24 @@ class ModelLayersTest extends OnEachEngine {
             return attention().optCausal(true);
         }
 
+        private static FeedForwardBlock.Builder feedForward(Nonlinearity nonlinearity) {
+            return FeedForwardBlock.builder()
+                    .setEmbeddingSize(8)
+                    .setHiddenSize(16)
+                    .optNonlinearity(nonlinearity);
+        }
+
         private static TransformerLayerBlock.Builder layer(MultiHeadAttentionBlock.Builder attention) {
             return TransformerLayerBlock.builder()
                     .setAttention(attention.build())
-                    .setHiddenSize(16);
+                    .setFeedForward(feedForward(Nonlinearity.RELU).build());
         }
 
         /** Without any bias. */
         private static TransformerLayerBlock.Builder gated(MultiHeadAttentionBlock.Builder attention) {
             return layer(attention.optBias(false))
-                    .optNonlinearity(Nonlinearity.SWIGLU)
-                    .optBias(false);
+                    .setFeedForward(
+                            feedForward(Nonlinearity.SWIGLU).optBias(false).build());
         }
 
         private static RotaryEmbeddingBlock rotary(int rotarySize, PairLayout layout) {

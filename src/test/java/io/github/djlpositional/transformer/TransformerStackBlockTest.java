@@ -39,7 +39,6 @@ import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.OnEachEngine;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import java.util.Arrays;
@@ -68,11 +67,19 @@ class TransformerStackBlockTest extends OnEachEngine {
     }
 
     private static TransformerLayerBlock.Builder layer(MultiHeadAttentionBlock attention) {
-        return TransformerLayerBlock.builder().setAttention(attention).setHiddenSize(16);
+        return TransformerLayerBlock.builder().setAttention(attention).setFeedForward(feedForward(Nonlinearity.RELU));
     }
 
     private static TransformerLayerBlock.Builder layer() {
         return layer(attention().build());
+    }
+
+    private static FeedForwardBlock feedForward(Nonlinearity nonlinearity) {
+        return FeedForwardBlock.builder()
+                .setEmbeddingSize(8)
+                .setHiddenSize(16)
+                .optNonlinearity(nonlinearity)
+                .build();
     }
 
     private static TransformerLayerBlock.Builder layer(RelativeEncoding encoding) {
@@ -93,7 +100,7 @@ class TransformerStackBlockTest extends OnEachEngine {
         RotaryEmbeddingBlock rotary =
                 RotaryEmbeddingBlock.builder().setHeadSize(4).build();
         return layer(attention().optCausal(true).optRelativeEncoding(rotary).build())
-                .optNonlinearity(Nonlinearity.SWIGLU)
+                .setFeedForward(feedForward(Nonlinearity.SWIGLU))
                 .optNorm(Norm.RMS)
                 .optNormPlacement(NormPlacement.BEFORE_PART);
     }
@@ -333,14 +340,26 @@ class TransformerStackBlockTest extends OnEachEngine {
     void rejectsLayersThatDoNotFitTogether() {
         TransformerLayerBlock layer = layer().build();
         MultiHeadAttentionBlock shared = attention().build();
+        FeedForwardBlock network = feedForward(Nonlinearity.RELU);
         TransformerLayerBlock wider = layer(MultiHeadAttentionBlock.builder()
                         .setEmbeddingSize(16)
                         .setHeadCount(2)
+                        .build())
+                .setFeedForward(FeedForwardBlock.builder()
+                        .setEmbeddingSize(16)
+                        .setHiddenSize(16)
                         .build())
                 .build();
         assertAll(
                 rejected(() -> of(layer, layer).build(), "layer 1", "attention"),
                 rejected(() -> of(layer(shared).build(), layer(shared).build()).build(), "layer 1", "attention"),
+                rejected(
+                        () -> of(
+                                        layer().setFeedForward(network).build(),
+                                        layer().setFeedForward(network).build())
+                                .build(),
+                        "layer 1",
+                        "feed-forward"),
                 rejected(() -> of(layer, decoderLayer().build()).build(), "layer 1", "cross-attention"),
                 rejected(() -> of(layer, wider).build(), "layer 1", "embeddingSize 16", "embeddingSize 8", wider));
     }

@@ -17,9 +17,10 @@ import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.huggingface.TensorNames;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Arrangement;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import org.junit.jupiter.api.Test;
@@ -40,7 +41,21 @@ class WeightLoaderModulesTest extends OnEachEngine {
     }
 
     private static TransformerLayerBlock.Builder layer() {
-        return TransformerLayerBlock.builder().setAttention(attention().build()).setHiddenSize(16);
+        return layer(Nonlinearity.RELU);
+    }
+
+    private static TransformerLayerBlock.Builder layer(Nonlinearity nonlinearity) {
+        return TransformerLayerBlock.builder()
+                .setAttention(attention().build())
+                .setFeedForward(feedForward(nonlinearity));
+    }
+
+    private static FeedForwardBlock feedForward(Nonlinearity nonlinearity) {
+        return FeedForwardBlock.builder()
+                .setEmbeddingSize(8)
+                .setHiddenSize(16)
+                .optNonlinearity(nonlinearity)
+                .build();
     }
 
     private static TransformerStackBlock stack(int layers) {
@@ -94,9 +109,8 @@ class WeightLoaderModulesTest extends OnEachEngine {
     private static TransformerLayerBlock.Builder layer(boolean isDecoder, boolean isPreNorm) {
         TransformerLayerBlock.Builder builder = TransformerLayerBlock.builder()
                 .setAttention(attention().optCausal(isDecoder).build())
-                .setHiddenSize(16)
-                .optNormPlacement(isPreNorm ? NormPlacement.BEFORE_PART : NormPlacement.AFTER_SUM)
-                .optNonlinearity(isPreNorm ? Nonlinearity.GELU : Nonlinearity.RELU);
+                .setFeedForward(feedForward(isPreNorm ? Nonlinearity.GELU : Nonlinearity.RELU))
+                .optNormPlacement(isPreNorm ? NormPlacement.BEFORE_PART : NormPlacement.AFTER_SUM);
         return isDecoder ? builder.optCrossAttention(attention().build()) : builder;
     }
 
@@ -184,8 +198,7 @@ class WeightLoaderModulesTest extends OnEachEngine {
         TransformerLayerBlock encoder = layer().build();
         encoder.initialize(manager, DataType.FLOAT64, X); // as in the files
         TransformerLayerBlock decoder = initialized(layer(true, false).build(), X, X);
-        TransformerLayerBlock gated =
-                layer().optNonlinearity(Nonlinearity.SWIGLU).build();
+        TransformerLayerBlock gated = layer(Nonlinearity.SWIGLU).build();
         TransformerLayerBlock parallel = layer().optNormPlacement(NormPlacement.BEFORE_PART)
                 .optArrangement(Arrangement.PARALLEL_WITH_ONE_NORM)
                 .build();
@@ -269,7 +282,11 @@ class WeightLoaderModulesTest extends OnEachEngine {
                 .setLayers(
                         1,
                         () -> layer().setAttention(
-                                        attention().setEmbeddingSize(16).build()))
+                                        attention().setEmbeddingSize(16).build())
+                                .setFeedForward(FeedForwardBlock.builder()
+                                        .setEmbeddingSize(16)
+                                        .setHiddenSize(16)
+                                        .build()))
                 .optFinalNorm(true)
                 .build();
         initialized(wide, new Shape(1, 5, 16));
