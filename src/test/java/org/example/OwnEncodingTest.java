@@ -24,10 +24,10 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.Steps;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.FiniteDifferences;
-import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.NaiveAttention;
 import io.github.djlpositional.attention.NaiveAttention.Added;
@@ -194,20 +194,8 @@ public class OwnEncodingTest extends OnEachEngine {
                 kind == Kind.BIAS ? ERROR_OF_FREQUENCY : 1e-12);
     }
 
-    /** Adds 0 to each score, and makes an attention process its queries in parts of 16. */
-    private static final class SmallParts extends AbstractBlock implements RelativeEncoding {
-
-        @Override
-        public NDArray distanceBias(AttentionCall call, Distances distances) {
-            try (NDArray distance = distances.toArray()) {
-                return distance.getManager().zeros(new Shape(1, distance.size()), distance.getDataType());
-            }
-        }
-
-        @Override
-        public long sizePerQueryAndKey(AttentionCall call) {
-            return 1 << 20;
-        }
+    /** An encoding without a forward of its own. */
+    private abstract static class OnlyInAnAttention extends AbstractBlock implements RelativeEncoding {
 
         @Override
         protected NDList forwardInternal(
@@ -221,23 +209,28 @@ public class OwnEncodingTest extends OnEachEngine {
         }
     }
 
-    @CartesianTest
-    void aCacheGivesTheSame(@CartesianTest.Enum Kind kind, @Values(booleans = {true, false}) boolean isFused) {
-        MultiHeadAttentionBlock block = attention(manager, isFused, kind.create());
-        NDArray x = numbers(manager, 4, DataType.FLOAT64, 1, LENGTH, SIZE);
-        NDArray whole = whole(manager, block, x);
-        try (KeyValueCache cache = new KeyValueCache(manager)) {
-            int[] ends = {7, 8, 9, 25, 26, 27, 28, LENGTH};
-            int from = 0;
-            for (int end : ends) {
-                NDArray some = x.get(":, {}:{}", from, end);
-                PairList<String, Object> params = withSegments(manager, cache.nextStep(), end);
-                NDArray y = block.forward(new ParameterStore(manager, false), new NDList(some), false, params)
-                        .head();
-                requireClose(y, doubles(whole.get(":, {}:{}", from, end)), 1e-12);
-                from = end;
+    /** Adds 0 to each score, and makes an attention process its queries in parts of 16. */
+    private static final class SmallParts extends OnlyInAnAttention {
+
+        @Override
+        public NDArray distanceBias(AttentionCall call, Distances distances) {
+            try (NDArray distance = distances.toArray()) {
+                return distance.getManager().zeros(new Shape(1, distance.size()), distance.getDataType());
             }
         }
+
+        @Override
+        public long sizePerQueryAndKey(AttentionCall call) {
+            return 1 << 20;
+        }
+    }
+
+    @CartesianTest
+    void stepsEqualTheWhole(@CartesianTest.Enum Kind kind, @Values(booleans = {true, false}) boolean isFused) {
+        MultiHeadAttentionBlock block = attention(manager, isFused, kind.create());
+        NDArray x = numbers(manager, 4, DataType.FLOAT64, 1, LENGTH, SIZE);
+        int[] counts = {7, 1, 1, 16, 1, 1, 1, 12};
+        Steps.requireWhole(manager, block, (params, end) -> withSegments(manager, params, end), new NDList(x), counts);
     }
 
     /** Numbers that depend on differences of positions are the same for other positions with the same differences. */
@@ -348,7 +341,7 @@ public class OwnEncodingTest extends OnEachEngine {
     }
 
     /** An encoding of which one method returns an array of a wrong shape. */
-    private static class Wrong extends AbstractBlock implements RelativeEncoding {
+    private static class Wrong extends OnlyInAnAttention {
 
         private final String method;
 
@@ -396,17 +389,6 @@ public class OwnEncodingTest extends OnEachEngine {
         @Override
         public NDArray valueTerm(AttentionCall call, NDArray probabilities) {
             return result("valueTerm", probabilities, null);
-        }
-
-        @Override
-        protected NDList forwardInternal(
-                ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
-            throw new UnsupportedOperationException();
-        }
-
-        @Override
-        public Shape[] getOutputShapes(Shape[] inputShapes) {
-            return inputShapes;
         }
     }
 

@@ -65,7 +65,7 @@ public class ArchitectureTest {
     private static final String DEPENDENCIES = """
             options java..
             math java.. options
-            internal java.. ai.djl.. com.google.gson.. org.slf4j.. options math
+            internal java.. com.sun.management.. ai.djl.. com.google.gson.. org.slf4j.. options math
             . java.. ai.djl.. options math internal
             attention java.. ai.djl.. options math internal .
             relative java.. ai.djl.. options math internal attention

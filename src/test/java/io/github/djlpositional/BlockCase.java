@@ -1,6 +1,8 @@
 package io.github.djlpositional;
 
 import static io.github.djlpositional.math.PairLayout.CONCATENATED;
+import static io.github.djlpositional.support.SmallLayers.attention;
+import static io.github.djlpositional.support.SmallLayers.causal;
 import static io.github.djlpositional.transformer.TransformerLayerBlock.Arrangement.PARALLEL;
 import static io.github.djlpositional.transformer.TransformerLayerBlock.Arrangement.PARALLEL_WITH_ONE_NORM;
 import static io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement.AFTER_PART;
@@ -391,14 +393,6 @@ enum BlockCase implements TestBlocks {
 
     private static RmsNormBlock.Builder rmsNorm(int embeddingSize) {
         return RmsNormBlock.builder().setEmbeddingSize(embeddingSize);
-    }
-
-    private static MultiHeadAttentionBlock.Builder attention() {
-        return MultiHeadAttentionBlock.builder().setEmbeddingSize(8).setHeadCount(2);
-    }
-
-    private static MultiHeadAttentionBlock.Builder causal() {
-        return attention().optCausal(true);
     }
 
     private static MultiHeadAttentionBlock.Builder yarn() {

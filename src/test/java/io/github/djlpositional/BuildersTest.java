@@ -99,10 +99,11 @@ class BuildersTest {
 
     @Test
     void aBuildThatIsRejectedTakesNoChild() throws Throwable {
+        MultiHeadAttentionBlock child = attention().build();
         TransformerLayerBlock.Builder incomplete =
-                TransformerLayerBlock.builder().setAttention(attention().build());
+                TransformerLayerBlock.builder().setAttention(child);
         rejected(incomplete::build, "feedForward").execute();
         assertThat(incomplete.setFeedForward(feedForward()).build().getAttention())
-                .isNotNull();
+                .isSameAs(child);
     }
 }

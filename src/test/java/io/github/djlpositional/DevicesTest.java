@@ -52,13 +52,9 @@ import org.junit.jupiter.params.provider.MethodSource;
  * table that is copied to a GPU in several pieces.
  */
 @EnabledIf(
-        value = "hasPyTorch",
-        disabledReason = "the simulated GPUs compute with PyTorch, which is not on the class path")
+        value = "io.github.djlpositional.simulated.SimulatedGpuEngine#isAvailable",
+        disabledReason = "the simulated GPUs compute with PyTorch, which is not available")
 public class DevicesTest {
-
-    public static boolean hasPyTorch() {
-        return Engine.getAllEngines().contains("PyTorch");
-    }
 
     /** The shape of the table of absolute positions; no other array of the model has it. */
     private static final Shape TABLE = new Shape(37, 8);

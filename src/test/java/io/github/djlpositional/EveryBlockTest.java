@@ -227,7 +227,7 @@ class EveryBlockTest extends OnEachEngine {
         assertThat(block.getParameters().values())
                 .extracting(Parameter::getArray)
                 .noneMatch(NDArray::isReleased);
-        assertThat(kind.values(manager, block)).isNotEmpty();
+        assertThat(kind.values(manager, block)).hasSameSizeAs(expected);
     }
 
     private static void assertInUse(Block block, ThrowingCallable change) {

@@ -1,7 +1,6 @@
 package io.github.djlpositional;
 
 import static io.github.djlpositional.attention.TestNumbers.doubles;
-import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -12,18 +11,13 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
-import ai.djl.nn.Parameter;
-import ai.djl.training.GradientCollector;
-import ai.djl.training.ParameterStore;
-import ai.djl.util.PairList;
 import io.github.djlpositional.attention.FiniteDifferences;
-import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.attention.TestNumbers;
 import io.github.djlpositional.options.HasArguments;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.OnEachEngine;
@@ -34,50 +28,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Properties of the forwards of every block: steps, gradients, empty inputs, dropout, and arrays of another engine. */
+/** Properties of the forwards of every block: gradients, empty inputs, dropout, and arrays of another engine. */
 class EveryForwardTest extends OnEachEngine {
 
-    /** A block with parameters that make an attention far from uniform. */
     private Block filled(TestBlocks kind) {
-        Block block = kind.block();
-        block.initialize(manager, DataType.FLOAT64, kind.shapes());
-        long seed = 1;
-        for (Parameter parameter : block.getParameters().values()) {
-            NDArray array = parameter.getArray();
-            NDArray values =
-                    numbers(manager, seed++, DataType.FLOAT64, array.getShape().getShape());
-            values.muli(0.5).copyTo(array);
-        }
-        return block;
-    }
-
-    /** The first input in parts; an encoder's output and its mask are whole in each step. */
-    @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
-    void stepsGiveTheResultsOfTheWholeAndLeaveOnlyThemOpen(TestBlocks kind) {
-        assumeTrue(kind.hasSteps());
-        Block block = filled(kind);
-        NDList inputs = kind.numbers(manager, DataType.FLOAT64);
-        NDArray whole = kind.infer(manager, block, inputs);
-        try (NDManager own = manager.newSubManager();
-                KeyValueCache cache = new KeyValueCache(manager)) {
-            for (int at = 0; at < 3; at++) {
-                // a scope of the user: what the cache holds outlives it
-                try (NDScope scope = new NDScope()) {
-                    scope.suppressNotUsedWarning();
-                    NDList step = new NDList(inputs);
-                    step.set(0, inputs.head().get(":, {}:{}", at, at + 1));
-                    step.attach(own);
-                    PairList<String, Object> params = Forward.params(PositionalEncodingBlock.START_POSITION, at);
-                    params.add(KeyValueCache.KEY, cache);
-                    int before = own.getManagedArrays().size();
-                    NDArray y = block.forward(new ParameterStore(own, false), step, false, params)
-                            .singletonOrThrow();
-                    assertThat(own.getManagedArrays()).hasSize(before + 1);
-                    requireClose(y, doubles(whole.get(":, {}:{}", at, at + 1)), 1e-12);
-                }
-            }
-        }
+        return TestNumbers.filled(manager, kind.block(), DataType.FLOAT64, kind.shapes());
     }
 
     private static boolean hasDropout(TestBlocks kind) {
@@ -139,13 +94,11 @@ class EveryForwardTest extends OnEachEngine {
         NDList inputs = kind.numbers(manager, DataType.FLOAT64);
         double[] inferred = doubles(kind.infer(manager, block, inputs));
         requireClose(kind.infer(manager, block, inputs), inferred, 1e-12);
-        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
-            // of a few numbers and a low rate, none may be dropped in one forward
-            assertThat(Stream.generate(() -> doubles(Forward.train(manager, block, inputs.toArray(NDArray[]::new))))
-                            .limit(50))
-                    .anyMatch(trained -> largestDifference(trained, inferred) > 0.01);
-            assertThat(collector).isNotNull();
-        }
+        NDArray[] arrays = inputs.toArray(NDArray[]::new);
+        // of a few numbers and a low rate, none may be dropped in one forward
+        assertThat(Stream.generate(() -> doubles(Forward.trainRecorded(manager, block, arrays)))
+                        .limit(50))
+                .anyMatch(trained -> largestDifference(trained, inferred) > 0.01);
         requireClose(kind.infer(manager, block, inputs), inferred, 1e-12);
     }
 

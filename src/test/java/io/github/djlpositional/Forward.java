@@ -4,8 +4,10 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.nn.Block;
+import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import java.util.Objects;
 
 /** Calls a block as the tests do. */
 public final class Forward {
@@ -20,6 +22,11 @@ public final class Forward {
         return infer(manager, block, params(PositionalEncodingBlock.START_POSITION, startPosition), inputs);
     }
 
+    /** With explicit positions as a forward parameter. */
+    public static NDArray inferAt(NDManager manager, NDArray positions, Block block, NDArray... inputs) {
+        return infer(manager, block, params(PositionalEncodingBlock.POSITIONS, positions), inputs);
+    }
+
     /** Returns forward parameters with one entry. */
     public static PairList<String, Object> params(String name, Object value) {
         PairList<String, Object> params = new PairList<>();
@@ -31,6 +38,14 @@ public final class Forward {
     public static NDArray train(NDManager manager, Block block, NDArray... inputs) {
         return block.forward(new ParameterStore(manager, false), new NDList(inputs), true)
                 .singletonOrThrow();
+    }
+
+    /** A forward in training while gradients are recorded. MXNet drops numbers only then. */
+    public static NDArray trainRecorded(NDManager manager, Block block, NDArray... inputs) {
+        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+            Objects.requireNonNull(collector); // javac warns of an unused resource
+            return train(manager, block, inputs);
+        }
     }
 
     /** With forward parameters; null for none. */

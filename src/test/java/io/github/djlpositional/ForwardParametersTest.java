@@ -1,6 +1,7 @@
 package io.github.djlpositional;
 
 import static io.github.djlpositional.Forward.infer;
+import static io.github.djlpositional.Forward.inferAt;
 import static io.github.djlpositional.Forward.params;
 import static io.github.djlpositional.attention.TestNumbers.HEADS;
 import static io.github.djlpositional.attention.TestNumbers.SIZE;
@@ -91,8 +92,8 @@ class ForwardParametersTest extends OnEachEngine {
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 3, SIZE);
         NDArray seconds = manager.create(new double[] {1.78e9, 1.78e9 + 30, 1.78e9 + 60});
         NDArray relative = manager.create(new double[] {0, 30, 60});
-        NDArray expected = infer(manager, block, params(PositionalEncodingBlock.POSITIONS, relative), x);
-        NDArray y = infer(manager, block, params(PositionalEncodingBlock.POSITIONS, seconds), x);
+        NDArray expected = inferAt(manager, relative, block, x);
+        NDArray y = inferAt(manager, seconds, block, x);
         requireClose(y, doubles(expected), 2e-6);
         PositionalEncodingBlock sinusoids =
                 PositionalEncodingBlock.builder().setEmbeddingSize(SIZE).build();

@@ -4,7 +4,6 @@ import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static io.github.djlpositional.support.Rejections.rejected;
-import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assertions.assertAll;
@@ -24,7 +23,6 @@ import java.math.BigDecimal;
 import java.util.Arrays;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -162,12 +160,6 @@ class FourierFeaturesBlockTest extends OnEachEngine {
         return builder(FourierFeatures.time2Vec(5, 0)).optLearned(true);
     }
 
-    /** Expects inputs to be rejected, and no array to remain open. */
-    private Executable rejectedInputs(Block block, NDList inputs, Object... values) {
-        return rejectedWithoutLeak(
-                manager, () -> Forward.infer(manager, block, inputs.toArray(NDArray[]::new)), values);
-    }
-
     @Test
     void rejectsInputsOfOtherShapesAndTypes() {
         Block block = plane().build();
@@ -200,6 +192,6 @@ class FourierFeaturesBlockTest extends OnEachEngine {
 
     @Test
     void requiresFeatures() throws Throwable {
-        rejected(() -> FourierFeaturesBlock.builder().build(), "features").execute();
+        rejected(FourierFeaturesBlock.builder()::build, "features").execute();
     }
 }

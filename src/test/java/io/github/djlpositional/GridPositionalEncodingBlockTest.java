@@ -33,7 +33,6 @@ import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -242,7 +241,7 @@ class GridPositionalEncodingBlockTest extends OnEachEngine {
         NDArray mask = mask(DataType.FLOAT32);
         NDArray y = Forward.infer(manager, block, x, mask);
         requireSame(Forward.infer(manager, block, x, mask.mul(-0.5)), y);
-        assertThat(DoubleStream.of(doubles(y)).allMatch(Double::isFinite)).isTrue();
+        assertThat(DoubleStream.of(doubles(y))).allMatch(Double::isFinite);
     }
 
     @ParameterizedTest
@@ -255,12 +254,6 @@ class GridPositionalEncodingBlockTest extends OnEachEngine {
         requireSame(y.get(":1"), Forward.infer(manager, block, x, mask).get(":1"));
         assertThat(doubles(y.get("1:"))).containsOnly(0);
         assertThat(doubles(Forward.infer(manager, block, x, mask.mul(0)))).containsOnly(0);
-    }
-
-    /** Expects inputs to be rejected, and no array to remain open. */
-    private Executable rejectedInputs(GridPositionalEncodingBlock block, NDList inputs, Object... values) {
-        return rejectedWithoutLeak(
-                manager, () -> Forward.infer(manager, block, inputs.toArray(NDArray[]::new)), values);
     }
 
     private NDList zerosOf(long... shape) {
@@ -339,15 +332,14 @@ class GridPositionalEncodingBlockTest extends OnEachEngine {
     @Test
     void rejectsGridsThatDoNotFitTheEncoding() {
         assertAll(
-                rejected(() -> image().optGrid(1, 3, 5).optChannelsFirst(true).build(), "[3, 5]", "channelsFirst true"),
-                rejected(() -> image().optGrid(1, 15).build(), "[15]", "2 sizes"),
-                rejected(() -> image().optGrid(0, 2, 2, 2).build(), "[2, 2, 2]", "2 sizes"));
+                rejected(image().optGrid(1, 3, 5).optChannelsFirst(true)::build, "[3, 5]", "channelsFirst true"),
+                rejected(image().optGrid(1, 15)::build, "[15]", "2 sizes"),
+                rejected(image().optGrid(0, 2, 2, 2)::build, "[2, 2, 2]", "2 sizes"));
     }
 
     @ParameterizedTest
     @ValueSource(floats = {-0.1f, 1, 2, Float.NaN, Float.NEGATIVE_INFINITY})
     void rejectsDropoutRatesOutOfRange(float rate) throws Throwable {
-        rejected(() -> image().optDropoutRate(rate).build(), "dropoutRate " + rate)
-                .execute();
+        rejected(image().optDropoutRate(rate)::build, "dropoutRate " + rate).execute();
     }
 }

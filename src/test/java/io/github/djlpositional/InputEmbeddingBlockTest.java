@@ -189,8 +189,7 @@ class InputEmbeddingBlockTest extends OnEachEngine {
 
     /** With positions as an input, and as a forward parameter. */
     private List<NDArray> inferAt(Block block, NDArray ids, NDArray positions) {
-        PairList<String, Object> params = Forward.params(PositionalEncodingBlock.POSITIONS, positions);
-        return List.of(Forward.infer(manager, block, ids, positions), Forward.infer(manager, block, params, ids));
+        return List.of(Forward.infer(manager, block, ids, positions), Forward.inferAt(manager, positions, block, ids));
     }
 
     @Test
@@ -307,16 +306,6 @@ class InputEmbeddingBlockTest extends OnEachEngine {
                 .execute();
     }
 
-    /** Expects inputs to be rejected, and no array to remain open. */
-    private Executable rejectedInputs(Block block, NDList inputs, Object... values) {
-        return rejectedInputs(block, null, inputs, values);
-    }
-
-    private Executable rejectedInputs(Block block, PairList<String, Object> params, NDList inputs, Object... values) {
-        return rejectedWithoutLeak(
-                manager, () -> Forward.infer(manager, block, params, inputs.toArray(NDArray[]::new)), values);
-    }
-
     private NDArray zeroIds(long... shape) {
         return Inputs.zeros(manager, DataType.INT64, shape);
     }
@@ -426,20 +415,15 @@ class InputEmbeddingBlockTest extends OnEachEngine {
     @Test
     void rejectsOptionsOutOfRange() {
         assertAll(
-                rejected(() -> embedding().setVocabularySize(0).build(), "vocabularySize 0"),
-                rejected(() -> embedding().setEmbeddingSize(0).build(), "embeddingSize 0"),
-                rejected(() -> embedding().optMaxSequenceLength(0).build(), "maxSequenceLength 0"),
-                rejected(() -> embedding().optPaddingIndex(-1).build(), "paddingIndex -1"),
-                rejected(() -> embedding().optPaddingIndex(7).build(), "paddingIndex 7", "0 to 6"),
-                rejected(
-                        () -> embedding()
-                                .optPaddingIndex(0)
-                                .optPositionsFromPadding(-1)
-                                .build(),
-                        "positionsFromPadding -1"),
-                rejected(() -> embedding().optDropoutRate(-0.1f).build(), "dropoutRate -0.1"),
-                rejected(() -> embedding().optDropoutRate(1).build(), "dropoutRate 1.0"),
-                rejected(() -> embedding().optDropoutRate(Float.NaN).build(), "dropoutRate NaN"));
+                rejected(embedding().setVocabularySize(0)::build, "vocabularySize 0"),
+                rejected(embedding().setEmbeddingSize(0)::build, "embeddingSize 0"),
+                rejected(embedding().optMaxSequenceLength(0)::build, "maxSequenceLength 0"),
+                rejected(embedding().optPaddingIndex(-1)::build, "paddingIndex -1"),
+                rejected(embedding().optPaddingIndex(7)::build, "paddingIndex 7", "0 to 6"),
+                rejected(embedding().optPaddingIndex(0).optPositionsFromPadding(-1)::build, "positionsFromPadding -1"),
+                rejected(embedding().optDropoutRate(-0.1f)::build, "dropoutRate -0.1"),
+                rejected(embedding().optDropoutRate(1)::build, "dropoutRate 1.0"),
+                rejected(embedding().optDropoutRate(Float.NaN)::build, "dropoutRate NaN"));
     }
 
     @Test
@@ -451,21 +435,17 @@ class InputEmbeddingBlockTest extends OnEachEngine {
                 .build();
         assertAll(
                 rejected(
-                        () -> embedding()
-                                .setEmbeddingSize(6)
-                                .optPositionalEncoding(positions.build())
-                                .build(),
+                        embedding().setEmbeddingSize(6).optPositionalEncoding(positions.build())::build,
                         "size 4",
                         "embeddingSize 6"),
                 rejected(
-                        () -> embedding()
+                        embedding()
                                 .optPositionalEncoding(
-                                        positions.optAddToInput(false).build())
-                                .build(),
+                                        positions.optAddToInput(false).build())::build,
                         "addToInput=false",
                         "optAddToInput(true)"),
                 rejected(
-                        () -> embedding().optPositionalEncoding(grid).build(),
+                        embedding().optPositionalEncoding(grid)::build,
                         "GridPositionalEncodingBlock",
                         "PositionalEncodingBlock"));
     }
@@ -476,29 +456,15 @@ class InputEmbeddingBlockTest extends OnEachEngine {
         InputEmbeddingBlock.Builder padded = embedding().optPaddingIndex(0).optPositionsFromPadding(2);
         assertAll(
                 rejected(
-                        () -> embedding()
-                                .optPositionalEncoding(positions)
-                                .optMaxSequenceLength(20)
-                                .build(),
+                        embedding().optPositionalEncoding(positions).optMaxSequenceLength(20)::build,
                         "maxSequenceLength 20"),
+                rejected(embedding().optNoPositions().optMaxSequenceLength(20)::build, "maxSequenceLength 20"),
                 rejected(
-                        () -> embedding()
-                                .optNoPositions()
-                                .optMaxSequenceLength(20)
-                                .build(),
-                        "maxSequenceLength 20"),
-                rejected(
-                        () -> embedding()
-                                .optNoPositions()
-                                .optPositionalEncoding(positions)
-                                .build(),
+                        embedding().optNoPositions().optPositionalEncoding(positions)::build,
                         "PositionalEncodingBlock",
                         "noPositions"),
-                rejected(
-                        () -> embedding().optPositionsFromPadding(1).build(),
-                        "positionsFromPadding 1",
-                        "paddingIndex null"),
-                rejected(() -> padded.optNoPositions().build(), "positionsFromPadding 2", "noPositions true"));
+                rejected(embedding().optPositionsFromPadding(1)::build, "positionsFromPadding 1", "paddingIndex null"),
+                rejected(padded.optNoPositions()::build, "positionsFromPadding 2", "noPositions true"));
     }
 
     @Test

@@ -11,10 +11,24 @@ import static io.github.djlpositional.SmallBlocks.positions;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.attention.TestNumbers.requireSame;
+import static io.github.djlpositional.relative.EncodingType.ALIBI_LEARNED;
+import static io.github.djlpositional.relative.EncodingType.DISENTANGLED;
+import static io.github.djlpositional.relative.EncodingType.DISTANCE_NETWORK;
+import static io.github.djlpositional.relative.EncodingType.FIRE;
+import static io.github.djlpositional.relative.EncodingType.KERPLE;
+import static io.github.djlpositional.relative.EncodingType.LEARNED_ROTARY;
+import static io.github.djlpositional.relative.EncodingType.PROJECTED_DISTANCE;
+import static io.github.djlpositional.relative.EncodingType.SHAW;
+import static io.github.djlpositional.relative.EncodingType.T5;
+import static io.github.djlpositional.relative.EncodingType.TRANSFORMER_XL;
+import static io.github.djlpositional.relative.EncodingType.WINDOW;
+import static io.github.djlpositional.relative.EncodingType.WINDOW_NETWORK;
+import static io.github.djlpositional.relative.EncodingType.WINDOW_VECTORS;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.junit.jupiter.api.Assertions.assertAll;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import ai.djl.Device;
 import ai.djl.MalformedModelException;
@@ -29,12 +43,15 @@ import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.UninitializedParameterException;
 import ai.djl.nn.core.Linear;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.attention.TestNumbers;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.options.HasArguments;
 import io.github.djlpositional.relative.AlibiBiasBlock;
+import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.Inputs;
 import io.github.djlpositional.support.OnEachEngine;
@@ -53,14 +70,18 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -146,7 +167,7 @@ class ModelFileTest extends OnEachEngine {
     }
 
     @Test
-    void rejectsFilesOfOtherPositions() throws IOException {
+    void rejectsOtherOptionsOfPositions() throws IOException {
         byte[] file = fileOfPositions();
         byte[] scaled = file(positions().optLearnedScale(0.5f).build(), 2, 3, 4);
         SinusoidalEncoding ofBase500 = SinusoidalEncoding.vaswani(4, 500);
@@ -161,7 +182,7 @@ class ModelFileTest extends OnEachEngine {
     }
 
     @Test
-    void rejectsFilesOfOtherTokens() throws IOException {
+    void rejectsOtherOptionsOfTokens() throws IOException {
         byte[] file = fileOfTokens();
         byte[] withoutPositions = file(embedding().optNoPositions().build(), 2, 3);
         PositionalEncodingBlock timeMajor = PositionalEncodingBlock.builder()
@@ -179,7 +200,7 @@ class ModelFileTest extends OnEachEngine {
     }
 
     @Test
-    void rejectsFilesOfOtherTablesAndGrids() throws IOException {
+    void rejectsOtherOptionsOfTablesAndGrids() throws IOException {
         byte[] table = fileOfTable();
         byte[] grid = file(
                 SmallBlocks.learned().optMaxSequenceLength(6).optGrid(0, 2, 3).build(), 2, 6, 4);
@@ -190,7 +211,7 @@ class ModelFileTest extends OnEachEngine {
     }
 
     @Test
-    void rejectsFilesOfOtherRotations() throws IOException {
+    void rejectsOtherOptionsOfRotations() throws IOException {
         byte[] scaled = file(rotary().optScaling(RotaryScaling.linear(2)).build(), 1, 2, 3, 4);
         byte[] listed = file(rotary().optFrequencies(Frequencies.of(1, 16)).build(), 1, 2, 3, 4);
         assertAll(
@@ -202,8 +223,46 @@ class ModelFileTest extends OnEachEngine {
                         listed, rotary().optFrequencies(Frequencies.of(1, 16.5)).build(), "frequencies {", "16.5"));
     }
 
+    private static Stream<Arguments> optionsOfRelativeEncodings() {
+        return Stream.of(
+                arguments(ALIBI_LEARNED, "learned", false),
+                arguments(ALIBI_LEARNED, "slopes", List.of(1.0, 2.0)),
+                arguments(T5, "maxDistance", 64),
+                arguments(T5, "bidirectional", false),
+                arguments(KERPLE, "form", "POWER"),
+                arguments(FIRE, "threshold", 4.0),
+                arguments(DISTANCE_NETWORK, "logarithmic", false),
+                arguments(SHAW, "maxDistance", 3),
+                arguments(SHAW, "values", false),
+                arguments(
+                        TRANSFORMER_XL,
+                        "encoding",
+                        SinusoidalEncoding.vaswani(8).getArguments()),
+                arguments(DISENTANGLED, "maxDistance", 13),
+                arguments(PROJECTED_DISTANCE, "maxDistance", 4),
+                arguments(LEARNED_ROTARY, "layout", "CONCATENATED"),
+                arguments(WINDOW, "window", List.of(3, 2)),
+                arguments(WINDOW_NETWORK, "window", List.of(2, 4)),
+                arguments(WINDOW_VECTORS, "window", List.of(3, 2)));
+    }
+
+    @ParameterizedTest
+    @MethodSource("optionsOfRelativeEncodings")
+    void rejectsOtherOptionsOfRelativeEncodings(EncodingType type, String option, Object other) throws Throwable {
+        byte[] file = BlockBytes.saved(type.initialized(manager));
+        Object saved = ((HasArguments) type.block()).getArguments().get(option);
+        rejectedFile(file, withOption(type, option, other), option, saved, other)
+                .execute();
+    }
+
+    private static Block withOption(EncodingType type, String option, Object value) {
+        Map<String, Object> arguments = new HashMap<>(((HasArguments) type.block()).getArguments());
+        arguments.put(option, value);
+        return (Block) RelativeEncoding.fromArguments(arguments);
+    }
+
     @Test
-    void rejectsFilesOfOtherAttentions() throws IOException {
+    void rejectsOtherOptionsOfAttentions() throws IOException {
         MultiHeadAttentionBlock.Builder biased = attention()
                 .optRelativeEncoding(AlibiBiasBlock.builder().setHeadCount(2).build());
         String none = "no relative encoding";
@@ -214,7 +273,7 @@ class ModelFileTest extends OnEachEngine {
     }
 
     @Test
-    void rejectsFilesOfOtherLayers() throws IOException {
+    void rejectsOtherOptionsOfLayers() throws IOException {
         Block saved = decoderLayer().build();
         saved.initialize(manager, DataType.FLOAT32, new Shape(2, 5, 4), new Shape(2, 4, 4));
         byte[] file = BlockBytes.saved(saved);
@@ -247,7 +306,7 @@ class ModelFileTest extends OnEachEngine {
     }
 
     @Test
-    void rejectsFilesOfOtherStacks() throws IOException {
+    void rejectsOtherOptionsOfStacks() throws IOException {
         byte[] two = file(stack(2).build(), 2, 3, 4);
         TransformerLayerBlock preNorm =
                 layer(attention()).optNormPlacement(NormPlacement.BEFORE_PART).build();
@@ -467,6 +526,18 @@ class ModelFileTest extends OnEachEngine {
             BlockBytes.load(manager, other, file);
             requireSame(other.getTable().getArray(), saved.getTable().getArray());
         }
+    }
+
+    /** They only initialize parameters, which are in the file. */
+    @ParameterizedTest
+    @CsvSource({"GAUSSIAN, sigma, 100", "LEARNED_ROTARY, base, 100"})
+    void acceptsOtherInitialValuesOfARelativeEncoding(EncodingType type, String option, int other) throws Exception {
+        Block saved = TestNumbers.filled(manager, type.block(), DataType.FLOAT32, type.shapes());
+        Block loaded = withOption(type, option, other);
+        BlockBytes.load(manager, loaded, BlockBytes.saved(saved));
+        requireSame(
+                loaded.getParameters().valueAt(0).getArray(),
+                saved.getParameters().valueAt(0).getArray());
     }
 
     private NDArray rotated(byte[] file, RotaryEmbeddingBlock.Builder builder) throws Exception {

@@ -504,19 +504,15 @@ class PositionalEncodingBlockTest extends OnEachEngine {
     void rejectsOptionsOutOfRange() {
         SinusoidalEncoding six = SinusoidalEncoding.vaswani(6);
         assertAll(
-                rejected(() -> positions().setEmbeddingSize(0).build(), "embeddingSize 0"),
-                rejected(() -> positions().setEmbeddingSize(1 << 22).build(), "4194304", "1 to 2097152"),
-                rejected(() -> positions().optMaxSequenceLength(0).build(), "maxSequenceLength 0"),
-                rejected(() -> positions().optDropoutRate(-0.1f).build(), "dropoutRate -0.1"),
-                rejected(() -> positions().optDropoutRate(1).build(), "dropoutRate 1.0"),
-                rejected(() -> positions().optDropoutRate(Float.NaN).build(), "dropoutRate NaN"),
-                rejected(() -> positions().optLearnedScale(Float.NaN).build(), "learnedScale NaN"),
-                rejected(
-                        () -> positions()
-                                .optLearnedScale(Float.POSITIVE_INFINITY)
-                                .build(),
-                        "learnedScale Infinity"),
-                rejected(() -> positions().optSequenceAxis(-1).build(), "sequenceAxis -1"),
-                rejected(() -> positions().optEncoding(six).build(), "size 6", "embeddingSize 4", six));
+                rejected(positions().setEmbeddingSize(0)::build, "embeddingSize 0"),
+                rejected(positions().setEmbeddingSize(1 << 22)::build, "4194304", "1 to 2097152"),
+                rejected(positions().optMaxSequenceLength(0)::build, "maxSequenceLength 0"),
+                rejected(positions().optDropoutRate(-0.1f)::build, "dropoutRate -0.1"),
+                rejected(positions().optDropoutRate(1)::build, "dropoutRate 1.0"),
+                rejected(positions().optDropoutRate(Float.NaN)::build, "dropoutRate NaN"),
+                rejected(positions().optLearnedScale(Float.NaN)::build, "learnedScale NaN"),
+                rejected(positions().optLearnedScale(Float.POSITIVE_INFINITY)::build, "learnedScale Infinity"),
+                rejected(positions().optSequenceAxis(-1)::build, "sequenceAxis -1"),
+                rejected(positions().optEncoding(six)::build, "size 6", "embeddingSize 4", six));
     }
 }

@@ -8,10 +8,12 @@ import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import com.sun.management.OperatingSystemMXBean;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.options.Check;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
@@ -51,8 +53,8 @@ public final class HostData {
     }
 
     /**
-     * Checks that an array of 64 MB or more fits into the memory of the machine: Linux promises memory that it does not
-     * have, and kills the process when the array is written. The memory of a GPU is not checked.
+     * Checks that an array of 64 MB or more fits into the memory of the machine: Linux and macOS promise memory that
+     * they do not have, and kill the process when the array is written. The memory of a GPU is not checked.
      */
     public static void requireRoomFor(Shape shape, DataType type, Device device) {
         long needed = shape.size() * type.getNumOfBytes();
@@ -67,7 +69,15 @@ public final class HostData {
     }
 
     private static long readAvailableBytes() {
-        try (Stream<String> lines = Files.exists(LINUX_MEMORY) ? Files.lines(LINUX_MEMORY) : Stream.empty()) {
+        return availableBytes(LINUX_MEMORY);
+    }
+
+    /** Elsewhere than on Linux, all memory of the machine: what is free there does not include what can be freed. */
+    static long availableBytes(Path linuxMemory) {
+        if (Files.notExists(linuxMemory)) {
+            return ModuleLayer.boot().findModule("jdk.management").isPresent() ? totalBytes() : Long.MAX_VALUE;
+        }
+        try (Stream<String> lines = Files.lines(linuxMemory)) {
             long kilobytes = lines.filter(line -> line.startsWith("MemAvailable:") || line.startsWith("SwapFree:"))
                     .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")))
                     .sum();
@@ -76,6 +86,12 @@ public final class HostData {
             // only an estimate: without it, the engine reports a failed allocation
             return Long.MAX_VALUE;
         }
+    }
+
+    private static long totalBytes() {
+        return ManagementFactory.getOperatingSystemMXBean() instanceof OperatingSystemMXBean system
+                ? system.getTotalMemorySize() + system.getTotalSwapSpaceSize()
+                : Long.MAX_VALUE;
     }
 
     /**

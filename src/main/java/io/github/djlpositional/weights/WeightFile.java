@@ -114,6 +114,7 @@ public final class WeightFile {
     /** Checks that the file was neither replaced nor written to: its headers would not describe the new content. */
     void requireUnchanged() throws IOException, MalformedModelException {
         BasicFileAttributes now = Files.readAttributes(path, BasicFileAttributes.class);
+        // the key is null on Windows
         if (now.size() != attributes.size()
                 || !now.lastModifiedTime().equals(attributes.lastModifiedTime())
                 || !Objects.equals(now.fileKey(), attributes.fileKey())) {

@@ -58,8 +58,7 @@ class AttentionRejectionsTest extends OnEachDevice {
 
     /** Rejects the inputs {@code [x]} or {@code [keys, queries, values]}, optionally followed by a mask. */
     private Executable rejectedInputs(NDList inputs, Object... values) {
-        MultiHeadAttentionBlock block = attention();
-        return rejectedWithoutLeak(manager, () -> infer(manager, block, inputs.toArray(NDArray[]::new)), values);
+        return rejectedInputs(attention(), inputs, values);
     }
 
     /** Rejects a forward parameter of x. */

@@ -11,11 +11,8 @@ import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.relative.EncodingType.ALIBI;
-import static io.github.djlpositional.relative.EncodingType.FORGETTING;
-import static io.github.djlpositional.relative.EncodingType.HEAD_SIZE;
 import static io.github.djlpositional.relative.EncodingType.NONE;
 import static io.github.djlpositional.relative.EncodingType.ROTARY;
-import static io.github.djlpositional.relative.EncodingType.ROTARY_HALVES_PARTIAL;
 import static io.github.djlpositional.relative.EncodingType.SHAW;
 import static io.github.djlpositional.relative.EncodingType.WINDOW;
 import static io.github.djlpositional.support.Rejections.rejected;
@@ -31,13 +28,8 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.util.PairList;
-import io.github.djlpositional.LayerNormBlock;
-import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.CacheModel.QueryMask;
-import io.github.djlpositional.math.PairLayout;
-import io.github.djlpositional.math.QueryScale;
 import io.github.djlpositional.relative.EncodingType;
-import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;
 import java.util.ArrayList;
@@ -60,8 +52,8 @@ import org.junitpioneer.jupiter.cartesian.CartesianTest;
 import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
 
 /**
- * Steps with a cache have the results of a forward of the whole sequence, which each step of a {@link CacheModel}
- * asserts. This class is the place for such tests: of each encoding, option and kind of mask.
+ * Masks, explicit positions, and rewinds, selections and forks between steps, which have the results of a forward of
+ * the whole sequence: each step of a {@link CacheModel} asserts that. {@code StepsTest} has the other steps.
  */
 class KeyValueCacheTest extends OnEachEngine {
 
@@ -119,42 +111,7 @@ class KeyValueCacheTest extends OnEachEngine {
         return filled(manager, causal(ROTARY).build(), DataType.FLOAT64);
     }
 
-    @Test
-    void decodesTokenByToken() {
-        MultiHeadAttentionBlock attention = rotary();
-        NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 5, SIZE);
-        NDArray whole = infer(manager, attention, x);
-        try (KeyValueCache cache = new KeyValueCache(manager)) {
-            for (int t = 0; t < 5; t++) {
-                assertThat(cache.getLength()).isEqualTo(t);
-                NDArray token = x.get(":, {}:{}", t, t + 1);
-                NDArray y = infer(manager, attention, cache.nextStep(), token);
-                requireClose(y, doubles(whole.get(":, {}:{}", t, t + 1)), 1e-12);
-            }
-        }
-    }
-
-    // encodings and options
-
-    /** The first arrays of a cache, and runs of rows of tables, have 64 tokens. */
-    @CartesianTest
-    void decodesWithEachEncoding(
-            @CartesianTest.Enum EncodingType type, @Values(booleans = {true, false}) boolean isFrozen) {
-        cache(causal(type)).frozen(isFrozen).steps(3, 1, 60, 1, 1, 2, 1);
-    }
-
-    @CartesianTest
-    void hidesPaddingWithEachEncoding(
-            @CartesianTest.Enum EncodingType type, @Values(booleans = {true, false}) boolean isFrozen) {
-        cache(causal(type))
-                .frozen(isFrozen)
-                .mask(row(1, 1, 1), row(0, 1, 1))
-                .step(3)
-                .mask(row(1, 1, 1, 0, 1, 1), row(0, 1, 1, 1, 0, 1))
-                .steps(3, 1)
-                .clear()
-                .step(2);
-    }
+    // encodings
 
     @ParameterizedTest
     @EnumSource
@@ -179,68 +136,6 @@ class KeyValueCacheTest extends OnEachEngine {
                 .step(1)
                 .memoryMask(row(1, 1, 1, 0), row(1, 0, 1, 1))
                 .steps(2, 1);
-    }
-
-    @ParameterizedTest
-    @EnumSource
-    void decodesWithEachLayoutOfRotations(PairLayout layout) {
-        RotaryEmbeddingBlock rotary = RotaryEmbeddingBlock.builder()
-                .setHeadSize(HEAD_SIZE)
-                .optLayout(layout)
-                .build();
-        cache(causal(NONE).optRelativeEncoding(rotary)).steps(3, 1, 2, 1);
-    }
-
-    private static Stream<Arguments> options() {
-        return Stream.of(
-                argumentSet("grouped keys", causal(ROTARY).optKeyValueHeadCount(1)),
-                argumentSet("heads of another size", causal(NONE).optHeadSize(3)),
-                argumentSet("no biases", causal(NONE).optBias(false)),
-                argumentSet(
-                        "norms of heads",
-                        causal(ROTARY).optQueryNorm(rmsNorm(HEAD_SIZE)).optKeyNorm(rmsNorm(HEAD_SIZE))),
-                argumentSet(
-                        "a norm of the user's choice",
-                        causal(ROTARY)
-                                .optKeyNorm(LayerNormBlock.builder()
-                                        .setEmbeddingSize(HEAD_SIZE)
-                                        .build())),
-                argumentSet(
-                        "norms of all heads",
-                        causal(ROTARY)
-                                .optNormOfAllHeads(true)
-                                .optQueryNorm(rmsNorm(SIZE))
-                                .optKeyNorm(rmsNorm(SIZE))),
-                argumentSet(
-                        "several, as in Gemma 3",
-                        causal(ROTARY_HALVES_PARTIAL)
-                                .optKeyValueHeadCount(1)
-                                .optWindow(3)
-                                .optScale(0.3)
-                                .optBias(false)
-                                .optQueryNorm(rmsNorm(HEAD_SIZE))
-                                .optKeyNorm(rmsNorm(HEAD_SIZE))),
-                argumentSet("a scale", causal(ROTARY).optScale(0.3)),
-                argumentSet("a cap of scores", causal(ALIBI).optScoreCap(2)),
-                argumentSet("sinks", causal(ROTARY).optSinks(true)),
-                argumentSet("cosines", causal(ALIBI).optCosine(true)),
-                argumentSet("factors of queries by position", causal(ROTARY).optQueryScale(new QueryScale.LogN(3))),
-                argumentSet(
-                        "learned factors of queries", causal(ROTARY).optQueryScale(new QueryScale.LearnedLogN(0.4))),
-                argumentSet("a window", causal(FORGETTING).optWindow(3)),
-                argumentSet("chunks", causal(ROTARY).optChunkSize(3)),
-                argumentSet("separate operations", causal(ALIBI).optFusedKernel(false)));
-    }
-
-    private static RmsNormBlock rmsNorm(int size) {
-        return RmsNormBlock.builder().setEmbeddingSize(size).build();
-    }
-
-    @ParameterizedTest
-    @MethodSource("options")
-    void decodesWithEachOption(MultiHeadAttentionBlock.Builder attention) {
-        CacheModel cache = cache(attention).steps(3, 1, 2, 1, 1, 1);
-        cache.clear().frozen(false).steps(3, 1, 2, 1, 1, 1);
     }
 
     // the length
@@ -300,6 +195,19 @@ class KeyValueCacheTest extends OnEachEngine {
     }
 
     // masks
+
+    @CartesianTest
+    void keepsAPaddingMaskInLaterStepsWithEachEncoding(
+            @CartesianTest.Enum EncodingType type, @Values(booleans = {true, false}) boolean isFrozen) {
+        cache(causal(type))
+                .frozen(isFrozen)
+                .mask(row(1, 1, 1), row(0, 1, 1))
+                .step(3)
+                .mask(row(1, 1, 1, 0, 1, 1), row(0, 1, 1, 1, 0, 1))
+                .steps(3, 1)
+                .clear()
+                .step(2);
+    }
 
     @ParameterizedTest
     @EnumSource(names = {"BOOLEAN", "INT32", "FLOAT32", "FLOAT64"})
@@ -540,31 +448,22 @@ class KeyValueCacheTest extends OnEachEngine {
         cache.rewind(0).step(3);
     }
 
+    /** A step at positions of sequences fails, and is repeated. */
+    private static void repeatAfterAFailure(CacheModel cache, double[]... positions) {
+        int before = cache.cache().getLength();
+        int count = positions[0].length;
+        cache.atRows(positions).failingStep(count).rewind(before);
+        cache.atRows(positions).step(count);
+    }
+
     @Test
     void aStepIsRepeatedAfterAFailureInAWindow() {
-        cache(causal(ALIBI).optWindow(4))
-                .atRows(positions(0, 1, 2), positions(3, 4, 5))
-                .failingStep(3)
-                .rewind(0)
-                .atRows(positions(0, 1, 2), positions(3, 4, 5))
-                .step(3)
-                .atRows(positions(4), positions(6))
-                .failingStep(1)
-                .rewind(3)
-                .atRows(positions(4), positions(6))
-                .step(1)
-                .atRows(positions(5, 6, 7), positions(7, 8, 9))
-                .failingStep(3)
-                .rewind(4)
-                .atRows(positions(5, 6, 7), positions(7, 8, 9))
-                .step(3)
-                .atRows(positions(9), positions(10))
-                .failingStep(1)
-                .rewind(7)
-                .atRows(positions(9), positions(10))
-                .step(1)
-                .atRows(positions(11, 12, 20), positions(12, 13, 14))
-                .step(3);
+        CacheModel cache = cache(causal(ALIBI).optWindow(4));
+        repeatAfterAFailure(cache, positions(0, 1, 2), positions(3, 4, 5));
+        repeatAfterAFailure(cache, positions(4), positions(6));
+        repeatAfterAFailure(cache, positions(5, 6, 7), positions(7, 8, 9));
+        repeatAfterAFailure(cache, positions(9), positions(10));
+        cache.atRows(positions(11, 12, 20), positions(12, 13, 14)).step(3);
     }
 
     @Test

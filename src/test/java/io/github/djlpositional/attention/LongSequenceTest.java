@@ -14,6 +14,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.Forward;
+import io.github.djlpositional.Steps;
 import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.Spread;
@@ -107,14 +108,6 @@ class LongSequenceTest extends OnEachEngine {
     void decodesAPromptAndItsContinuation(EncodingType type) {
         NDArray x = numbers(manager, 7, DataType.FLOAT64, 2, LENGTH, SIZE);
         MultiHeadAttentionBlock block = attention(type, view(type), true, DataType.FLOAT64);
-        NDArray whole = Forward.infer(manager, block, x);
-        try (KeyValueCache cache = new KeyValueCache(manager)) {
-            int from = 0;
-            for (int count : new int[] {36, 1, 24, 1, 1, 1, 3, 23}) {
-                NDArray y = Forward.infer(manager, block, cache.nextStep(), x.get(":, {}:{}", from, from + count));
-                requireClose(y, whole.get(":, {}:{}", from, from + count).toDoubleArray(), 1e-12);
-                from += count;
-            }
-        }
+        Steps.requireWhole(manager, block, x, 36, 1, 24, 1, 1, 1, 3, 23);
     }
 }

@@ -1,7 +1,7 @@
 package io.github.djlpositional.attention;
 
 import static io.github.djlpositional.Forward.infer;
-import static io.github.djlpositional.Forward.params;
+import static io.github.djlpositional.Forward.inferAt;
 import static io.github.djlpositional.attention.TestNumbers.HEADS;
 import static io.github.djlpositional.attention.TestNumbers.SIZE;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
@@ -14,6 +14,7 @@ import static io.github.djlpositional.support.Inputs.reals;
 import static io.github.djlpositional.support.Inputs.zeros;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
+import static io.github.djlpositional.support.SmallLayers.attention;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
@@ -28,7 +29,6 @@ import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.Pair;
 import io.github.djlpositional.BlockBytes;
-import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.math.QueryScale;
 import io.github.djlpositional.relative.AlibiBiasBlock;
@@ -61,11 +61,6 @@ class MultiHeadAttentionBlockTest extends OnEachEngine {
 
     /** FLOAT64: some ten roundings by 2^-53 of numbers up to 100. */
     private static final double TOLERANCE = 1e-12;
-
-    /** D = 8, N = 2, H = 4. */
-    private static MultiHeadAttentionBlock.Builder attention() {
-        return MultiHeadAttentionBlock.builder().setEmbeddingSize(8).setHeadCount(2);
-    }
 
     private MultiHeadAttentionBlock initialized(MultiHeadAttentionBlock.Builder builder) {
         MultiHeadAttentionBlock block = builder.build();
@@ -473,8 +468,7 @@ class MultiHeadAttentionBlockTest extends OnEachEngine {
     private Executable rejectedPositions(MultiHeadAttentionBlock.Builder builder, NDArray positions, Object... values) {
         MultiHeadAttentionBlock block = initialized(builder);
         NDArray x = zeros(manager, 2, 3, 8);
-        return rejectedWithoutLeak(
-                manager, () -> infer(manager, block, params(PositionalEncodingBlock.POSITIONS, positions), x), values);
+        return rejectedWithoutLeak(manager, () -> inferAt(manager, positions, block, x), values);
     }
 
     @Test

@@ -17,8 +17,8 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.core.Linear;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.Goldens;
+import io.github.djlpositional.Steps;
 import io.github.djlpositional.attention.FiniteDifferences;
-import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.NaiveAttention;
 import io.github.djlpositional.attention.NaiveAttention.Added;
@@ -100,14 +100,7 @@ class ContextualPositionsTest extends OnEachEngine {
         NDArray whole = Forward.infer(manager, block, x);
         assertThat(manager.getManagedArrays()).hasSize(before + 1);
         requireClose(whole, expected, 1e-12);
-        try (KeyValueCache cache = new KeyValueCache(manager)) {
-            int from = 0;
-            for (int count : new int[] {30, 1, 1, 5, 1, 52}) {
-                NDArray y = Forward.infer(manager, block, cache.nextStep(), x.get(":, {}:{}", from, from + count));
-                requireClose(y, doubles(whole.get(":, {}:{}", from, from + count)), 1e-12);
-                from += count;
-            }
-        }
+        Steps.requireWhole(manager, block, x, 30, 1, 1, 5, 1, 52);
     }
 
     @Test

@@ -14,7 +14,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
-import ai.djl.nn.core.Linear;
 import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
@@ -32,90 +31,25 @@ import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.relative.RelativePositionBiasBlock;
-import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.transformer.FeedForwardBlock;
-import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.nio.file.Path;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
-import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The code of docs/using.md about layers and training, and of docs/decoding.md in a service. */
+/**
+ * The code of docs/using.md about layers and training, and of docs/decoding.md in a service; {@link LanguageModel} is
+ * theirs.
+ */
 class DecoderCodeTest extends OnEachEngine {
 
     @TempDir
     private Path folder;
-
-    // tag::decoder[]
-    /** [ids (B, T)] or [ids, mask] to a score for each token of the vocabulary, (B, T, V). */
-    static final class LanguageModel extends AbstractBlock {
-
-        private final Block layers;
-        private final Block head;
-
-        LanguageModel(TransformerStackBlock layers, int vocabularySize) {
-            this.layers = addChildBlock("layers", layers);
-            head = addChildBlock(
-                    "head",
-                    Linear.builder().setUnits(vocabularySize).optBias(false).build());
-        }
-
-        @Override
-        protected NDList forwardInternal(
-                ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
-            NDList x = layers.forward(store, inputs, training, params);
-            return head.forward(store, x, training);
-        }
-
-        @Override
-        protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
-            layers.initialize(manager, dataType, inputShapes);
-            head.initialize(manager, dataType, layers.getOutputShapes(inputShapes));
-        }
-
-        @Override
-        public Shape[] getOutputShapes(Shape[] inputShapes) {
-            return head.getOutputShapes(layers.getOutputShapes(inputShapes));
-        }
-    }
-
-    /** The architecture of Llama. */
-    static LanguageModel decoder() {
-        Supplier<TransformerLayerBlock.Builder> layer = () -> TransformerLayerBlock.builder()
-                .setAttention(MultiHeadAttentionBlock.builder()
-                        .setEmbeddingSize(64)
-                        .setHeadCount(4)
-                        .optRelativeEncoding(
-                                RotaryEmbeddingBlock.builder().setHeadSize(16).build())
-                        .optCausal(true)
-                        .optBias(false)
-                        .build())
-                .setFeedForward(FeedForwardBlock.builder()
-                        .setEmbeddingSize(64)
-                        .setHiddenSize(172)
-                        .optNonlinearity(Nonlinearity.SWIGLU)
-                        .optBias(false)
-                        .build())
-                .optNorm(Norm.RMS)
-                .optNormPlacement(NormPlacement.BEFORE_PART);
-        TransformerStackBlock layers = TransformerStackBlock.builder()
-                .optInput(InputEmbeddingBlock.builder()
-                        .setVocabularySize(100)
-                        .setEmbeddingSize(64)
-                        .optNoPositions() // the attentions have rotary positions
-                        .build())
-                .setLayers(2, layer)
-                .build();
-        return new LanguageModel(layers, 100);
-    }
-    // end::decoder[]
 
     /** A prompt, token ids (1, T) in INT64, to the ids that follow it, (1, count). */
     static final class Generator extends AbstractBlock {
@@ -215,7 +149,7 @@ class DecoderCodeTest extends OnEachEngine {
         String engine = this.engine.engineName();
         // tag::training[]
         try (Model model = Model.newInstance("decoder", Device.cpu(), engine)) {
-            model.setBlock(decoder());
+            model.setBlock(LanguageModel.llama());
             DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
                     .optDevices(new Device[] {Device.cpu()})
                     .optOptimizer(Optimizer.adam()
@@ -241,7 +175,7 @@ class DecoderCodeTest extends OnEachEngine {
         long[] ids = {3, 4, 5, 6, 7};
         // tag::loading[]
         try (Model model = Model.newInstance("decoder", Device.cpu(), engine)) {
-            model.setBlock(decoder()); // the same settings as the saved one
+            model.setBlock(LanguageModel.llama()); // the same settings as the saved one
             model.load(folder, "decoder");
             try (Predictor<NDList, NDList> predictor = model.newPredictor(new NoopTranslator());
                     NDManager request = model.getNDManager().newSubManager()) {
@@ -270,7 +204,7 @@ class DecoderCodeTest extends OnEachEngine {
 
     private Model load(String engine, int count) throws Exception {
         Model model = Model.newInstance("decoder", Device.cpu(), engine);
-        model.setBlock(decoder());
+        model.setBlock(LanguageModel.llama());
         model.load(folder, "decoder");
         model.setBlock(new Generator(model.getBlock(), count));
         return model;

@@ -19,7 +19,6 @@ import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
-import io.github.djlpositional.guide.DecoderCodeTest.LanguageModel;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.math.SinusoidalEncoding;

@@ -19,8 +19,6 @@ import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.guide.DecoderCodeTest.LanguageModel;
-import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
@@ -43,32 +41,19 @@ class GenerationCodeTest extends OnEachEngine {
     /** Scores differ by the rounding of sums of at most 64 products of numbers below 4. */
     private static final float TOLERANCE = 64 * 16 * 0x1p-24f;
 
-    /** With sinusoids at the input and ALiBi in the attention. */
-    private static Block masked(NDManager manager) {
-        Supplier<TransformerLayerBlock.Builder> layer = () -> TransformerLayerBlock.builder()
-                .setAttention(MultiHeadAttentionBlock.builder()
-                        .setEmbeddingSize(16)
-                        .setHeadCount(4)
-                        .optKeyValueHeadCount(2)
-                        .optRelativeEncoding(
-                                AlibiBiasBlock.builder().setHeadCount(4).build())
-                        .optCausal(true)
-                        .build())
-                .setFeedForward(FeedForwardBlock.builder()
-                        .setEmbeddingSize(16)
-                        .setHiddenSize(16)
-                        .build());
+    /** With sinusoids at the input, too: rotary positions alone would not show that all positions are off by one. */
+    private static Block withSinusoids(NDManager manager) {
         TransformerStackBlock layers = TransformerStackBlock.builder()
                 .optInput(InputEmbeddingBlock.builder()
-                        .setVocabularySize(50)
-                        .setEmbeddingSize(16)
+                        .setVocabularySize(VOCABULARY)
+                        .setEmbeddingSize(64)
                         .optPositionalEncoding(PositionalEncodingBlock.builder()
-                                .setEmbeddingSize(16)
+                                .setEmbeddingSize(64)
                                 .build())
                         .build())
-                .setLayers(1, layer)
+                .setLayers(2, LanguageModel::layer)
                 .build();
-        return initialized(manager, new LanguageModel(layers, 50));
+        return initialized(manager, new LanguageModel(layers, VOCABULARY));
     }
 
     private static Block initialized(NDManager manager, Block model) {
@@ -78,7 +63,7 @@ class GenerationCodeTest extends OnEachEngine {
 
     @Test
     void packedDocuments() {
-        Block model = masked(manager);
+        Block model = withSinusoids(manager);
         ParameterStore store = new ParameterStore(manager, false);
         // tag::packed[]
         NDArray ids = manager.create(new int[][] {{5, 17, 3, 8, 9, 4, 1}}); // (B, T)
@@ -98,7 +83,7 @@ class GenerationCodeTest extends OnEachEngine {
 
     @Test
     void leftPaddedPrompts() {
-        Block model = masked(manager);
+        Block model = withSinusoids(manager);
         assertThat(leftPadded(manager, model, new long[][] {{5, 17, 3, 9, 9, 4}, {1, 1, 1, 8, 30, 2}}))
                 .containsExactly(
                         leftPadded(manager, model, new long[][] {{5, 17, 3, 9, 9, 4}})
@@ -142,7 +127,7 @@ class GenerationCodeTest extends OnEachEngine {
     /** With padding on the right, the first step has the scores of each sequence at its last token. */
     @Test
     void rightPaddedPrompts() {
-        Block model = masked(manager);
+        Block model = withSinusoids(manager);
         long[][] prompts = {{5, 17, 3, 9}, {8, 30, 1, 1}};
         int[] lengths = {4, 2};
         NDArray ids = manager.create(prompts);
@@ -176,7 +161,7 @@ class GenerationCodeTest extends OnEachEngine {
 
     @Test
     void beamSearch() {
-        Block model = initialized(manager, DecoderCodeTest.decoder());
+        Block model = initialized(manager, LanguageModel.llama());
         ParameterStore store = new ParameterStore(manager, false);
         long[] prompt = {5, 17, 3};
         // tag::beams[]

@@ -57,8 +57,7 @@ class RotaryCodeTest extends OnEachEngine {
         assertThat(result.getShape()).isEqualTo(x.getShape());
         NDArray mirrored =
                 manager.create(RotaryPresets.dinov3Positions(5, 6, 4)).expandDims(1);
-        NDArray other =
-                Forward.infer(manager, attention, Forward.params(PositionalEncodingBlock.POSITIONS, mirrored), x);
+        NDArray other = Forward.inferAt(manager, mirrored, attention, x);
         assertThat(result.sub(other).abs().max().getFloat()).isGreaterThan(1e-4f);
     }
 
@@ -92,8 +91,7 @@ class RotaryCodeTest extends OnEachEngine {
         NDArray positions =
                 manager.create(RotaryPresets.mixedPositions(1, 4, 6)).expandDims(1); // (2, 1, T)
         assertThat(rotary.getFrequencies().getArray().get(1, 1, 2).getFloat()).isEqualTo(48 + 16 + 8 + 2);
-        PairList<String, Object> params = Forward.params(PositionalEncodingBlock.POSITIONS, positions);
-        assertThat(Forward.infer(manager, attention, params, x).getShape()).isEqualTo(x.getShape());
+        assertThat(Forward.inferAt(manager, positions, attention, x).getShape()).isEqualTo(x.getShape());
     }
 
     /** Positions (3, T) of text, then a video of frames, rows and columns, then text. */
@@ -178,6 +176,7 @@ class RotaryCodeTest extends OnEachEngine {
         // end::heads[]
         NDArray swapped = Forward.infer(
                 manager, RotaryEmbeddingBlock.builder().setHeadSize(64).build(), keys.swapAxes(1, 2));
-        assertThat(rotated.get(1).allClose(swapped.swapAxes(1, 2))).isTrue();
+        // FLOAT32: a pair of numbers below 8 is rotated with a few roundings of 2^-24
+        requireClose(rotated.get(1), doubles(swapped.swapAxes(1, 2)), 1e-5);
     }
 }

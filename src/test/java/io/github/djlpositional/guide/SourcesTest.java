@@ -62,7 +62,8 @@ class SourcesTest {
                 .filter(line -> line.contains(": public final class of ") && line.contains(" ai.djl.nn.Block"))
                 .map(line -> line.replaceFirst(":.*", "").replaceFirst(".*\\.", ""))
                 .collect(Collectors.toCollection(TreeSet::new));
-        assertThat(encodings.removeAll(OTHERS)).isTrue();
+        assertThat(encodings).containsAll(OTHERS);
+        encodings.removeAll(OTHERS);
         Stream.of(SinusoidalEncoding.class, GridEncoding.class, FourierFeatures.class, RotaryScaling.class)
                 .forEach(type -> addFactories(encodings, type, type));
         addFactories(encodings, RotaryPresets.class, RotaryEmbeddingBlock.Builder.class);
@@ -83,7 +84,9 @@ class SourcesTest {
         for (Map<String, String> row : rows()) {
             boolean hasCode = !row.get("published code").isEmpty();
             for (String javadoc : javadocs(row.get("in code"))) {
-                assertThat(hasCode || !papers(javadoc).isEmpty()).as("%s", row).isTrue();
+                if (!hasCode) {
+                    assertThat(papers(javadoc)).as("%s", row).isNotEmpty();
+                }
             }
         }
     }

@@ -2,6 +2,9 @@ package io.github.djlpositional.huggingface;
 
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static io.github.djlpositional.support.SmallLayers.causal;
+import static io.github.djlpositional.support.SmallLayers.feedForward;
+import static io.github.djlpositional.support.SmallLayers.layer;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.ndarray.NDArray;
@@ -17,7 +20,6 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.OnEachEngine;
-import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
@@ -78,10 +80,6 @@ class TensorNamesTest extends OnEachEngine {
         }
     }
 
-    private static MultiHeadAttentionBlock.Builder attention() {
-        return MultiHeadAttentionBlock.builder().setEmbeddingSize(8).setHeadCount(2);
-    }
-
     private static LearnedPositionalEncodingBlock positions() {
         return LearnedPositionalEncodingBlock.builder()
                 .setEmbeddingSize(8)
@@ -101,36 +99,27 @@ class TensorNamesTest extends OnEachEngine {
                 .build();
     }
 
-    private static FeedForwardBlock.Builder feedForward(Nonlinearity nonlinearity) {
-        return FeedForwardBlock.builder().setEmbeddingSize(8).setHiddenSize(16).optNonlinearity(nonlinearity);
-    }
-
     private static TransformerStackBlock encoder() {
         LayerNormBlock norm =
                 LayerNormBlock.builder().setEmbeddingSize(8).optEpsilon(1e-12).build();
         return stack(
                 input().optPositionalEncoding(
                                 new SequentialBlock().add(positions()).add(norm)),
-                () -> TransformerLayerBlock.builder()
-                        .setAttention(attention().build())
-                        .setFeedForward(feedForward(Nonlinearity.GELU).build())
+                () -> layer().setFeedForward(feedForward(Nonlinearity.GELU).build())
                         .optEpsilon(1e-12));
     }
 
     private static TransformerStackBlock gpt2() {
         return stack(
                 input().optPositionalEncoding(positions()),
-                () -> TransformerLayerBlock.builder()
-                        .setAttention(attention().optCausal(true).build())
+                () -> layer(causal())
                         .setFeedForward(feedForward(Nonlinearity.GELU_TANH).build())
                         .optNormPlacement(NormPlacement.BEFORE_PART));
     }
 
     /** One key head for both heads, without biases. */
     private static MultiHeadAttentionBlock.Builder llamaAttention() {
-        return attention()
-                .optKeyValueHeadCount(1)
-                .optCausal(true)
+        return causal().optKeyValueHeadCount(1)
                 .optBias(false)
                 .optRelativeEncoding(RotaryEmbeddingBlock.builder()
                         .setHeadSize(4)
@@ -145,8 +134,7 @@ class TensorNamesTest extends OnEachEngine {
     private static TransformerStackBlock llama(Supplier<MultiHeadAttentionBlock.Builder> attention) {
         return stack(
                 input().optNoPositions(),
-                () -> TransformerLayerBlock.builder()
-                        .setAttention(attention.get().build())
+                () -> layer(attention.get())
                         .setFeedForward(
                                 feedForward(Nonlinearity.SWIGLU).optBias(false).build())
                         .optNorm(Norm.RMS)

@@ -1,5 +1,6 @@
 package io.github.djlpositional.internal;
 
+import static io.github.djlpositional.Forward.inferAt;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertAll;
@@ -162,11 +163,7 @@ class InputMistakesTest extends OnEachEngine {
     }
 
     private void inferAt(Block block, NDArray positions) {
-        Forward.infer(
-                manager,
-                block,
-                Forward.params(PositionalEncodingBlock.POSITIONS, positions),
-                Inputs.zeros(manager, 1, 3, 4));
+        Forward.inferAt(manager, positions, block, Inputs.zeros(manager, 1, 3, 4));
     }
 
     @Test

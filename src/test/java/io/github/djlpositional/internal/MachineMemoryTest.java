@@ -21,6 +21,7 @@ import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.TransformerXlPositionBlock;
 import io.github.djlpositional.support.OnEachEngine;
+import java.nio.file.Path;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -122,6 +123,14 @@ class MachineMemoryTest extends OnEachEngine {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> HostData.requireRoomFor(new Shape(1 << 24), DataType.FLOAT32, Device.cpu()))
                 .withMessageContaining("expected at most the 1000 ");
+    }
+
+    /** The memory of a machine is more than the heap of these tests, and less than a petabyte. */
+    @Test
+    void elsewhereThanOnLinuxTablesFitIntoAllMemoryOfTheMachine() {
+        assertThat(HostData.availableBytes(Path.of("absent")))
+                .isGreaterThan(Runtime.getRuntime().totalMemory())
+                .isLessThan(1L << 50);
     }
 
     /** A limit that allows more than the machine has. */

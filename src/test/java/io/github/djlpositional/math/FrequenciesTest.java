@@ -113,7 +113,7 @@ class FrequenciesTest implements ArgumentsContract<Frequencies> {
     void proportionalFrequenciesAfterTheShareAreZero() {
         Frequencies frequencies = Frequencies.proportional(32, 0.3, 10_000, 1);
         assertThat(frequencies.size()).isEqualTo(16);
-        assertThat(frequencies.get(3)).isPositive();
+        assertThat(frequencies.get(3)).isCloseTo(Math.pow(10_000, -6 / 32.0), within(1e-15));
         assertThat(frequencies.get(4)).isZero();
         assertThat(frequencies.get(15)).isZero();
     }

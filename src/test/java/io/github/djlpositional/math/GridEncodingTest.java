@@ -217,7 +217,7 @@ class GridEncodingTest implements ArgumentsContract<GridEncoding> {
         assertAll(
                 rejected(() -> GridEncoding.multidim(1, 8), "1 axes", 2, 3),
                 rejected(() -> GridEncoding.tensor2tensor(4, 8, 1, 10_000), "4 axes", 2, 3),
-                rejected(() -> rows().setAxes(4).build(), "4 axes", 2, 3));
+                rejected(rows().setAxes(4)::build, "4 axes", 2, 3));
     }
 
     @Test
@@ -229,7 +229,7 @@ class GridEncodingTest implements ArgumentsContract<GridEncoding> {
                 rejected(() -> GridEncoding.multidim(2, Integer.MAX_VALUE), "channel count", Integer.MAX_VALUE),
                 rejected(() -> GridEncoding.visionTransformer(0), "channel count 0", 4, MAX_SIZE),
                 rejected(() -> GridEncoding.simpleVit(4), "channel count 4", 8, MAX_SIZE),
-                rejected(() -> rows().optChannels(7).build(), "channel count", 7, 8));
+                rejected(rows().optChannels(7)::build, "channel count", 7, 8));
     }
 
     @Test
@@ -243,22 +243,22 @@ class GridEncodingTest implements ArgumentsContract<GridEncoding> {
     @Test
     void rejectsPartsOfOtherAxesAndOtherDimensions() {
         assertAll(
-                rejected(() -> rows().add(2, EIGHT).build(), "axis", 2, 1),
-                rejected(() -> rows().add(-1, EIGHT).build(), "axis", -1, 1),
+                rejected(rows().add(2, EIGHT)::build, "axis", 2, 1),
+                rejected(rows().add(-1, EIGHT)::build, "axis", -1, 1),
                 rejected(() -> rows().add(0, EIGHT, 9, 0), "first", 9, 8),
                 rejected(() -> rows().add(0, EIGHT, 4, 5), "count", 5, 4),
-                rejected(() -> GridEncoding.builder().setAxes(2).build(), "parts"));
+                rejected(GridEncoding.builder().setAxes(2)::build, "parts"));
     }
 
     @Test
     void rejectsSettingsOfCoordinatesOutOfRange() {
         assertAll(
                 rejected(() -> GridEncoding.tensor2tensor(2, 8, 0, 10_000), "minTimescale", 0.0),
-                rejected(() -> rows().optOffset(Double.NaN).build(), "offset NaN"),
-                rejected(() -> rows().optScale(Double.POSITIVE_INFINITY).build(), "scale Infinity"),
-                rejected(() -> rows().optNormalized(-1).build(), "epsilon", -1.0),
-                rejected(() -> rows().optNormalized(Double.NaN).build(), "epsilon", Double.NaN),
-                rejected(() -> rows().optCenterCrop(0).build(), "centerCrop 0"));
+                rejected(rows().optOffset(Double.NaN)::build, "offset NaN"),
+                rejected(rows().optScale(Double.POSITIVE_INFINITY)::build, "scale Infinity"),
+                rejected(rows().optNormalized(-1)::build, "epsilon", -1.0),
+                rejected(rows().optNormalized(Double.NaN)::build, "epsilon", Double.NaN),
+                rejected(rows().optCenterCrop(0)::build, "centerCrop 0"));
     }
 
     @Test

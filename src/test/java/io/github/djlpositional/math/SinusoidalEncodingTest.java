@@ -344,7 +344,7 @@ class SinusoidalEncodingTest implements ArgumentsContract<SinusoidalEncoding> {
                 rejected(() -> SinusoidalEncoding.tensor2tensor(-1, 1, 10_000), "embedding size", -1),
                 rejected(() -> SinusoidalEncoding.diffusion(-4), "embedding size", -4),
                 rejected(() -> SinusoidalEncoding.diffusion(MAX_SIZE + 1), "embedding size", MAX_SIZE + 1),
-                rejected(() -> SinusoidalEncoding.builder().build(), "embeddingSize", "SinusoidalEncoding"));
+                rejected(SinusoidalEncoding.builder()::build, "embeddingSize", "SinusoidalEncoding"));
     }
 
     @Test
@@ -373,11 +373,9 @@ class SinusoidalEncodingTest implements ArgumentsContract<SinusoidalEncoding> {
     @Test
     void rejectsFrequenciesThatDoNotFitTheSizeOrAreBesideABase() {
         assertAll(
-                rejected(() -> sized(8).optFrequencies(Frequencies.of(1, 2, 3)).build(), "3 frequencies", "size 8", 4),
+                rejected(sized(8).optFrequencies(Frequencies.of(1, 2, 3))::build, "3 frequencies", "size 8", 4),
                 rejected(
-                        () -> sized(4).optFrequencies(Frequencies.of(1, 2))
-                                .optBase(100)
-                                .build(),
+                        sized(4).optFrequencies(Frequencies.of(1, 2)).optBase(100)::build,
                         "base",
                         100.0,
                         "optFrequencies"));
@@ -386,9 +384,7 @@ class SinusoidalEncodingTest implements ArgumentsContract<SinusoidalEncoding> {
     @Test
     void rejectsTheLayoutInHalves() {
         assertAll(rejected(
-                () -> sized(4).optLayout(PairLayout.CONCATENATED_HALVES).build(),
-                "CONCATENATED_HALVES",
-                "INTERLEAVED"));
+                sized(4).optLayout(PairLayout.CONCATENATED_HALVES)::build, "CONCATENATED_HALVES", "INTERLEAVED"));
     }
 
     @Test

@@ -1,12 +1,11 @@
 package io.github.djlpositional.relative;
 
 import static io.github.djlpositional.Forward.infer;
+import static io.github.djlpositional.Forward.inferAt;
 import static io.github.djlpositional.Forward.inferFrom;
-import static io.github.djlpositional.Forward.params;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
-import static io.github.djlpositional.relative.ScoreTerms.array;
 import static io.github.djlpositional.relative.ScoreTerms.parameter;
 import static io.github.djlpositional.relative.ScoreTerms.requireBiases;
 import static io.github.djlpositional.support.Inputs.reals;
@@ -17,11 +16,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
-import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.support.OnEachEngine;
@@ -76,10 +73,10 @@ class AlibiBiasBlockTest extends OnEachEngine {
 
     @Test
     void takesRealPositions() {
-        NDArray biases = infer(
+        NDArray biases = inferAt(
                 manager,
+                reals(manager, 0, 0.5, 2.25),
                 alibi().optSlopes(AlibiSlopes.custom(0.5, 2)).build(),
-                params(PositionalEncodingBlock.POSITIONS, reals(manager, 0, 0.5, 2.25)),
                 zeros(manager, 1, 3, 4));
         // distances and products are exact
         requireClose(biases.get("0, 0, 2"), new double[] {-1.125, -0.875, 0}, 0);
@@ -147,8 +144,8 @@ class AlibiBiasBlockTest extends OnEachEngine {
     @Test
     void rejectsAnotherNumberOfSlopes() {
         assertAll(
-                rejected(() -> alibi().optSlopes(AlibiSlopes.of(4)).build(), 4, "headCount 2"),
-                rejected(() -> alibi().optSlopes(AlibiSlopes.of(1)).build(), 1, "headCount 2"));
+                rejected(alibi().optSlopes(AlibiSlopes.of(4))::build, 4, "headCount 2"),
+                rejected(alibi().optSlopes(AlibiSlopes.of(1))::build, 1, "headCount 2"));
     }
 
     @Test
@@ -167,25 +164,5 @@ class AlibiBiasBlockTest extends OnEachEngine {
                 rejectedWithoutLeak(manager, () -> infer(manager, block, x, empty), "3 queries", "0 keys"),
                 rejectedWithoutLeak(manager, () -> infer(manager, block, x, x, x), 3, "[queries, keys]"),
                 rejectedWithoutLeak(manager, () -> inferFrom(manager, -1, block, x), -1));
-    }
-
-    @Test
-    void savesLearnedSlopes() throws Exception {
-        AlibiBiasBlock saved = filled(manager, alibi().optLearned(true).build(), DataType.FLOAT32);
-        ScoreTerms.requireLoads(manager, saved, alibi().optLearned(true).build());
-        assertThat(array(saved, "logSlopes").getShape()).isEqualTo(new Shape(2));
-        AlibiSlopes others = AlibiSlopes.custom(1, 2);
-        assertAll(
-                rejected(
-                        MalformedModelException.class,
-                        () -> ScoreTerms.load(manager, saved, alibi().build()),
-                        "learned"),
-                rejected(
-                        MalformedModelException.class,
-                        () -> ScoreTerms.load(
-                                manager,
-                                saved,
-                                alibi().optSlopes(others).optLearned(true).build()),
-                        "slopes"));
     }
 }

@@ -48,8 +48,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Attentions on a simulated GPU. */
 @EnabledIf(
-        value = "io.github.djlpositional.DevicesTest#hasPyTorch",
-        disabledReason = "the simulated GPUs compute with PyTorch, which is not on the class path")
+        value = "io.github.djlpositional.simulated.SimulatedGpuEngine#isAvailable",
+        disabledReason = "the simulated GPUs compute with PyTorch, which is not available")
 class AttentionDevicesTest {
 
     private static final int HEADS = 2;
@@ -234,7 +234,7 @@ class AttentionDevicesTest {
             NDArray times = gpu.create(new float[] {0, 0.5f, 2.25f, 9});
             for (int i = 0; i < 2; i++) {
                 engine.takeWaits();
-                Forward.infer(gpu, block, Forward.params(PositionalEncodingBlock.POSITIONS, times), x);
+                Forward.inferAt(gpu, times, block, x);
             }
             assertThat(engine.takeWaits()).isEqualTo(1);
         }

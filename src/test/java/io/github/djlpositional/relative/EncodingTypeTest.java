@@ -19,10 +19,8 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
-import ai.djl.util.PairList;
 import io.github.djlpositional.ArchitectureTest;
 import io.github.djlpositional.Forward;
-import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.ResidentMemory;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.NaiveAttention;
@@ -216,9 +214,9 @@ class EncodingTypeTest extends OnEachEngine {
         NDArray queries = numbers(own, 1, DataType.FLOAT64, 2, 3, SIZE);
         // below 6, so that the length is 6 for an encoding that depends on it
         int[][] positions = {{3, 4, 5}, {1, 5, 2}};
-        PairList<String, Object> params = Forward.params(PositionalEncodingBlock.POSITIONS, own.create(positions));
+        NDArray ofQueries = own.create(positions);
         int before = own.getManagedArrays().size();
-        NDArray y = Forward.infer(own, block, params, keys, queries, values);
+        NDArray y = Forward.inferAt(own, ofQueries, block, keys, queries, values);
         assertThat(own.getManagedArrays()).as("only the result").hasSize(before + 1);
         for (int row = 0; row < 2; row++) {
             NDArray k = keys.get("{}:{}", row, row + 1);
@@ -254,16 +252,14 @@ class EncodingTypeTest extends OnEachEngine {
         NDArray x = numbers(own, 7, DataType.FLOAT64, 2, 6, SIZE);
         // T5's buckets begin at 2, at about 3.5 and at 6
         NDArray positions = own.create(new float[] {0, 2, 3, 4, 6, 9});
-        PairList<String, Object> real = Forward.params(PositionalEncodingBlock.POSITIONS, positions);
-        PairList<String, Object> whole =
-                Forward.params(PositionalEncodingBlock.POSITIONS, positions.toType(DataType.INT32, true));
+        NDArray whole = positions.toType(DataType.INT32, true);
         int before = own.getManagedArrays().size();
-        NDArray expected = Forward.infer(own, block, whole, x);
+        NDArray expected = Forward.inferAt(own, whole, block, x);
         assertThat(own.getManagedArrays()).as("only the result").hasSize(before + 1);
         if (type.takesRealPositions()) {
-            requireClose(Forward.infer(own, block, real, x), expected.toDoubleArray(), 1e-13);
+            requireClose(Forward.inferAt(own, positions, block, x), expected.toDoubleArray(), 1e-13);
         } else {
-            assertThatThrownBy(() -> Forward.infer(manager, block, real, x))
+            assertThatThrownBy(() -> Forward.inferAt(manager, positions, block, x))
                     .isInstanceOf(IllegalArgumentException.class)
                     .message()
                     .contains("(1, 6", "floating-point")
@@ -281,8 +277,7 @@ class EncodingTypeTest extends OnEachEngine {
         int[] positions = {5_000_000, 0, 5_000_003, 100_000_000, (1 << 29) - 2};
         MultiHeadAttentionBlock block = attention(type, false, DataType.FLOAT64);
         NDArray x = numbers(manager, 12, DataType.FLOAT64, 1, positions.length, SIZE);
-        PairList<String, Object> params = Forward.params(PositionalEncodingBlock.POSITIONS, manager.create(positions));
-        NDArray y = Forward.infer(manager, block, params, x);
+        NDArray y = Forward.inferAt(manager, manager.create(positions), block, x);
         // angles of 2^29 are rounded by 2^-24
         requireClose(y, new NaiveAttention(type, block).at(positions).forward(0, x, x, x), 1e-6);
     }

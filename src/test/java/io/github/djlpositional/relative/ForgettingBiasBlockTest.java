@@ -124,10 +124,4 @@ class ForgettingBiasBlockTest extends OnEachEngine {
                 rejectedWithoutLeak(manager, () -> infer(manager, block, narrow), "(1, 3, 4)", "(B, T, 8)"),
                 rejectedWithoutLeak(manager, () -> infer(manager, block, x, narrow), "(1, 3, 4)", "(B, T, 8)"));
     }
-
-    @Test
-    void savesItsGates() throws Exception {
-        ForgettingBiasBlock saved = filled(manager, forgetting().build(), DataType.FLOAT32);
-        ScoreTerms.requireLoads(manager, saved, forgetting().build());
-    }
 }

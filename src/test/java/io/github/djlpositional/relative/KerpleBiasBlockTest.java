@@ -13,7 +13,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
-import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
@@ -156,16 +155,5 @@ class KerpleBiasBlockTest extends OnEachEngine {
                 rejectedWithoutLeak(manager, () -> infer(manager, block, wide), "(1, 3, 4)", "float64", "float32"),
                 rejectedWithoutLeak(manager, () -> infer(manager, block, vector), "(3)"),
                 rejectedWithoutLeak(manager, () -> inferFrom(manager, -1, block, x), -1));
-    }
-
-    @Test
-    void savesItsRates() throws Exception {
-        KerpleBiasBlock saved = filled(manager, kerple().build(), DataType.FLOAT32);
-        ScoreTerms.requireLoads(manager, saved, kerple().build());
-        assertAll(rejected(
-                MalformedModelException.class,
-                () -> ScoreTerms.load(manager, saved, power().build()),
-                "LOGARITHMIC",
-                "POWER"));
     }
 }

@@ -1,8 +1,8 @@
 package io.github.djlpositional.relative;
 
 import static io.github.djlpositional.Forward.infer;
+import static io.github.djlpositional.Forward.inferAt;
 import static io.github.djlpositional.Forward.inferFrom;
-import static io.github.djlpositional.Forward.params;
 import static io.github.djlpositional.attention.TestNumbers.HEADS;
 import static io.github.djlpositional.attention.TestNumbers.SIZE;
 import static io.github.djlpositional.attention.TestNumbers.copyWeights;
@@ -16,12 +16,10 @@ import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
-import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.Goldens;
-import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.support.OnEachEngine;
 import java.util.Map;
@@ -80,8 +78,7 @@ class RelativePositionBiasBlockTest extends OnEachEngine {
     void aKeyLessThanOneAfterTheQueryHasABucketThatIntegersDoNotUse() {
         RelativePositionBiasBlock block = counted(t5());
         NDArray positions = reals(manager, 0, 0.5, 2.25, 11.5);
-        NDArray buckets =
-                infer(manager, block, params(PositionalEncodingBlock.POSITIONS, positions), zeros(manager, 1, 4, 4));
+        NDArray buckets = inferAt(manager, positions, block, zeros(manager, 1, 4, 4));
         // the limit between the buckets 8 and 9 is 8 · 16^(1/8), 11.3
         assertThat(buckets.toFloatArray()).containsExactly(0, 16, 18, 25, 0, 0, 17, 24, 2, 1, 0, 24, 9, 8, 8, 0);
     }
@@ -123,28 +120,9 @@ class RelativePositionBiasBlockTest extends OnEachEngine {
     @Test
     void rejectsBucketsThatDoNotFitBothDirections() {
         assertAll(
-                rejected(() -> t5().optBuckets(31).build(), 31),
-                rejected(() -> t5().optBuckets(8).optMaxDistance(2).build(), 2));
+                rejected(t5().optBuckets(31)::build, 31),
+                rejected(t5().optBuckets(8).optMaxDistance(2)::build, 2));
         assertThat(t5().optBuckets(31).optBidirectional(false).build().getArguments())
                 .containsEntry("buckets", 31);
-    }
-
-    @Test
-    void savesItsBiases() throws Exception {
-        RelativePositionBiasBlock saved = filled(manager, t5().build(), DataType.FLOAT32);
-        ScoreTerms.requireLoads(manager, saved, t5().build());
-        assertAll(
-                rejected(
-                        MalformedModelException.class,
-                        () -> ScoreTerms.load(
-                                manager, saved, t5().optMaxDistance(64).build()),
-                        "maxDistance",
-                        128,
-                        64),
-                rejected(
-                        MalformedModelException.class,
-                        () -> ScoreTerms.load(
-                                manager, saved, t5().optBidirectional(false).build()),
-                        "bidirectional"));
     }
 }

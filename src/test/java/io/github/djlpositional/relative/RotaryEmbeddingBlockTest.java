@@ -1,6 +1,7 @@
 package io.github.djlpositional.relative;
 
 import static io.github.djlpositional.Forward.infer;
+import static io.github.djlpositional.Forward.inferAt;
 import static io.github.djlpositional.Forward.inferFrom;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
@@ -15,8 +16,6 @@ import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
-import ai.djl.Device;
-import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
@@ -25,8 +24,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
-import io.github.djlpositional.Forward;
-import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.TestNumbers;
@@ -35,9 +32,7 @@ import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryAxes;
 import io.github.djlpositional.math.RotaryScaling;
-import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import io.github.djlpositional.support.OnEachEngine;
-import io.github.djlpositional.support.TestEngine;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -355,17 +350,11 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
     @Test
     void rejectsARotarySizeThatIsOddOrLargerThanTheHead() {
         assertAll(
-                rejected(() -> rotary(7).optRotarySize(7).build(), "rotarySize 7", "headSize 7"),
-                rejected(() -> rotary(4).optRotarySize(6).build(), "rotarySize 6", "headSize 4"),
-                rejected(() -> rotary(4).optRotarySize(0).build(), "rotarySize 0", "headSize 4"),
-                rejected(() -> rotary(4).optRotaryStart(2).optRotarySize(4).build(), "rotaryStart 2", "rotarySize 4"),
-                rejected(
-                        () -> rotary(6)
-                                .optLayout(PairLayout.CONCATENATED_HALVES)
-                                .build(),
-                        6,
-                        "CONCATENATED_HALVES",
-                        4));
+                rejected(rotary(7).optRotarySize(7)::build, "rotarySize 7", "headSize 7"),
+                rejected(rotary(4).optRotarySize(6)::build, "rotarySize 6", "headSize 4"),
+                rejected(rotary(4).optRotarySize(0)::build, "rotarySize 0", "headSize 4"),
+                rejected(rotary(4).optRotaryStart(2).optRotarySize(4)::build, "rotaryStart 2", "rotarySize 4"),
+                rejected(rotary(6).optLayout(PairLayout.CONCATENATED_HALVES)::build, 6, "CONCATENATED_HALVES", 4));
     }
 
     @Test
@@ -373,29 +362,23 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
         Supplier<RotaryEmbeddingBlock.Builder> two = () -> rotary(8).optFrequencies(Frequencies.of(1, 0.5));
         RotaryScaling four = RotaryScaling.longRope(new double[] {1, 1}, new double[] {2, 2}, 100, 200, 200);
         assertAll(
-                rejected(() -> two.get().optBase(500).build(), "frequencies", "base 500.0"),
-                rejected(() -> two.get().optScaling(RotaryScaling.linear(2)).build(), "frequencies", "factor=2.0"),
-                rejected(() -> two.get().optRotarySize(6).build(), "rotarySize 6", "2 frequencies"),
-                rejected(() -> two.get().setHeadSize(2).build(), "rotarySize 4", "headSize 2"),
-                rejected(() -> rotary(8).optScaling(four).build(), "2 LongRoPE factors", "rotary size 8", 4),
-                rejected(() -> rotary(8).optAxes(RotaryAxes.of(0, 1)).build(), "2 pairs", "rotarySize 8", 4));
+                rejected(two.get().optBase(500)::build, "frequencies", "base 500.0"),
+                rejected(two.get().optScaling(RotaryScaling.linear(2))::build, "frequencies", "factor=2.0"),
+                rejected(two.get().optRotarySize(6)::build, "rotarySize 6", "2 frequencies"),
+                rejected(two.get().setHeadSize(2)::build, "rotarySize 4", "headSize 2"),
+                rejected(rotary(8).optScaling(four)::build, "2 LongRoPE factors", "rotary size 8", 4),
+                rejected(rotary(8).optAxes(RotaryAxes.of(0, 1))::build, "2 pairs", "rotarySize 8", 4));
     }
 
     @Test
     void rejectsABaseOrALengthOutOfRange() {
         assertAll(
-                rejected(() -> rotary(4).optBase(0.5).build(), "base 0.5"),
-                rejected(() -> rotary(4).optXpos(0).build(), "xpos 0.0"),
-                rejected(() -> rotary(4).optSequenceAxis(3).build(), "sequenceAxis 3"),
-                rejected(() -> rotary(4).optMaxSequenceLength(0).build(), "maxSequenceLength 0"),
-                rejected(() -> rotary(4).optMaxSequenceLength(-1).build(), "maxSequenceLength -1"),
-                rejected(
-                        () -> rotary(4)
-                                .optMaxSequenceLength(10)
-                                .optAutoExtend(9)
-                                .build(),
-                        "autoExtend 9",
-                        "10 to"));
+                rejected(rotary(4).optBase(0.5)::build, "base 0.5"),
+                rejected(rotary(4).optXpos(0)::build, "xpos 0.0"),
+                rejected(rotary(4).optSequenceAxis(3)::build, "sequenceAxis 3"),
+                rejected(rotary(4).optMaxSequenceLength(0)::build, "maxSequenceLength 0"),
+                rejected(rotary(4).optMaxSequenceLength(-1)::build, "maxSequenceLength -1"),
+                rejected(rotary(4).optMaxSequenceLength(10).optAutoExtend(9)::build, "autoExtend 9", "10 to"));
     }
 
     @Test
@@ -483,10 +466,7 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
 
     @Test
     void rejectsTheSameCallsOnAGpu() {
-        assumeEngine(TestEngine.PYTORCH);
-        try (NDManager gpu = new SimulatedGpuEngine().newBaseManager(Device.gpu(0))) {
-            assertAll(Stream.concat(rejectedShapes(gpu), rejectedPositions(gpu)));
-        }
+        onASimulatedGpu(gpu -> assertAll(Stream.concat(rejectedShapes(gpu), rejectedPositions(gpu))));
     }
 
     @Test
@@ -527,11 +507,8 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
         NDArray positions = rotary.getAxes() == null
                 ? integers(manager, 0, 10, 2)
                 : integers(manager, 0, 1, 2, 0, 10, 2).reshape(2, 1, 3);
-        assertAll(rejectedWithoutLeak(
-                manager,
-                () -> infer(manager, attention, Forward.params(PositionalEncodingBlock.POSITIONS, positions), x),
-                "position 10",
-                "0 to 9"));
+        assertAll(
+                rejectedWithoutLeak(manager, () -> inferAt(manager, positions, attention, x), "position 10", "0 to 9"));
     }
 
     /** With the sequence on axis 1, a shape may be that of an attention, (B, N, T, H), so it is not checked. */
@@ -555,36 +532,6 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
         RotaryEmbeddingBlock shorter = xpos().optMaxSequenceLength(3967).build();
         shorter.initialize(manager, DataType.FLOAT16, new Shape(1, 2, 3, 4));
         assertThat(shorter.isInitialized()).isTrue();
-    }
-
-    /** To extend the context of a model, load its file into a block with a scaling. */
-    @Test
-    void aFileWithoutAScalingFitsAny() throws Exception {
-        RotaryEmbeddingBlock saved = rotary(16).build();
-        saved.initialize(manager, DataType.FLOAT32, new Shape(2, 3, 5, 16));
-        RotaryEmbeddingBlock longer = rotary(16)
-                .optMaxSequenceLength(20_000)
-                .optScaling(RotaryScaling.linear(2))
-                .build();
-        ScoreTerms.load(manager, saved, longer);
-        assertThat(longer.getScaling()).isEqualTo(RotaryScaling.linear(2));
-        RotaryEmbeddingBlock same =
-                rotary(16).optScaling(RotaryScaling.linear(2)).build();
-        ScoreTerms.load(manager, longer, same);
-        assertThat(same.isInitialized()).isTrue();
-        assertAll(
-                rejected(
-                        MalformedModelException.class,
-                        () -> ScoreTerms.load(manager, longer, rotary(16).build()),
-                        "factor=2.0"),
-                rejected(
-                        MalformedModelException.class,
-                        () -> ScoreTerms.load(
-                                manager,
-                                longer,
-                                rotary(16).optScaling(RotaryScaling.linear(4)).build()),
-                        "factor=2.0",
-                        "factor=4.0"));
     }
 
     @Test

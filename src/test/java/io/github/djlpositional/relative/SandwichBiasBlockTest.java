@@ -1,8 +1,7 @@
 package io.github.djlpositional.relative;
 
-import static io.github.djlpositional.Forward.infer;
+import static io.github.djlpositional.Forward.inferAt;
 import static io.github.djlpositional.Forward.inferFrom;
-import static io.github.djlpositional.Forward.params;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.relative.ScoreTerms.requireBiases;
 import static io.github.djlpositional.support.Inputs.zeros;
@@ -13,7 +12,6 @@ import static org.junit.jupiter.api.Assertions.assertAll;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import io.github.djlpositional.Goldens;
-import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;
@@ -57,13 +55,13 @@ class SandwichBiasBlockTest extends OnEachEngine {
     @Test
     void takesRealPositions() {
         NDArray positions = manager.create(new double[] {0, 0.5, 2.25});
-        NDArray biases = infer(
+        NDArray biases = inferAt(
                 manager,
+                positions,
                 sandwich()
                         .setHeadCount(1)
                         .optEncoding(SinusoidalEncoding.vaswani(2))
                         .build(),
-                params(PositionalEncodingBlock.POSITIONS, positions),
                 zeros(manager, DataType.FLOAT64, 1, 3, 4));
         double[] cosines = {Math.cos(2.25) / 8, Math.cos(1.75) / 8, 0.125};
         requireClose(biases.get("0, 0, 2"), cosines, 1e-14);
@@ -104,7 +102,6 @@ class SandwichBiasBlockTest extends OnEachEngine {
 
     @Test
     void rejectsSinusoidsOfAnOddSize() {
-        assertAll(rejected(
-                () -> sandwich().optEncoding(SinusoidalEncoding.vaswani(7)).build(), 7, 8));
+        assertAll(rejected(sandwich().optEncoding(SinusoidalEncoding.vaswani(7))::build, 7, 8));
     }
 }

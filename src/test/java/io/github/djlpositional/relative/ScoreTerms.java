@@ -4,26 +4,22 @@ import static io.github.djlpositional.attention.TestNumbers.HEADS;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
-import static io.github.djlpositional.attention.TestNumbers.requireSame;
+import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
+import static org.junit.jupiter.api.Assertions.assertAll;
 
-import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
-import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
-import ai.djl.util.Pair;
-import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.Goldens;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.NaiveAttention;
-import java.io.IOException;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -78,6 +74,14 @@ final class ScoreTerms {
         double[] expected =
                 expected((head, i, j) -> term.at(head, q[head * QUERIES + i - FIRST], k[head * KEYS + j], i, j));
         requireClose(terms, expected, 1e-12);
+    }
+
+    /** Expects inputs of other shapes to be rejected, and no array to remain open. */
+    static void requireRejected(NDManager manager, Block block, String expected, Shape... shapes) {
+        assertAll(Stream.of(shapes).map(shape -> {
+            NDArray x = manager.zeros(shape);
+            return rejectedWithoutLeak(manager, () -> Forward.infer(manager, block, x), shape, expected);
+        }));
     }
 
     /** A bound of the error of a bias, in units of half an ulp of 1. */
@@ -177,19 +181,5 @@ final class ScoreTerms {
     static void count(Block block, String parameter) {
         long size = array(block, parameter).size();
         set(block, parameter, IntStream.range(0, (int) size).asDoubleStream().toArray());
-    }
-
-    /** Loads the file of a block into another one, and checks that it has the same numbers. */
-    static void requireLoads(NDManager manager, Block saved, Block loaded) throws IOException, MalformedModelException {
-        load(manager, saved, loaded);
-        assertThat(saved.getParameters()).isNotEmpty();
-        for (Pair<String, Parameter> entry : saved.getParameters()) {
-            requireSame(array(loaded, entry.getKey()), entry.getValue().getArray());
-        }
-    }
-
-    /** Loads the file of a block into another one. */
-    static void load(NDManager manager, Block saved, Block loaded) throws IOException, MalformedModelException {
-        BlockBytes.load(manager, loaded, BlockBytes.saved(saved));
     }
 }

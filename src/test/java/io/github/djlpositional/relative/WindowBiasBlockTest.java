@@ -1,7 +1,7 @@
 package io.github.djlpositional.relative;
 
 import static io.github.djlpositional.Forward.infer;
-import static io.github.djlpositional.Forward.params;
+import static io.github.djlpositional.Forward.inferAt;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.relative.ScoreTerms.requireBiases;
@@ -13,11 +13,9 @@ import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
-import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.support.OnEachEngine;
 import java.util.List;
 import java.util.Map;
@@ -73,11 +71,7 @@ class WindowBiasBlockTest extends OnEachEngine {
     @Test
     void positionsAreTheNumbersOfCells() {
         NDArray cells = integers(manager, 1, 2);
-        NDArray biases = infer(
-                manager,
-                counted(window(2, 2)),
-                params(PositionalEncodingBlock.POSITIONS, cells),
-                zeros(manager, 1, 2, 4));
+        NDArray biases = inferAt(manager, cells, counted(window(2, 2)), zeros(manager, 1, 2, 4));
         assertThat(biases.toFloatArray()).containsExactly(4, 2, 6, 4);
     }
 
@@ -150,7 +144,7 @@ class WindowBiasBlockTest extends OnEachEngine {
     @Test
     void rejectsWindowsWithoutTwoPositiveSizesAndTooLargeOnes() {
         assertAll(
-                rejected(() -> WindowBiasBlock.builder().setHeadCount(1).build(), "window"),
+                rejected(WindowBiasBlock.builder().setHeadCount(1)::build, "window"),
                 rejected(
                         () -> WindowBiasBlock.fromArguments(Map.of("headCount", 2, "window", List.of(3))),
                         "window [3]",
@@ -159,8 +153,8 @@ class WindowBiasBlockTest extends OnEachEngine {
                         () -> WindowBiasBlock.fromArguments(Map.of("headCount", 2, "window", List.of(3, 4, 5))),
                         "window [3, 4, 5]",
                         "two"),
-                rejected(() -> window(0, 3).build(), "window 0"),
-                rejected(() -> window(513, 513).build(), "[513, 513]", 1 << 20));
+                rejected(window(0, 3)::build, "window 0"),
+                rejected(window(513, 513)::build, "[513, 513]", 1 << 20));
         // (2 · 512 - 1)² is less than 2^20
         assertThat(window(512, 512).build().getArguments()).containsEntry("window", List.of(512, 512));
     }
@@ -175,23 +169,7 @@ class WindowBiasBlockTest extends OnEachEngine {
         assertAll(
                 rejectedWithoutLeak(manager, () -> infer(manager, block, x), "position 6", "0 to 5"),
                 rejectedWithoutLeak(
-                        manager,
-                        () -> infer(manager, block, params(PositionalEncodingBlock.POSITIONS, outside), one),
-                        "position 6",
-                        "[2, 3]",
-                        "0 to 5"));
+                        manager, () -> inferAt(manager, outside, block, one), "position 6", "[2, 3]", "0 to 5"));
         assertThat(infer(manager, block, x.get(":, :6")).getShape()).isEqualTo(new Shape(1, 1, 6, 6));
-    }
-
-    @Test
-    void savesItsBiases() throws Exception {
-        WindowBiasBlock saved = filled(manager, window(2, 3).build(), DataType.FLOAT32);
-        ScoreTerms.requireLoads(manager, saved, window(2, 3).build());
-        assertAll(rejected(
-                MalformedModelException.class,
-                () -> ScoreTerms.load(manager, saved, window(3, 2).build()),
-                "window",
-                "[2, 3]",
-                "[3, 2]"));
     }
 }

@@ -18,6 +18,7 @@ import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.Trainer;
 import ai.djl.training.TrainingConfig;
+import io.github.djlpositional.support.TestEngine;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.reflect.InvocationHandler;
@@ -50,12 +51,17 @@ public final class SimulatedGpuEngine extends Engine {
     /** Operations that may take arrays of two devices. */
     private static final List<String> ACROSS_DEVICES = List.of("copyTo", "set", "equals", "toDevice");
 
-    private final Engine real = Engine.getEngine("PyTorch");
+    private final Engine real = TestEngine.PYTORCH.get();
     private final Map<String, NDArray> arrays = new ConcurrentHashMap<>();
     private final Map<NDManager, NDManager> managers = new ConcurrentHashMap<>();
     private final AtomicInteger waits = new AtomicInteger();
     private final AtomicInteger calls = new AtomicInteger();
     private final AtomicInteger reads = new AtomicInteger();
+
+    /** Returns whether PyTorch is available, without starting it. */
+    public static boolean isAvailable() {
+        return TestEngine.PYTORCH.isAvailable();
+    }
 
     /** Returns how often a GPU was waited for since the last call. */
     public int takeWaits() {

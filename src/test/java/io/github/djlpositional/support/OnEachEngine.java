@@ -2,7 +2,10 @@ package io.github.djlpositional.support;
 
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import ai.djl.Device;
 import ai.djl.ndarray.NDManager;
+import io.github.djlpositional.simulated.SimulatedGpuEngine;
+import java.util.function.Consumer;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -23,6 +26,14 @@ public abstract class OnEachEngine extends WithManager {
     /** Skips the test on another engine, because of what only this one does. */
     protected final void assumeEngine(TestEngine only) {
         assumeTrue(engine == only, "only " + only.engineName() + " does this");
+    }
+
+    /** Runs a check on a simulated GPU, which computes with PyTorch. */
+    protected final void onASimulatedGpu(Consumer<NDManager> check) {
+        assumeEngine(TestEngine.PYTORCH);
+        try (NDManager gpu = new SimulatedGpuEngine().newBaseManager(Device.gpu(0))) {
+            check.accept(gpu);
+        }
     }
 
     /** Skips the test on a GPU: for what only a CPU promises, such as exceptions for the numbers of an array. */

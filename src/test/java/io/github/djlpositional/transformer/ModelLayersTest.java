@@ -2,6 +2,10 @@ package io.github.djlpositional.transformer;
 
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static io.github.djlpositional.support.SmallLayers.attention;
+import static io.github.djlpositional.support.SmallLayers.causal;
+import static io.github.djlpositional.support.SmallLayers.feedForward;
+import static io.github.djlpositional.support.SmallLayers.layer;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.ndarray.NDArray;
@@ -48,7 +52,7 @@ class ModelLayersTest extends OnEachEngine {
         OLMO_2,
         SWIN_V2;
 
-        TransformerLayerBlock layer() {
+        TransformerLayerBlock create() {
             return switch (this) {
                 case GEMMA_3 ->
                     gated(causal().setHeadCount(4)
@@ -112,27 +116,6 @@ class ModelLayersTest extends OnEachEngine {
             };
         }
 
-        private static MultiHeadAttentionBlock.Builder attention() {
-            return MultiHeadAttentionBlock.builder().setEmbeddingSize(8).setHeadCount(2);
-        }
-
-        private static MultiHeadAttentionBlock.Builder causal() {
-            return attention().optCausal(true);
-        }
-
-        private static FeedForwardBlock.Builder feedForward(Nonlinearity nonlinearity) {
-            return FeedForwardBlock.builder()
-                    .setEmbeddingSize(8)
-                    .setHiddenSize(16)
-                    .optNonlinearity(nonlinearity);
-        }
-
-        private static TransformerLayerBlock.Builder layer(MultiHeadAttentionBlock.Builder attention) {
-            return TransformerLayerBlock.builder()
-                    .setAttention(attention.build())
-                    .setFeedForward(feedForward(Nonlinearity.RELU).build());
-        }
-
         /** Without any bias. */
         private static TransformerLayerBlock.Builder gated(MultiHeadAttentionBlock.Builder attention) {
             return layer(attention.optBias(false))
@@ -160,7 +143,7 @@ class ModelLayersTest extends OnEachEngine {
     /** The layer with the stored weights, which has no other parameters. */
     private TransformerLayerBlock loaded(Model model, DataType type) throws Exception {
         StoredLayer stored = stored(model);
-        TransformerLayerBlock layer = model.layer();
+        TransformerLayerBlock layer = model.create();
         layer.initialize(manager, type, new Shape(-1, -1, 8));
         for (Pair<String, Parameter> entry : layer.getParameters()) {
             // a child's parameter is named 01child_parameter

@@ -8,6 +8,11 @@ import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.support.Inputs.zeros;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
+import static io.github.djlpositional.support.SmallLayers.attention;
+import static io.github.djlpositional.support.SmallLayers.causal;
+import static io.github.djlpositional.support.SmallLayers.decoderLayer;
+import static io.github.djlpositional.support.SmallLayers.feedForward;
+import static io.github.djlpositional.support.SmallLayers.layer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
@@ -39,6 +44,7 @@ import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.SmallLayers;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import java.util.Arrays;
@@ -58,59 +64,34 @@ class TransformerStackBlockTest extends OnEachEngine {
     /** FLOAT64: three layers of sums of 16 products of numbers below 100. */
     private static final double TOLERANCE = 1e-12;
 
-    private static MultiHeadAttentionBlock.Builder attention() {
-        return MultiHeadAttentionBlock.builder().setEmbeddingSize(SIZE).setHeadCount(2);
+    private static MultiHeadAttentionBlock.Builder attentionWith(RelativeEncoding encoding) {
+        return attention().optRelativeEncoding(encoding);
     }
 
-    private static MultiHeadAttentionBlock attention(RelativeEncoding encoding) {
-        return attention().optRelativeEncoding(encoding).build();
-    }
-
-    private static TransformerLayerBlock.Builder layer(MultiHeadAttentionBlock attention) {
-        return TransformerLayerBlock.builder().setAttention(attention).setFeedForward(feedForward(Nonlinearity.RELU));
-    }
-
-    private static TransformerLayerBlock.Builder layer() {
-        return layer(attention().build());
-    }
-
-    private static FeedForwardBlock feedForward(Nonlinearity nonlinearity) {
-        return FeedForwardBlock.builder()
-                .setEmbeddingSize(8)
-                .setHiddenSize(16)
-                .optNonlinearity(nonlinearity)
-                .build();
-    }
-
-    private static TransformerLayerBlock.Builder layer(RelativeEncoding encoding) {
-        return layer(attention(encoding));
+    private static TransformerLayerBlock.Builder layerWith(RelativeEncoding encoding) {
+        return layer(attentionWith(encoding));
     }
 
     private static TransformerLayerBlock.Builder preNormLayer() {
         return layer().optNormPlacement(NormPlacement.BEFORE_PART);
     }
 
-    private static TransformerLayerBlock.Builder decoderLayer() {
-        return layer(attention().optCausal(true).build())
-                .optCrossAttention(attention().build())
-                .optNormPlacement(NormPlacement.BEFORE_PART);
-    }
-
     private static TransformerLayerBlock.Builder rotaryLayer() {
         RotaryEmbeddingBlock rotary =
                 RotaryEmbeddingBlock.builder().setHeadSize(4).build();
-        return layer(attention().optCausal(true).optRelativeEncoding(rotary).build())
-                .setFeedForward(feedForward(Nonlinearity.SWIGLU))
+        return layer(causal().optRelativeEncoding(rotary))
+                .setFeedForward(feedForward(Nonlinearity.SWIGLU).build())
                 .optNorm(Norm.RMS)
                 .optNormPlacement(NormPlacement.BEFORE_PART);
     }
 
     private static TransformerStackBlock.Builder encoder() {
-        return TransformerStackBlock.builder().setLayers(3, TransformerStackBlockTest::layer);
+        return TransformerStackBlock.builder().setLayers(3, SmallLayers::layer);
     }
 
     private static TransformerStackBlock.Builder decoder() {
-        return TransformerStackBlock.builder().setLayers(3, TransformerStackBlockTest::decoderLayer);
+        return TransformerStackBlock.builder()
+                .setLayers(3, () -> decoderLayer().optNormPlacement(NormPlacement.BEFORE_PART));
     }
 
     private static TransformerStackBlock.Builder rotary() {
@@ -295,8 +276,8 @@ class TransformerStackBlockTest extends OnEachEngine {
                 PositionalEncodingBlock.builder().setEmbeddingSize(SIZE).build();
         InputEmbeddingBlock explicit = ids().optPositionalEncoding(sinusoids).build();
         TransformerLayerBlock crossing =
-                layer().optCrossAttention(attention(alibi())).build();
-        assertThat(of(layer(alibi()).build())
+                layer().optCrossAttention(attentionWith(alibi()).build()).build();
+        assertThat(of(layerWith(alibi()).build())
                         .optInput(explicit)
                         .build()
                         .getInput()
@@ -319,7 +300,7 @@ class TransformerStackBlockTest extends OnEachEngine {
         assertAll(
                 rejected(stack::build, "layers", "setLayers"),
                 rejected(() -> stack.setLayers(List.of()).build(), "layers", "setLayers"),
-                rejected(() -> stack.setLayers(0, TransformerStackBlockTest::layer), "layerCount 0"),
+                rejected(() -> stack.setLayers(0, SmallLayers::layer), "layerCount 0"),
                 rejected(
                         NullPointerException.class,
                         () -> stack.setLayers(Collections.singletonList(null)),
@@ -340,28 +321,27 @@ class TransformerStackBlockTest extends OnEachEngine {
     void rejectsLayersThatDoNotFitTogether() {
         TransformerLayerBlock layer = layer().build();
         MultiHeadAttentionBlock shared = attention().build();
-        FeedForwardBlock network = feedForward(Nonlinearity.RELU);
-        TransformerLayerBlock wider = layer(MultiHeadAttentionBlock.builder()
-                        .setEmbeddingSize(16)
-                        .setHeadCount(2)
-                        .build())
-                .setFeedForward(FeedForwardBlock.builder()
-                        .setEmbeddingSize(16)
-                        .setHiddenSize(16)
-                        .build())
+        FeedForwardBlock network = feedForward(Nonlinearity.RELU).build();
+        TransformerLayerBlock wider = layer(attention().setEmbeddingSize(16))
+                .setFeedForward(
+                        feedForward(Nonlinearity.RELU).setEmbeddingSize(16).build())
                 .build();
         assertAll(
-                rejected(() -> of(layer, layer).build(), "layer 1", "attention"),
-                rejected(() -> of(layer(shared).build(), layer(shared).build()).build(), "layer 1", "attention"),
+                rejected(of(layer, layer)::build, "layer 1", "attention"),
                 rejected(
-                        () -> of(
-                                        layer().setFeedForward(network).build(),
-                                        layer().setFeedForward(network).build())
-                                .build(),
+                        of(
+                                layer().setAttention(shared).build(),
+                                layer().setAttention(shared).build())::build,
+                        "layer 1",
+                        "attention"),
+                rejected(
+                        of(
+                                layer().setFeedForward(network).build(),
+                                layer().setFeedForward(network).build())::build,
                         "layer 1",
                         "feed-forward"),
-                rejected(() -> of(layer, decoderLayer().build()).build(), "layer 1", "cross-attention"),
-                rejected(() -> of(layer, wider).build(), "layer 1", "embeddingSize 16", "embeddingSize 8", wider));
+                rejected(of(layer, decoderLayer().build())::build, "layer 1", "cross-attention"),
+                rejected(of(layer, wider)::build, "layer 1", "embeddingSize 16", "embeddingSize 8", wider));
     }
 
     @Test
@@ -371,16 +351,14 @@ class TransformerStackBlockTest extends OnEachEngine {
         InputEmbeddingBlock shorter = ids().optMaxSequenceLength(20).build();
         RelativeEncoding encoding = alibi();
         assertAll(
-                rejected(() -> encoder().optInput(narrow).build(), "embeddingSize 4", SIZE),
+                rejected(encoder().optInput(narrow)::build, "embeddingSize 4", SIZE),
                 rejected(
-                        () -> of(layer(encoding).build()).optInput(input).build(),
+                        of(layerWith(encoding).build()).optInput(input)::build,
                         "layer 0",
                         encoding,
                         "optNoPositions()"),
                 rejected(
-                        () -> of(layer().build(), layer(encoding).build())
-                                .optInput(shorter)
-                                .build(),
+                        of(layer().build(), layerWith(encoding).build()).optInput(shorter)::build,
                         "layer 1",
                         "optNoPositions()"));
     }
@@ -405,12 +383,14 @@ class TransformerStackBlockTest extends OnEachEngine {
     private static TransformerStackBlock sharing(RelativeEncoding encoding) {
         return TransformerStackBlock.builder()
                 .optInput(ids().optNoPositions().build())
-                .setLayers(3, () -> layer(encoding))
+                .setLayers(3, () -> layerWith(encoding))
                 .build();
     }
 
     private static TransformerLayerBlock sharingInALayer(RelativeEncoding encoding) {
-        return layer(encoding).optCrossAttention(attention(encoding)).build();
+        return layerWith(encoding)
+                .optCrossAttention(attentionWith(encoding).build())
+                .build();
     }
 
     @Test
@@ -427,8 +407,8 @@ class TransformerStackBlockTest extends OnEachEngine {
     void aSequentialBlockIsSavedAndLoadedWithASharedEncoding() throws Exception {
         requireSavedAndLoaded(
                 encoding -> new SequentialBlock()
-                        .add(layer(encoding).build())
-                        .add(layer(encoding).build()),
+                        .add(layerWith(encoding).build())
+                        .add(layerWith(encoding).build()),
                 x());
     }
 
@@ -478,7 +458,7 @@ class TransformerStackBlockTest extends OnEachEngine {
         Stream<HasArguments> blocks = Stream.of(
                 sharing(shared),
                 of(Stream.of(bias(), shared, bias(), shared)
-                                .map(encoding -> layer(encoding).build())
+                                .map(encoding -> layerWith(encoding).build())
                                 .toArray(TransformerLayerBlock[]::new))
                         .build(),
                 sharingInALayer(shared));
@@ -489,7 +469,7 @@ class TransformerStackBlockTest extends OnEachEngine {
     @Test
     void isCreatedFromItsArgumentsWithAnEncodingForEachLayer() {
         TransformerStackBlock apart = TransformerStackBlock.builder()
-                .setLayers(3, () -> layer(bias()))
+                .setLayers(3, () -> layerWith(bias()))
                 .build();
         TransformerStackBlock created = TransformerStackBlock.fromArguments(apart.getArguments());
         assertThat(created.getArguments()).isEqualTo(apart.getArguments());

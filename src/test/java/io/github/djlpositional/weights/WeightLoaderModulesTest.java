@@ -3,6 +3,10 @@ package io.github.djlpositional.weights;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.support.Rejections.rejected;
+import static io.github.djlpositional.support.SmallLayers.attention;
+import static io.github.djlpositional.support.SmallLayers.decoderLayer;
+import static io.github.djlpositional.support.SmallLayers.feedForward;
+import static io.github.djlpositional.support.SmallLayers.layer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
@@ -17,7 +21,7 @@ import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.huggingface.TensorNames;
 import io.github.djlpositional.support.OnEachEngine;
-import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.support.SmallLayers;
 import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Arrangement;
@@ -36,31 +40,9 @@ class WeightLoaderModulesTest extends OnEachEngine {
 
     private static final Shape X = new Shape(2, 5, 8);
 
-    private static MultiHeadAttentionBlock.Builder attention() {
-        return MultiHeadAttentionBlock.builder().setEmbeddingSize(8).setHeadCount(2);
-    }
-
-    private static TransformerLayerBlock.Builder layer() {
-        return layer(Nonlinearity.RELU);
-    }
-
-    private static TransformerLayerBlock.Builder layer(Nonlinearity nonlinearity) {
-        return TransformerLayerBlock.builder()
-                .setAttention(attention().build())
-                .setFeedForward(feedForward(nonlinearity));
-    }
-
-    private static FeedForwardBlock feedForward(Nonlinearity nonlinearity) {
-        return FeedForwardBlock.builder()
-                .setEmbeddingSize(8)
-                .setHiddenSize(16)
-                .optNonlinearity(nonlinearity)
-                .build();
-    }
-
     private static TransformerStackBlock stack(int layers) {
         return TransformerStackBlock.builder()
-                .setLayers(layers, WeightLoaderModulesTest::layer)
+                .setLayers(layers, SmallLayers::layer)
                 .build();
     }
 
@@ -106,17 +88,16 @@ class WeightLoaderModulesTest extends OnEachEngine {
     }
 
     /** A layer of an encoder, or with a cross-attention of a decoder; pre-norm ones have GELU. */
-    private static TransformerLayerBlock.Builder layer(boolean isDecoder, boolean isPreNorm) {
-        TransformerLayerBlock.Builder builder = TransformerLayerBlock.builder()
-                .setAttention(attention().optCausal(isDecoder).build())
-                .setFeedForward(feedForward(isPreNorm ? Nonlinearity.GELU : Nonlinearity.RELU))
-                .optNormPlacement(isPreNorm ? NormPlacement.BEFORE_PART : NormPlacement.AFTER_SUM);
-        return isDecoder ? builder.optCrossAttention(attention().build()) : builder;
+    private static TransformerLayerBlock.Builder torchLayer(boolean isDecoder, boolean isPreNorm) {
+        return (isDecoder ? decoderLayer() : layer())
+                .optNormPlacement(isPreNorm ? NormPlacement.BEFORE_PART : NormPlacement.AFTER_SUM)
+                .setFeedForward(feedForward(isPreNorm ? Nonlinearity.GELU : Nonlinearity.RELU)
+                        .build());
     }
 
     private static TransformerStackBlock stack(boolean isDecoder, boolean isPreNorm) {
         return TransformerStackBlock.builder()
-                .setLayers(2, () -> layer(isDecoder, isPreNorm))
+                .setLayers(2, () -> torchLayer(isDecoder, isPreNorm))
                 .build(); // a final normalization only with pre-norm, as in the files
     }
 
@@ -197,8 +178,9 @@ class WeightLoaderModulesTest extends OnEachEngine {
     void rejectsLayersWithOtherParts() {
         TransformerLayerBlock encoder = layer().build();
         encoder.initialize(manager, DataType.FLOAT64, X); // as in the files
-        TransformerLayerBlock decoder = initialized(layer(true, false).build(), X, X);
-        TransformerLayerBlock gated = layer(Nonlinearity.SWIGLU).build();
+        TransformerLayerBlock decoder = initialized(torchLayer(true, false).build(), X, X);
+        TransformerLayerBlock gated =
+                layer().setFeedForward(feedForward(Nonlinearity.SWIGLU).build()).build();
         TransformerLayerBlock parallel = layer().optNormPlacement(NormPlacement.BEFORE_PART)
                 .optArrangement(Arrangement.PARALLEL_WITH_ONE_NORM)
                 .build();
@@ -274,7 +256,7 @@ class WeightLoaderModulesTest extends OnEachEngine {
                                 .setEmbeddingSize(8)
                                 .optNoPositions()
                                 .build())
-                        .setLayers(1, WeightLoaderModulesTest::layer)
+                        .setLayers(1, SmallLayers::layer)
                         .optFinalNorm(true)
                         .build(),
                 new Shape(1, 5));
@@ -283,9 +265,8 @@ class WeightLoaderModulesTest extends OnEachEngine {
                         1,
                         () -> layer().setAttention(
                                         attention().setEmbeddingSize(16).build())
-                                .setFeedForward(FeedForwardBlock.builder()
+                                .setFeedForward(feedForward(Nonlinearity.RELU)
                                         .setEmbeddingSize(16)
-                                        .setHiddenSize(16)
                                         .build()))
                 .optFinalNorm(true)
                 .build();

@@ -139,7 +139,8 @@ final class CompareEncodings extends EngineCommand {
                 String numbers = measured.values().stream()
                         .map(number -> String.format(Locale.ROOT, "%.4f", number))
                         .collect(Collectors.joining(" "));
-                out.printf("%-20s seed %d: %s, %d s%n", variant, training.seed(), numbers, time.toSeconds());
+                out.printf(
+                        Locale.ROOT, "%-20s seed %d: %s, %d s%n", variant, training.seed(), numbers, time.toSeconds());
             }
         }
     }

@@ -50,8 +50,9 @@ class CompareEncodingsTest {
 
     private void requireEveryKind(Task task, String engine) throws Exception {
         TestEngine.of(engine).assumeAvailable();
-        String out = ProgramRun.of("compare --on " + task + " --quick --examples 32 --seeds 1 --engine " + engine
-                        + " --out " + folder)
+        String out = ProgramRun.of(
+                        "compare --on " + task + " --quick --examples 32 --seeds 1 --engine " + engine + " --out",
+                        folder)
                 .success();
         List<String> kinds = task.encodings().stream()
                 .flatMap(kind -> task == Task.TEXT && kind == Encoding.ROTARY
@@ -114,8 +115,7 @@ class CompareEncodingsTest {
     })
     void userErrorEndsWithOneLine(int status, String options, String message) throws Exception {
         Files.writeString(folder.resolve("file"), "not a folder");
-        assertThat(ProgramRun.of("compare " + options.replace("FOLDER", folder.toString()))
-                        .error(status))
+        assertThat(ProgramRun.in(folder, "compare " + options).error(status))
                 .startsWith(
                         "error: " + message.replace("FOLDER", folder.toString()).replace('/', File.separatorChar));
     }

@@ -2,6 +2,7 @@ package io.github.djlpositional.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.djlpositional.guide.Pages;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -10,7 +11,6 @@ import java.util.List;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import picocli.CommandLine;
 
@@ -30,19 +30,15 @@ public final class DocumentedCommands {
      * @param jar the path of the jar in the repository
      */
     public static List<DynamicTest> tests(String jar, Supplier<CommandLine> program) throws IOException {
-        Path root = Path.of("..", "..");
         List<DynamicTest> tests = new ArrayList<>();
-        try (Stream<Path> files = Files.walk(root)) {
-            for (Path page :
-                    files.filter(file -> file.toString().endsWith(".md")).toList()) {
-                Matcher block = BLOCK.matcher(Files.readString(page));
-                while (block.find()) {
-                    for (String command : block.group(1).split("\\n|&&", -1)) {
-                        if (command.contains(jar)) {
-                            String options = command.substring(command.indexOf(jar) + jar.length());
-                            tests.add(DynamicTest.dynamicTest(
-                                    command.strip(), () -> program.get().parseArgs(words(options))));
-                        }
+        for (Path page : Pages.in(Path.of("..", ".."))) {
+            Matcher block = BLOCK.matcher(Files.readString(page));
+            while (block.find()) {
+                for (String command : block.group(1).split("\\n|&&", -1)) {
+                    if (command.contains(jar)) {
+                        String options = command.substring(command.indexOf(jar) + jar.length());
+                        tests.add(DynamicTest.dynamicTest(
+                                command.strip(), () -> program.get().parseArgs(words(options))));
                     }
                 }
             }

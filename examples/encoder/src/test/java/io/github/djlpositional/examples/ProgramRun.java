@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 import picocli.CommandLine;
@@ -15,19 +16,33 @@ public record ProgramRun(int status, String out, String err) {
     public static final List<String> SHORT_LIVED = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
 
     /** Runs {@code train-encoder}. */
-    public static ProgramRun of(String options, String... more) {
+    public static ProgramRun of(String options, Object... more) {
         return of(TrainEncoder.commandLine(), options, more);
     }
 
-    /** Runs a program with options that are separated by spaces, and further ones that may contain spaces. */
-    public static ProgramRun of(CommandLine program, String options, String... more) {
+    /** Runs {@code train-encoder} with options that are separated by spaces, in which FOLDER is a folder. */
+    static ProgramRun in(Path folder, String options) {
+        return run(TrainEncoder.commandLine(), words(options).map(word -> word.replace("FOLDER", folder.toString())));
+    }
+
+    /**
+     * Runs a program with options that are separated by spaces, and further ones, such as paths, that may contain
+     * spaces.
+     */
+    public static ProgramRun of(CommandLine program, String options, Object... more) {
+        return run(program, Stream.concat(words(options), Stream.of(more).map(Object::toString)));
+    }
+
+    private static Stream<String> words(String options) {
+        return Stream.of(options.split(" ", -1));
+    }
+
+    private static ProgramRun run(CommandLine program, Stream<String> args) {
         StringWriter out = new StringWriter();
         StringWriter err = new StringWriter();
-        String[] args = Stream.concat(Stream.of(options.split(" ", -1)), Stream.of(more))
-                .toArray(String[]::new);
         int status = program.setOut(new PrintWriter(out))
                 .setErr(new PrintWriter(err))
-                .execute(args);
+                .execute(args.toArray(String[]::new));
         return new ProgramRun(status, out.toString(), err.toString());
     }
 

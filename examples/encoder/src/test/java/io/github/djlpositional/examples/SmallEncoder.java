@@ -31,8 +31,10 @@ public final class SmallEncoder {
     private static byte[] trained(String engine) {
         try {
             Path file = Files.createTempFile("small-encoder", ".zip");
-            ProgramRun.of("--glosses 300 --held-out 50 --epochs 1 --batch 60 --encoding sinusoidal --engine " + engine
-                            + " --out " + file)
+            ProgramRun.of(
+                            "--glosses 300 --held-out 50 --epochs 1 --batch 60 --encoding sinusoidal --engine " + engine
+                                    + " --out",
+                            file)
                     .success();
             byte[] content = Files.readAllBytes(file);
             Files.delete(file);

@@ -34,14 +34,15 @@ class TrainEncoderTest {
     private Path folder;
 
     private Path file() {
-        return folder.resolve("model.zip");
+        return folder.resolve("a model.zip");
     }
 
     private ProgramRun trainSmall(String engine, String more) {
         TestEngine.of(engine).assumeAvailable();
         return ProgramRun.of(
                 "--glosses 400 --held-out 50 --epochs 1 --size 16 --heads 2 --layers 1 --vocabulary 300 --engine "
-                        + engine + " --out " + file() + more);
+                        + engine + more + " --out",
+                file());
     }
 
     @ParameterizedTest
@@ -58,7 +59,7 @@ class TrainEncoderTest {
                 .containsPattern("chance +0\\.5000 ± 0\\.05\\d\\d")
                 .contains("loaded again, it gives the same answers to 50 sentences")
                 .containsPattern("(in order|shuffled) +\\d+\\.\\d %  a person who writes books");
-        String judged = ProgramRun.of("judge --engine " + engine + " --model " + file(), "a person who writes books")
+        String judged = ProgramRun.of("judge --engine " + engine + " --model", file(), "a person who writes books")
                 .success();
         assertThat(out).contains(judged.strip());
     }
@@ -67,8 +68,8 @@ class TrainEncoderTest {
     @ValueSource(strings = {"PyTorch", "MXNet"})
     void inspectWritesAttentionAndLearnedPositions(String engine) throws IOException {
         trainSmall(engine, " --encoding learned").success();
-        String options = "inspect --engine " + engine + " --model " + file() + " --out " + folder;
-        ProgramRun.of(options, "a person who writes books").success();
+        ProgramRun.of("inspect --engine " + engine + " --model", file(), "--out", folder, "a person who writes books")
+                .success();
         List<String> attention = Files.readAllLines(folder.resolve("attention.csv"));
         assertThat(attention)
                 .hasSize(2)
@@ -108,13 +109,13 @@ class TrainEncoderTest {
         try {
             System.setIn(new ByteArrayInputStream("a person who writes books\n\n---\nbooks who a writes person\n"
                     .getBytes(Charset.defaultCharset())));
-            assertThat(ProgramRun.of("judge --model " + file()).success().lines())
+            assertThat(ProgramRun.of("judge --model", file()).success().lines())
                     .as("lines without words are ignored")
                     .hasSize(2);
         } finally {
             System.setIn(before);
         }
-        assertThat(ProgramRun.of("judge --model " + file() + " ...").error(1))
+        assertThat(ProgramRun.of("judge --model", file(), "...").error(1))
                 .isEqualTo("error: sentence '...' has no words: enter at least one");
     }
 
@@ -133,7 +134,7 @@ class TrainEncoderTest {
     })
     void userErrorEndsWithOneLine(String options, String message) throws IOException {
         Files.writeString(folder.resolve("file"), "neither a folder nor a zip");
-        assertThat(ProgramRun.of(options.replace("FOLDER", folder.toString())).error(1))
+        assertThat(ProgramRun.in(folder, options).error(1))
                 .contains(message.replace("FOLDER", folder.toString()).replace('/', File.separatorChar));
     }
 
@@ -141,7 +142,7 @@ class TrainEncoderTest {
     @EnabledOnOs(value = OS.LINUX, disabledReason = "only Linux has a device that is always full")
     void fullDiskEndsWithOneLineAndLeavesTheOldModel() throws IOException {
         Files.writeString(file(), "old");
-        Files.createSymbolicLink(folder.resolve("model.zip-0000.params"), Path.of("/dev/full"));
+        Files.createSymbolicLink(folder.resolve("a model.zip-0000.params"), Path.of("/dev/full"));
         assertThat(trainSmall("PyTorch", " --encoding sinusoidal").error(1)).contains("No space left on device");
         assertThat(file()).hasContent("old");
     }

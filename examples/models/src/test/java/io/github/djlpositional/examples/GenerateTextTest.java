@@ -26,13 +26,13 @@ class GenerateTextTest {
     private Path folder;
 
     private static ProgramRun generate(Path model, String options, String prompt) {
-        return ProgramRun.of(Models.commandLine(), "generate " + options + " --model", model.toString(), prompt);
+        return ProgramRun.of(Models.commandLine(), "generate " + options + " --model", model, prompt);
     }
 
     /** The generated text of a model with its prompt, without the line of times. */
     private static String text(Path model, String options) throws IOException {
         String out = generate(model, options, "the cat sat on the mat").success();
-        return out.substring(0, out.lastIndexOf("\n\n"));
+        return out.substring(0, out.lastIndexOf(System.lineSeparator().repeat(2)));
     }
 
     @ParameterizedTest

@@ -11,6 +11,7 @@ import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.stream.Collectors;
 
 /** Sinusoids as the hands of a clock, as a formula computed by hand, and as a heat map. */
@@ -67,7 +68,7 @@ public final class Clock {
         LineChart columns = LineChart.of("Pairs 3 and 4 of 16", "position t", "value");
         for (int i = 6; i < 10; i++) {
             int dimension = i;
-            String name = "pair %d, %s".formatted(i / 2, i % 2 == 0 ? "sine" : "cosine");
+            String name = "pair " + i / 2 + (i % 2 == 0 ? ", sine" : ", cosine");
             columns.line(name, 60, t -> small.value(t, dimension));
         }
         out.picture(columns);
@@ -86,7 +87,7 @@ public final class Clock {
         double[] y = each(positions.length, i -> encoding.value(positions[i], 2 * m));
         String[] labels = new String[positions.length];
         for (int i = 0; i < labels.length; i++) {
-            labels[i] = "%.0f".formatted(positions[i]);
+            labels[i] = String.valueOf((int) positions[i]);
             if (i > 0 && Math.hypot(x[i] - x[i - 1], y[i] - y[i - 1]) < 0.2) {
                 labels[i] = labels[i - 1] + "-" + labels[i];
                 labels[i - 1] = "";
@@ -100,6 +101,8 @@ public final class Clock {
     }
 
     private static String row(double... values) {
-        return Arrays.stream(values).mapToObj("%6.2f"::formatted).collect(Collectors.joining());
+        return Arrays.stream(values)
+                .mapToObj(value -> String.format(Locale.ROOT, "%6.2f", value))
+                .collect(Collectors.joining());
     }
 }

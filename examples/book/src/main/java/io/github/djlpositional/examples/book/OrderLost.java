@@ -8,6 +8,7 @@ import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.examples.HeatMapChart;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.BinaryOperator;
 
 /** What attention computes for a sentence and for the same words in another order, without and with positions. */
@@ -71,7 +72,8 @@ public final class OrderLost {
     }
 
     private static String row(NDArray x) {
-        return "%7.3f%7.3f%7.3f%7.3f".formatted(x.getFloat(0), x.getFloat(1), x.getFloat(2), x.getFloat(3));
+        return String.format(
+                Locale.ROOT, "%7.3f%7.3f%7.3f%7.3f", x.getFloat(0), x.getFloat(1), x.getFloat(2), x.getFloat(3));
     }
 
     private static float largest(NDArray a, NDArray b) {

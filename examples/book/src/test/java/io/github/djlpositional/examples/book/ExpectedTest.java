@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.MatchResult;
@@ -21,6 +22,7 @@ import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.FieldSource;
@@ -38,6 +40,19 @@ class ExpectedTest {
     private static final Pattern HAS_NUMBER = Pattern.compile("(?<![\\w.])\\d");
 
     private static final List<Chapter> WRITTEN = new ArrayList<>();
+
+    private static final Locale BEFORE = Locale.getDefault();
+
+    /** Numbers have decimal points in every locale. */
+    @BeforeAll
+    static void useALocaleWithDecimalCommas() {
+        Locale.setDefault(Locale.GERMANY);
+    }
+
+    @AfterAll
+    static void restoreTheLocale() {
+        Locale.setDefault(BEFORE);
+    }
 
     /** The pattern of a printed line, whose groups are the numbers, and the numbers that are expected. */
     private record Row(Pattern pattern, List<String> numbers) {

@@ -1,19 +1,31 @@
 package io.github.djlpositional.examples.book;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThatCode;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What a page with all sliders shows in headless Chromium; PlayTest compares the same functions with the library. */
+/**
+ * What a page with all sliders shows in headless Chromium, if it is installed; {@code -Dbrowser} names another command.
+ * PlayTest compares the same functions with the library.
+ */
 class PlayIT {
 
     private static final String BROWSER = System.getProperty("browser", "chromium");
+
+    @BeforeAll
+    static void assumeInstalled() {
+        assumeThatCode(() -> new ProcessBuilder(BROWSER, "--version").start())
+                .as("%s is not installed", BROWSER)
+                .doesNotThrowAnyException();
+    }
 
     /** The script writes the width of the page and what is wrong, or what keys and pointers have moved. */
     @ParameterizedTest
@@ -40,11 +52,17 @@ class PlayIT {
         Path window = Files.writeString(folder.resolve("window.html"), frame);
         Path dump = folder.resolve("dump.html");
         Path log = folder.resolve("log.txt");
-        String options = " --headless --no-sandbox --disable-gpu --allow-file-access-from-files --disable-web-security"
-                + " --virtual-time-budget=10000 --dump-dom --user-data-dir=";
-        // without Chromium: install it, name its command with -Dbrowser, or leave out -Pbrowser
         Process process = new ProcessBuilder(
-                        (BROWSER + options + folder.resolve("profile") + " " + window.toUri()).split(" ", -1))
+                        BROWSER,
+                        "--headless",
+                        "--no-sandbox",
+                        "--disable-gpu",
+                        "--allow-file-access-from-files",
+                        "--disable-web-security",
+                        "--virtual-time-budget=10000",
+                        "--dump-dom",
+                        "--user-data-dir=" + folder.resolve("profile"),
+                        window.toUri().toString())
                 .redirectOutput(dump.toFile())
                 .redirectError(log.toFile())
                 .start();

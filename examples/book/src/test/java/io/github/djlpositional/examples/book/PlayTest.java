@@ -22,6 +22,7 @@ import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.function.IntFunction;
@@ -221,7 +222,7 @@ class PlayTest {
     void checkerFindsTheConventionOfARow(String convention) {
         for (int[] placed : new int[][] {{1, 8, 10_000}, {37, 8, 500_000}, {2049, 16, 100}}) {
             String text = DoubleStream.of(row(encoding(convention, placed[1], placed[2]), placed[0]))
-                    .mapToObj("%.4f"::formatted)
+                    .mapToObj(x -> String.format(Locale.ROOT, "%.4f", x))
                     .collect(Collectors.joining(", "));
             Object[][] found = call(
                     Object[][].class,
@@ -230,8 +231,8 @@ class PlayTest {
                     number("checker.tolerance", text));
             // base 10,000 with exponents divided by 4 is base 1,000 with exponents divided by 3
             assertThat(found.length).isBetween(1, 2);
-            assertThat(Stream.of(found).map("%s %.0f %.0f"::formatted))
-                    .contains("%s %d %d".formatted(convention, placed[0], placed[2]));
+            assertThat(Stream.of(found).map(row -> List.of(row[0], row[1], row[2])))
+                    .contains(List.of(convention, (double) placed[0], (double) placed[2]));
         }
     }
 

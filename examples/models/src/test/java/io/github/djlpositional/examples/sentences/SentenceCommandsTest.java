@@ -38,15 +38,15 @@ class SentenceCommandsTest {
     private void requireFound(String engine) throws Exception {
         TestEngine.of(engine).assumeAvailable();
         Definition definition = Definition.read(50).get(20);
-        String options = "search --definitions 50 --count 3 --engine " + engine + " --index " + folder;
-        String first = ProgramRun.of(Models.commandLine(), options, "a ship", definition.text())
+        String options = "search --definitions 50 --count 3 --engine " + engine + " --index";
+        String first = ProgramRun.of(Models.commandLine(), options, folder, "a ship", definition.text())
                 .success();
         assertThat(first)
                 .contains("50 definitions embedded in ")
                 .containsPattern("\\R +1\\.000  \\S+ +" + Pattern.quote(definition.word() + " "));
         assertThat(first.lines().filter(line -> line.matches(" +[01]\\.\\d{3} .*")))
                 .hasSize(6);
-        String second = ProgramRun.of(Models.commandLine(), options, "a ship", definition.text())
+        String second = ProgramRun.of(Models.commandLine(), options, folder, "a ship", definition.text())
                 .success();
         assertThat(second).isEqualTo(first.substring(first.indexOf('\n') + 1));
     }
@@ -54,8 +54,8 @@ class SentenceCommandsTest {
     @Test
     void tuneSavesThePublishedNamesAndDrawsTheCurves() throws Exception {
         Path file = folder.resolve("tuned.safetensors");
-        String options = "tune --definitions 40 --held-out 8 --epochs 1 --out " + file;
-        String out = ProgramRun.of(Models.commandLine(), options).success();
+        String out = ProgramRun.of(Models.commandLine(), "tune --definitions 40 --held-out 8 --epochs 1 --out", file)
+                .success();
         assertThat(out)
                 .startsWith("40 definitions from WordNet to learn from, 8 others held out")
                 .containsPattern("(?s)bag of words +[01]\\.\\d{4} .*frozen +[01]\\.\\d{4} .*"
@@ -88,8 +88,7 @@ class SentenceCommandsTest {
     void userErrorEndsWithOneLine(String command, String named) throws Exception {
         Path file = Files.writeString(folder.resolve("vectors.safetensors"), "damaged");
         Path output = command.startsWith("search") ? folder : file;
-        assertThat(ProgramRun.of(Models.commandLine(), command, output.toString())
-                        .error(1))
+        assertThat(ProgramRun.of(Models.commandLine(), command, output).error(1))
                 .contains(named);
     }
 }

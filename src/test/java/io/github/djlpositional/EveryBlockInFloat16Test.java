@@ -1,5 +1,6 @@
-package io.github.djlpositional.attention;
+package io.github.djlpositional;
 
+import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
@@ -10,7 +11,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
-import io.github.djlpositional.TestBlocks;
+import io.github.djlpositional.attention.FiniteDifferences;
 import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.support.OnPyTorch;
 import java.util.Arrays;
@@ -27,7 +28,7 @@ import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
  * In FLOAT16, outputs, and the gradients of every parameter and input, are about those of FLOAT32. MXNet has no
  * parameters in FLOAT16.
  */
-class HalfPrecisionGradientsTest extends OnPyTorch {
+class EveryBlockInFloat16Test extends OnPyTorch {
 
     /**
      * The largest part of an array's largest gradient by which FLOAT16 may differ. Each number is rounded by up to
@@ -40,12 +41,12 @@ class HalfPrecisionGradientsTest extends OnPyTorch {
 
     @ParameterizedTest
     @MethodSource("io.github.djlpositional.TestBlocks#values")
-    void gradientsOfEveryBlockAreThoseOfFloat32(TestBlocks kind) {
+    void outputsAndGradientsAreThoseOfFloat32(TestBlocks kind) {
         requireSame(kind::block, kind.numbers(manager), false);
     }
 
     @CartesianTest
-    void gradientsOfAttentionsAreThoseOfFloat32(
+    void outputsAndGradientsOfAttentionsAreThoseOfFloat32(
             @CartesianTest.Enum EncodingType kind,
             @Values(booleans = {true, false}) boolean fused,
             @Values(booleans = {true, false}) boolean causal) {
@@ -59,7 +60,7 @@ class HalfPrecisionGradientsTest extends OnPyTorch {
         Map<String, double[]> expected = gradients(block.get(), inputs, DataType.FLOAT32, training);
         Map<String, double[]> found = gradients(block.get(), inputs, DataType.FLOAT16, training);
         double largest = expected.values().stream()
-                .mapToDouble(HalfPrecisionGradientsTest::largest)
+                .mapToDouble(EveryBlockInFloat16Test::largest)
                 .max()
                 .orElse(0);
         expected.forEach((name, gradient) -> assertThat(found.get(name))
@@ -91,7 +92,7 @@ class HalfPrecisionGradientsTest extends OnPyTorch {
         found.putAll(FiniteDifferences.gradients(block, reals, () -> {
             NDArray output = block.forward(new ParameterStore(manager, false), inputs, training)
                     .head();
-            found.put("output", TestNumbers.doubles(output));
+            found.put("output", doubles(output));
             return output;
         }));
         return found;
