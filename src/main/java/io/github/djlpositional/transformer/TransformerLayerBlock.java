@@ -68,39 +68,6 @@ import java.util.stream.Stream;
  */
 public final class TransformerLayerBlock extends OptionsBlock {
 
-    /** The normalization. */
-    public enum Norm {
-        /** Layer normalization, a {@link LayerNormBlock}. */
-        LAYER,
-        /** Root mean square normalization, an {@link RmsNormBlock}. */
-        RMS
-    }
-
-    /** Where the normalizations n stand, for an input x and a part f: an attention or the feed-forward network. */
-    public enum NormPlacement {
-        /** n(x + f(x)), as in the original transformer and BERT; also called post-norm. */
-        AFTER_SUM,
-        /** x + f(n(x)), as in GPT-2 and Llama; also called pre-norm. */
-        BEFORE_PART,
-        /** x + n(f(x)), as in OLMo 2 and Swin V2. */
-        AFTER_PART,
-        /** x + n₂(f(n₁(x))), as in Gemma 2 and 3, with two normalizations for each part. */
-        AROUND_PART
-    }
-
-    /**
-     * How the attention and the feed-forward network follow each other. Parallel parts have no cross-attention, and
-     * norms {@linkplain NormPlacement#BEFORE_PART before the parts}.
-     */
-    public enum Arrangement {
-        /** The feed-forward network gets the sum with the attention's result. */
-        SEQUENTIAL,
-        /** x + attention(n₁(x)) + feedForward(n₂(x)), as in GPT-NeoX and Falcon 40B. */
-        PARALLEL,
-        /** x + attention(n(x)) + feedForward(n(x)), as in GPT-J, Phi, Falcon 7B and Cohere. */
-        PARALLEL_WITH_ONE_NORM
-    }
-
     record Options(
             MultiHeadAttentionBlock attention,
             MultiHeadAttentionBlock crossAttention,
@@ -188,39 +155,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
 
     /** Creates a normalization like the ones of this layer. */
     Block newNorm() {
-        return options.norm == Norm.LAYER
-                ? LayerNormBlock.builder()
-                        .setEmbeddingSize(embeddingSize)
-                        .optEpsilon(options.epsilon)
-                        .build()
-                : RmsNormBlock.builder()
-                        .setEmbeddingSize(embeddingSize)
-                        .optEpsilon(options.epsilon)
-                        .build();
-    }
-
-    @Override
-    public Map<String, Object> getArguments() {
-        requireOwnEncodings(List.of(this));
-        return super.getArguments();
-    }
-
-    /**
-     * Throws if attentions share a relative encoding, since blocks that are created from arguments do not share any.
-     */
-    static void requireOwnEncodings(List<TransformerLayerBlock> layers) {
-        List<RelativeEncoding> encodings = layers.stream()
-                .flatMap(layer -> Stream.of(layer.attention, layer.crossAttention))
-                .filter(attention -> attention != null)
-                .flatMap(attention -> attention.getRelativeEncodings().stream())
-                .toList();
-        encodings.forEach(encoding -> {
-            if (Collections.frequency(encodings, encoding) > 1) {
-                throw new UnsupportedOperationException("several attentions share a relative encoding: expected one for"
-                        + " each attention, since blocks that are created from arguments share none; create the outer"
-                        + " block with its builder, in a BlockFactory of your own; encoding: " + encoding);
-            }
-        });
+        return options.norm.create(embeddingSize, options.epsilon);
     }
 
     /** {@return a new builder} */
@@ -235,46 +170,6 @@ public final class TransformerLayerBlock extends OptionsBlock {
      */
     public static TransformerLayerBlock fromArguments(Map<?, ?> arguments) {
         return builder().setAll(arguments).build();
-    }
-
-    /** Whether the output of the layer is normalized. */
-    boolean normalizesSum() {
-        return options.normPlacement == NormPlacement.AFTER_SUM;
-    }
-
-    /** {@return the attention over the layer's input} */
-    public MultiHeadAttentionBlock getAttention() {
-        return attention;
-    }
-
-    /** {@return the attention over an encoder's output; null for none} */
-    public MultiHeadAttentionBlock getCrossAttention() {
-        return crossAttention;
-    }
-
-    /** {@return the feed-forward network} */
-    public FeedForwardBlock getFeedForward() {
-        return feedForward;
-    }
-
-    /** {@return the normalization of the attention, or the first of two, with parameters of (D)} */
-    public Block getAttentionNorm() {
-        return attentionResidual.norm();
-    }
-
-    /**
-     * {@return the normalization of the cross-attention, or the first of two, with parameters of (D); null for none}
-     */
-    public Block getCrossAttentionNorm() {
-        return crossAttention == null ? null : crossAttentionResidual.norm();
-    }
-
-    /**
-     * {@return the normalization of the feed-forward network, or the first of two, with parameters of (D); null if it
-     * has the normalization of the attention}
-     */
-    public Block getFeedForwardNorm() {
-        return feedForwardResidual.norm();
     }
 
     @Override
@@ -357,16 +252,119 @@ public final class TransformerLayerBlock extends OptionsBlock {
 
     @Override
     protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
-        Shape x = Shape.update(inputShapes[0], 2, embeddingSize);
-        attention.initialize(manager, dataType, x);
-        if (crossAttention != null) {
-            crossAttention.initialize(manager, dataType, crossShapes(inputShapes));
-        }
+        Shape[] x = {Shape.update(inputShapes[0], 2, embeddingSize)};
         for (Block child : getChildren().values()) {
-            if (child != attention && child != crossAttention) {
-                child.initialize(manager, dataType, x);
-            }
+            child.initialize(manager, dataType, child == crossAttention ? crossShapes(inputShapes) : x);
         }
+    }
+
+    /** Whether the output of the layer is normalized. */
+    boolean normalizesSum() {
+        return options.normPlacement == NormPlacement.AFTER_SUM;
+    }
+
+    /** {@return the attention over the layer's input} */
+    public MultiHeadAttentionBlock getAttention() {
+        return attention;
+    }
+
+    /** {@return the attention over an encoder's output; null for none} */
+    public MultiHeadAttentionBlock getCrossAttention() {
+        return crossAttention;
+    }
+
+    /** {@return the feed-forward network} */
+    public FeedForwardBlock getFeedForward() {
+        return feedForward;
+    }
+
+    /** {@return the normalization of the attention, or the first of two, with parameters of (D)} */
+    public Block getAttentionNorm() {
+        return attentionResidual.norm();
+    }
+
+    /**
+     * {@return the normalization of the cross-attention, or the first of two, with parameters of (D); null for none}
+     */
+    public Block getCrossAttentionNorm() {
+        return crossAttention == null ? null : crossAttentionResidual.norm();
+    }
+
+    /**
+     * {@return the normalization of the feed-forward network, or the first of two, with parameters of (D); null if it
+     * has the normalization of the attention}
+     */
+    public Block getFeedForwardNorm() {
+        return feedForwardResidual.norm();
+    }
+
+    @Override
+    public Map<String, Object> getArguments() {
+        requireOwnEncodings(List.of(this));
+        return super.getArguments();
+    }
+
+    /**
+     * Throws if attentions share a relative encoding, since blocks that are created from arguments do not share any.
+     */
+    static void requireOwnEncodings(List<TransformerLayerBlock> layers) {
+        List<RelativeEncoding> encodings = layers.stream()
+                .flatMap(layer -> Stream.of(layer.attention, layer.crossAttention))
+                .filter(attention -> attention != null)
+                .flatMap(attention -> attention.getRelativeEncodings().stream())
+                .toList();
+        encodings.forEach(encoding -> {
+            if (Collections.frequency(encodings, encoding) > 1) {
+                throw new UnsupportedOperationException("several attentions share a relative encoding: expected one for"
+                        + " each attention, since blocks that are created from arguments share none; create the outer"
+                        + " block with its builder, in a BlockFactory of your own; encoding: " + encoding);
+            }
+        });
+    }
+
+    /** The normalization. */
+    public enum Norm {
+        /** Layer normalization, a {@link LayerNormBlock}. */
+        LAYER,
+        /** Root mean square normalization, an {@link RmsNormBlock}. */
+        RMS;
+
+        private Block create(int embeddingSize, double epsilon) {
+            return this == LAYER
+                    ? LayerNormBlock.builder()
+                            .setEmbeddingSize(embeddingSize)
+                            .optEpsilon(epsilon)
+                            .build()
+                    : RmsNormBlock.builder()
+                            .setEmbeddingSize(embeddingSize)
+                            .optEpsilon(epsilon)
+                            .build();
+        }
+    }
+
+    /** Where the normalizations n stand, for an input x and a part f: an attention or the feed-forward network. */
+    public enum NormPlacement {
+        /** n(x + f(x)), as in the original transformer and BERT; also called post-norm. */
+        AFTER_SUM,
+        /** x + f(n(x)), as in GPT-2 and Llama; also called pre-norm. */
+        BEFORE_PART,
+        /** x + n(f(x)), as in OLMo 2 and Swin V2. */
+        AFTER_PART,
+        /** x + n₂(f(n₁(x))), as in Gemma 2 and 3, with two normalizations for each part. */
+        AROUND_PART
+    }
+
+    /**
+     * How the attention and the feed-forward network follow each other. Parallel parts have no cross-attention, and
+     * norms {@linkplain NormPlacement#BEFORE_PART before the parts}.
+     */
+    public enum Arrangement {
+        /** The feed-forward network gets the sum with the attention's result. */
+        SEQUENTIAL,
+        /** x + attention(n₁(x)) + feedForward(n₂(x)), as in GPT-NeoX and Falcon 40B. */
+        PARALLEL,
+        /** x + attention(n(x)) + feedForward(n(x)), as in GPT-J, Phi, Falcon 7B and Cohere. */
+        PARALLEL_WITH_ONE_NORM
     }
 
     /** Builds a {@link TransformerLayerBlock}. */
