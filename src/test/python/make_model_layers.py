@@ -46,10 +46,10 @@ class Weights(dict):
         return layer_norm(x, x.shape[-1:], factor, offset, epsilon)
 
     def feed_forward(self, x, activation, bias=True, gated=False):
-        hidden = self.projection("hiddenProjection", x, HIDDEN, bias)
-        gate = self.projection("gateProjection", x, HIDDEN, bias) if gated else None
-        return self.projection(
-            "outputProjection", activation(gate) * hidden if gated else activation(hidden), SIZE, bias)
+        hidden = self.projection("feedForward.hiddenProjection", x, HIDDEN, bias)
+        gate = self.projection("feedForward.gateProjection", x, HIDDEN, bias) if gated else None
+        result = activation(gate) * hidden if gated else activation(hidden)
+        return self.projection("feedForward.outputProjection", result, SIZE, bias)
 
     def qkv(self, x, heads, key_heads, size, bias=False, of_all_heads=None, of_each=None):
         """Queries (B, N, T, H), keys and values (B, K, T, H)."""

@@ -27,8 +27,9 @@ import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.ShawRelativePositionBlock;
 import io.github.djlpositional.relative.TransformerXlPositionBlock;
+import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.List;
@@ -246,29 +247,36 @@ enum BlockCase implements TestBlocks {
                     .optQueryScale(new QueryScale.FloorLogarithm(0.25, 2))
                     .build()),
 
+    FEED_FORWARD(input(2, 3, 8), () -> feedForward(Nonlinearity.RELU).build()),
+    FEED_FORWARD_OF_EVERY_SETTING(input(2, 3, 8), () -> everyFeedForward().build()),
+
     LAYER(input(2, 3, 8), () -> layer().build()),
     LAYER_OF_EVERY_SETTING(
             inSteps(2, 3, 8),
             () -> layer(yarn())
-                    .optNonlinearity(Nonlinearity.SWIGLU)
+                    .setFeedForward(everyFeedForward().build())
                     .optNorm(Norm.RMS)
                     .optEpsilon(1e-6)
                     .optNormPlacement(BEFORE_PART)
                     .optArrangement(PARALLEL_WITH_ONE_NORM)
-                    .optBias(false)
                     .optResidualScale(0.5f)
                     .optDropoutRate(0.1f)
                     .optDropPathRate(0.1f)
                     .build()),
     LAYER_WITH_GELU(
-            input(2, 3, 8), () -> layer().optNonlinearity(Nonlinearity.GELU).build()),
+            input(2, 3, 8),
+            () -> layer().setFeedForward(feedForward(Nonlinearity.GELU).build()).build()),
     LAYER_WITH_SILU(
-            input(2, 3, 8), () -> layer().optNonlinearity(Nonlinearity.SILU).build()),
+            input(2, 3, 8),
+            () -> layer().setFeedForward(feedForward(Nonlinearity.SILU).build()).build()),
     LAYER_WITH_GEGLU(
-            input(2, 3, 8), () -> layer().optNonlinearity(Nonlinearity.GEGLU).build()),
+            input(2, 3, 8),
+            () -> layer().setFeedForward(feedForward(Nonlinearity.GEGLU).build())
+                    .build()),
     LAYER_WITH_GEGLU_TANH(
             input(2, 3, 8),
-            () -> layer().optNonlinearity(Nonlinearity.GEGLU_TANH).build()),
+            () -> layer().setFeedForward(feedForward(Nonlinearity.GEGLU_TANH).build())
+                    .build()),
     DECODER_LAYER(inSteps(2, 3, 8).and(2, 4, 8), () -> gptLayer().build()),
     LAYER_IN_PARALLEL(
             input(2, 3, 8),
@@ -395,8 +403,18 @@ enum BlockCase implements TestBlocks {
                 .optDropoutRate(0.2f);
     }
 
+    private static FeedForwardBlock.Builder feedForward(Nonlinearity nonlinearity) {
+        return FeedForwardBlock.builder().setEmbeddingSize(8).setHiddenSize(12).optNonlinearity(nonlinearity);
+    }
+
+    private static FeedForwardBlock.Builder everyFeedForward() {
+        return feedForward(Nonlinearity.CLAMPED_SWIGLU).optBias(false).optDropoutRate(0.1f);
+    }
+
     private static TransformerLayerBlock.Builder layer(MultiHeadAttentionBlock.Builder attention) {
-        return TransformerLayerBlock.builder().setAttention(attention.build()).setHiddenSize(12);
+        return TransformerLayerBlock.builder()
+                .setAttention(attention.build())
+                .setFeedForward(feedForward(Nonlinearity.RELU).build());
     }
 
     private static TransformerLayerBlock.Builder layer() {
@@ -408,7 +426,9 @@ enum BlockCase implements TestBlocks {
     }
 
     private static TransformerLayerBlock.Builder gptLayer() {
-        return decoderLayer().optNormPlacement(BEFORE_PART).optNonlinearity(Nonlinearity.GELU_TANH);
+        return decoderLayer()
+                .optNormPlacement(BEFORE_PART)
+                .setFeedForward(feedForward(Nonlinearity.GELU_TANH).build());
     }
 
     private static InputEmbeddingBlock.Builder paddedInput() {

@@ -11,6 +11,7 @@ import ai.djl.nn.core.Linear;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.relative.EncodingType;
+import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.List;
@@ -27,7 +28,11 @@ class BuildersTest {
     }
 
     private static TransformerLayerBlock.Builder layer() {
-        return TransformerLayerBlock.builder().setAttention(attention().build()).setHiddenSize(8);
+        return TransformerLayerBlock.builder().setAttention(attention().build()).setFeedForward(feedForward());
+    }
+
+    private static FeedForwardBlock feedForward() {
+        return FeedForwardBlock.builder().setEmbeddingSize(8).setHiddenSize(8).build();
     }
 
     private static Block norm() {
@@ -72,7 +77,10 @@ class BuildersTest {
     void buildsASecondBlockWithAnotherChild() {
         TransformerLayerBlock.Builder layer = layer();
         assertThat(layer.build().getAttention())
-                .isNotSameAs(layer.setAttention(attention().build()).build().getAttention());
+                .isNotSameAs(layer.setAttention(attention().build())
+                        .setFeedForward(feedForward())
+                        .build()
+                        .getAttention());
     }
 
     @Test
@@ -94,7 +102,8 @@ class BuildersTest {
         MultiHeadAttentionBlock child = attention().build();
         TransformerLayerBlock.Builder incomplete =
                 TransformerLayerBlock.builder().setAttention(child);
-        rejected(incomplete::build, "hiddenSize").execute();
-        assertThat(incomplete.setHiddenSize(8).build().getAttention()).isSameAs(child);
+        rejected(incomplete::build, "feedForward").execute();
+        assertThat(incomplete.setFeedForward(feedForward()).build().getAttention())
+                .isSameAs(child);
     }
 }

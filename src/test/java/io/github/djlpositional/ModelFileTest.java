@@ -56,8 +56,9 @@ import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.Inputs;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;
+import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
@@ -109,8 +110,18 @@ class ModelFileTest extends OnEachEngine {
         return MultiHeadAttentionBlock.builder().setEmbeddingSize(4).setHeadCount(2);
     }
 
+    private static FeedForwardBlock.Builder feedForward(int hiddenSize) {
+        return FeedForwardBlock.builder().setEmbeddingSize(4).setHiddenSize(hiddenSize);
+    }
+
+    private static FeedForwardBlock.Builder gelu() {
+        return feedForward(16).optNonlinearity(Nonlinearity.GELU);
+    }
+
     private static TransformerLayerBlock.Builder layer(MultiHeadAttentionBlock.Builder attention) {
-        return TransformerLayerBlock.builder().setAttention(attention.build()).setHiddenSize(4);
+        return TransformerLayerBlock.builder()
+                .setAttention(attention.build())
+                .setFeedForward(feedForward(4).build());
     }
 
     private static TransformerStackBlock.Builder stack(int layers) {
@@ -122,9 +133,8 @@ class ModelFileTest extends OnEachEngine {
     private static TransformerLayerBlock.Builder decoderLayer() {
         return layer(attention().optCausal(true))
                 .optCrossAttention(attention().build())
-                .setHiddenSize(16)
-                .optNormPlacement(NormPlacement.BEFORE_PART)
-                .optNonlinearity(Nonlinearity.GELU);
+                .setFeedForward(gelu().build())
+                .optNormPlacement(NormPlacement.BEFORE_PART);
     }
 
     /** The model file of a block that is initialized for an input. */
@@ -268,9 +278,8 @@ class ModelFileTest extends OnEachEngine {
         saved.initialize(manager, DataType.FLOAT32, new Shape(2, 5, 4), new Shape(2, 4, 4));
         byte[] file = BlockBytes.saved(saved);
         Block withoutCrossAttention = layer(attention().optCausal(true))
-                .setHiddenSize(16)
+                .setFeedForward(gelu().build())
                 .optNormPlacement(NormPlacement.BEFORE_PART)
-                .optNonlinearity(Nonlinearity.GELU)
                 .build();
         assertAll(
                 rejectedFile(
@@ -279,9 +288,18 @@ class ModelFileTest extends OnEachEngine {
                         "normPlacement BEFORE_PART",
                         "AFTER_SUM"),
                 rejectedFile(
-                        file, decoderLayer().optNonlinearity(Nonlinearity.RELU).build(), "nonlinearity GELU", "RELU"),
+                        file,
+                        decoderLayer().setFeedForward(feedForward(16).build()).build(),
+                        "nonlinearity GELU",
+                        "RELU"),
                 rejectedFile(file, decoderLayer().optNorm(Norm.RMS).build(), "norm LAYER", "RMS"),
-                rejectedFile(file, decoderLayer().setHiddenSize(12).build(), "hiddenSize 16", 12),
+                rejectedFile(
+                        file,
+                        decoderLayer()
+                                .setFeedForward(gelu().setHiddenSize(12).build())
+                                .build(),
+                        "hiddenSize 16",
+                        12),
                 rejectedFile(file, withoutCrossAttention, "crossAttention", "no cross attention"),
                 rejectedFile(
                         file, decoderLayer().setAttention(attention().build()).build(), "causal true", false));

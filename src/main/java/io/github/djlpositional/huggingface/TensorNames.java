@@ -38,21 +38,21 @@ public enum TensorNames {
 
     /** The names of the parts of a stack, and of a layer, whose names follow its number; a dash for none. */
     private static final String[] TABLE = """
-            input_embedding            embeddings.word_embeddings     embeddings.word_embeddings     wte         embed_tokens             embed_tokens
-            input_.*encodings          embeddings.position_embeddings embeddings.position_embeddings wpe         -                        -
-            input_.*(?=_gamma|_beta)   embeddings.LayerNorm           embeddings.LayerNorm           -           -                        -
-            attention_queryProjection  attention.self.query           attention.q_lin                attn.c_attn self_attn.q_proj         self_attn.qkv_proj
-            attention_keyProjection    attention.self.key             attention.k_lin                attn.c_attn self_attn.k_proj         self_attn.qkv_proj
-            attention_valueProjection  attention.self.value           attention.v_lin                attn.c_attn self_attn.v_proj         self_attn.qkv_proj
-            attention_resultProjection attention.output.dense         attention.out_lin              attn.c_proj self_attn.o_proj         self_attn.o_proj
-            attention_queryNorm        -                              -                              -           self_attn.q_norm         -
-            attention_keyNorm          -                              -                              -           self_attn.k_norm         -
-            attentionNorm              attention.output.LayerNorm     sa_layer_norm                  ln_1        input_layernorm          input_layernorm
-            gateProjection             -                              -                              -           mlp.gate_proj            mlp.gate_up_proj
-            hiddenProjection           intermediate.dense             ffn.lin1                       mlp.c_fc    mlp.up_proj              mlp.gate_up_proj
-            outputProjection           output.dense                   ffn.lin2                       mlp.c_proj  mlp.down_proj            mlp.down_proj
-            feedForwardNorm            output.LayerNorm               output_layer_norm              ln_2        post_attention_layernorm post_attention_layernorm
-            finalNorm                  -                              -                              ln_f        norm                     norm
+            input_embedding              embeddings.word_embeddings     embeddings.word_embeddings     wte         embed_tokens             embed_tokens
+            input_.*encodings            embeddings.position_embeddings embeddings.position_embeddings wpe         -                        -
+            input_.*(?=_gamma|_beta)     embeddings.LayerNorm           embeddings.LayerNorm           -           -                        -
+            attention_queryProjection    attention.self.query           attention.q_lin                attn.c_attn self_attn.q_proj         self_attn.qkv_proj
+            attention_keyProjection      attention.self.key             attention.k_lin                attn.c_attn self_attn.k_proj         self_attn.qkv_proj
+            attention_valueProjection    attention.self.value           attention.v_lin                attn.c_attn self_attn.v_proj         self_attn.qkv_proj
+            attention_resultProjection   attention.output.dense         attention.out_lin              attn.c_proj self_attn.o_proj         self_attn.o_proj
+            attention_queryNorm          -                              -                              -           self_attn.q_norm         -
+            attention_keyNorm            -                              -                              -           self_attn.k_norm         -
+            attentionNorm                attention.output.LayerNorm     sa_layer_norm                  ln_1        input_layernorm          input_layernorm
+            feedForward_gateProjection   -                              -                              -           mlp.gate_proj            mlp.gate_up_proj
+            feedForward_hiddenProjection intermediate.dense             ffn.lin1                       mlp.c_fc    mlp.up_proj              mlp.gate_up_proj
+            feedForward_outputProjection output.dense                   ffn.lin2                       mlp.c_proj  mlp.down_proj            mlp.down_proj
+            feedForwardNorm              output.LayerNorm               output_layer_norm              ln_2        post_attention_layernorm post_attention_layernorm
+            finalNorm                    -                              -                              ln_f        norm                     norm
             """.split("\n");
 
     private final int column;

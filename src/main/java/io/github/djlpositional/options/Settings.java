@@ -3,7 +3,9 @@ package io.github.djlpositional.options;
 import java.lang.invoke.MethodType;
 import java.lang.reflect.Array;
 import java.lang.reflect.Constructor;
+import java.lang.reflect.Field;
 import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
@@ -31,10 +33,10 @@ import java.util.stream.Stream;
  * Map<String, Object> map = Settings.toMap(options);               // {headCount=8, dropoutRate=0.0}
  * }</pre>
  *
- * <p>An option is a number, a boolean, a string, an enum constant, a list of these, a record, a sealed interface whose
- * implementations are records, or an object that {@linkplain HasArguments has arguments}, such as a block within the
- * block. In a map, the key {@value #TYPE} names the class of such a record or object: its simple name. The constructor
- * of the record checks how options depend on each other.
+ * <p>An option is a number, a boolean, a string, a constant of an enum or of another class, a list of these, a record,
+ * a sealed interface whose implementations are records, or an object that {@linkplain HasArguments has arguments}, such
+ * as a block within the block. In a map, the key {@value #TYPE} names the class of such a record or object: its simple
+ * name. The constructor of the record checks how options depend on each other.
  *
  * <p>Numbers may have any {@link Number} type, because JSON readers differ; numbers and booleans may also be strings,
  * as in properties files. {@link IllegalArgumentException} is thrown for an unknown key, a missing required value, a
@@ -64,6 +66,31 @@ public final class Settings {
         @Override
         protected RecordComponent[] computeValue(Class<?> type) {
             return type.getRecordComponents();
+        }
+    };
+
+    /**
+     * The constants of a class by their names: those of an enum, or else the public ones that the class has of itself,
+     * which may also have other objects, without a name.
+     */
+    private static final ClassValue<Map<String, Object>> CONSTANTS = new ClassValue<>() {
+        @Override
+        protected Map<String, Object> computeValue(Class<?> type) {
+            Map<String, Object> constants = new LinkedHashMap<>();
+            if (type.isEnum()) {
+                Stream.of(type.getEnumConstants()).forEach(each -> constants.put(((Enum<?>) each).name(), each));
+                return constants;
+            }
+            for (Field field : type.getFields()) {
+                if (Modifier.isStatic(field.getModifiers()) && field.getType() == type) {
+                    try {
+                        constants.put(field.getName(), field.get(null));
+                    } catch (IllegalAccessException e) {
+                        throw OptionTypes.unwrap(e);
+                    }
+                }
+            }
+            return constants;
         }
     };
 
@@ -209,11 +236,10 @@ public final class Settings {
         if (Number.class.isAssignableFrom(wanted)) {
             return number(owner, key, value, wanted);
         }
-        if (wanted.isEnum()) {
-            Object[] constants = wanted.getEnumConstants();
-            List<String> names =
-                    Stream.of(constants).map(each -> ((Enum<?>) each).name()).toList();
-            return constants[indexOf(owner, key, value, names)];
+        Map<String, Object> constants = CONSTANTS.get(wanted);
+        if (!constants.isEmpty()) {
+            List<String> names = List.copyOf(constants.keySet());
+            return constants.get(names.get(indexOf(owner, key, value, names)));
         }
         if (wanted == String.class || wanted == List.class) {
             throw invalid(owner, key, value, wanted == String.class ? "a string" : "a list");
@@ -354,22 +380,40 @@ public final class Settings {
         if (value instanceof List<?> list) {
             return list.stream().map(each -> plain(owner, each)).toList();
         }
-        if (value instanceof Enum<?> choice) {
-            return choice.name();
-        }
         if (value instanceof Number || value instanceof Boolean || value instanceof String) {
             return value;
         }
-        throw new UnsupportedOperationException(value.getClass().getName() + " within " + owner
-                + " has no arguments: expected a block of this library, or one that implements HasArguments; create the"
-                + " outer block with its builder, in a BlockFactory of your own");
+        Map<String, Object> constants = constantsLike(value);
+        return constants.entrySet().stream()
+                .filter(constant -> constant.getValue() == value)
+                .map(Map.Entry::getKey)
+                .findFirst()
+                .orElseThrow(
+                        () -> new UnsupportedOperationException(value.getClass().getName() + " within " + owner
+                                + " has no arguments: expected "
+                                + (constants.isEmpty()
+                                        ? "a block of this library, or one that implements HasArguments"
+                                        : "one of " + constants.keySet())
+                                + "; create the outer block with its builder, in a BlockFactory of your own"));
+    }
+
+    /** The constants of the class of a value. */
+    private static Map<String, Object> constantsLike(Object value) {
+        return CONSTANTS.get(value instanceof Enum<?> choice ? choice.getDeclaringClass() : value.getClass());
+    }
+
+    /** Whether a value has no name, unlike the constants of its class. */
+    private static boolean isUnnamed(Object value) {
+        Map<String, Object> constants = constantsLike(value);
+        return !constants.isEmpty() && !constants.containsValue(value);
     }
 
     /**
      * {@return the options that a model file has, as plain values}
      *
      * @param options the record
-     * @param hasSection whether an option has its own section in the file, so that this section only has its class
+     * @param hasSection whether an option has its own section in the file, so that this section only has its class, as
+     *     for an object without a name
      */
     public static Map<String, Object> saved(Record options, Predicate<Object> hasSection) {
         Map<String, Object> saved = new LinkedHashMap<>();
@@ -387,7 +431,7 @@ public final class Settings {
     }
 
     private static Object saved(Object value, Predicate<Object> hasSection) {
-        if (hasSection.test(value)) {
+        if (hasSection.test(value) || isUnnamed(value)) {
             return classOf(value);
         }
         return value instanceof List<?> list
@@ -481,8 +525,8 @@ public final class Settings {
         boolean isPlain = value instanceof Number
                 || value instanceof Boolean
                 || value instanceof String
-                || value instanceof Enum
-                || value instanceof HasArguments;
+                || value instanceof HasArguments
+                || (value != null && !constantsLike(value).isEmpty());
         return isPlain ? value.toString() : value == null ? "null" : classOf(value);
     }
 

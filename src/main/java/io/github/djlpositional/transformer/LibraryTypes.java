@@ -65,6 +65,7 @@ public final class LibraryTypes implements TypeProvider {
         types.put("RMS norm", RmsNormBlock.class);
         types.put("layer norm", LayerNormBlock.class);
         types.put("attention", MultiHeadAttentionBlock.class);
+        types.put("feed-forward network", FeedForwardBlock.class);
         types.put("transformer layer", TransformerLayerBlock.class);
         types.put("transformer stack", TransformerStackBlock.class);
         return types;

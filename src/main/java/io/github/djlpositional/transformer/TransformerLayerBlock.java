@@ -5,11 +5,7 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.Activation;
 import ai.djl.nn.Block;
-import ai.djl.nn.Parameter;
-import ai.djl.nn.core.Linear;
-import ai.djl.nn.norm.Dropout;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.ConstantInitializer;
 import ai.djl.util.PairList;
@@ -19,11 +15,8 @@ import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
-import io.github.djlpositional.internal.Arithmetic;
-import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Temporaries;
-import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Default;
@@ -33,7 +26,6 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
@@ -51,7 +43,10 @@ import java.util.stream.Stream;
  *                 .optRelativeEncoding(RotaryEmbeddingBlock.builder().setHeadSize(64).build())
  *                 .optCausal(true)
  *                 .build())
- *         .setHiddenSize(2048)
+ *         .setFeedForward(FeedForwardBlock.builder()
+ *                 .setEmbeddingSize(512)
+ *                 .setHiddenSize(2048)
+ *                 .build())
  *         .optNormPlacement(NormPlacement.BEFORE_PART)
  *         .build();                       // (B, T, 512) -> the same
  * }</pre>
@@ -74,79 +69,14 @@ import java.util.stream.Stream;
  */
 public final class TransformerLayerBlock extends OptionsBlock {
 
-    /**
-     * The function between the two matrices of the feed-forward network, for its hidden values h = W x. The last three
-     * have a third matrix, the gate G; Shazeer, <em>GLU Variants Improve Transformer</em> (2020).
-     */
-    public enum Nonlinearity {
-        /** max(0, h), as in the original transformer. */
-        RELU(false),
-        /** h · Φ(h), exact, as in BERT. */
-        GELU(false),
-        /**
-         * GELU with h / 2 · (1 + tanh(√(2 / π) · (h + 0.044715 h³))), as in GPT-2; PyTorch's
-         * {@code approximate="tanh"}.
-         */
-        GELU_TANH(false),
-        /** h · sigmoid(h), also called swish. */
-        SILU(false),
-        /** SiLU(G x) ⊙ h, as in Llama. */
-        SWIGLU(true),
-        /** GELU(G x) ⊙ h, exact, as in ModernBERT. */
-        GEGLU(true),
-        /** GELU(G x) ⊙ h with the formula of {@link #GELU_TANH}, as in T5 1.1 and Gemma. */
-        GEGLU_TANH(true);
-
-        private final boolean isGated;
-
-        Nonlinearity(boolean isGated) {
-            this.isGated = isGated;
-        }
-    }
-
-    /** The normalization. */
-    public enum Norm {
-        /** Layer normalization, a {@link LayerNormBlock}. */
-        LAYER,
-        /** Root mean square normalization, an {@link RmsNormBlock}. */
-        RMS
-    }
-
-    /** Where the normalizations n stand, for an input x and a part f: an attention or the feed-forward network. */
-    public enum NormPlacement {
-        /** n(x + f(x)), as in the original transformer and BERT; also called post-norm. */
-        AFTER_SUM,
-        /** x + f(n(x)), as in GPT-2 and Llama; also called pre-norm. */
-        BEFORE_PART,
-        /** x + n(f(x)), as in OLMo 2 and Swin V2. */
-        AFTER_PART,
-        /** x + n₂(f(n₁(x))), as in Gemma 2 and 3, with two normalizations for each part. */
-        AROUND_PART
-    }
-
-    /**
-     * How the attention and the feed-forward network follow each other. Parallel parts have no cross-attention, and
-     * norms {@linkplain NormPlacement#BEFORE_PART before the parts}.
-     */
-    public enum Arrangement {
-        /** The feed-forward network gets the sum with the attention's result. */
-        SEQUENTIAL,
-        /** x + attention(n₁(x)) + feedForward(n₂(x)), as in GPT-NeoX and Falcon 40B. */
-        PARALLEL,
-        /** x + attention(n(x)) + feedForward(n(x)), as in GPT-J, Phi, Falcon 7B and Cohere. */
-        PARALLEL_WITH_ONE_NORM
-    }
-
     record Options(
             MultiHeadAttentionBlock attention,
             MultiHeadAttentionBlock crossAttention,
-            @Range(min = 1) int hiddenSize,
-            @Default("RELU") Nonlinearity nonlinearity,
+            FeedForwardBlock feedForward,
             @Default("LAYER") Norm norm,
             @Range(above = 0) Double epsilon,
             @Default("AFTER_SUM") NormPlacement normPlacement,
             @Default("SEQUENTIAL") Arrangement arrangement,
-            @Default("true") boolean bias,
             @Range Float residualScale,
 
             @NotSaved @Default("0") @Range(min = 0, below = 1)
@@ -157,6 +87,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
 
         Options {
             Check.present("attention", attention);
+            Check.present("feedForward", feedForward);
             Check.that(
                     arrangement == Arrangement.SEQUENTIAL
                             || (normPlacement == NormPlacement.BEFORE_PART && crossAttention == null),
@@ -175,20 +106,12 @@ public final class TransformerLayerBlock extends OptionsBlock {
     private final MultiHeadAttentionBlock attention;
     private final Residual attentionResidual;
 
-    /** Null for none, like its residual. */
+    /** Null for none, like its residual connection. */
     private final MultiHeadAttentionBlock crossAttention;
 
     private final Residual crossAttentionResidual;
-    private final Linear hiddenProjection;
-
-    /** Null unless the function has a gate. */
-    private final Linear gateProjection;
-
-    private final Linear outputProjection;
+    private final FeedForwardBlock feedForward;
     private final Residual feedForwardResidual;
-
-    /** The norm of a part or the first of two, the second norm, and the factors of the result, (D); null for none. */
-    private record Residual(Block norm, Block resultNorm, Parameter scale) {}
 
     private TransformerLayerBlock(Options options) {
         super(options);
@@ -203,20 +126,20 @@ public final class TransformerLayerBlock extends OptionsBlock {
             Check.that(
                     crossAttention != attention,
                     "the attention and the cross-attention are the same block: expected two blocks; build another");
-            Check.that(
-                    crossAttention.getEmbeddingSize() == embeddingSize,
-                    () -> "the cross-attention has embeddingSize " + crossAttention.getEmbeddingSize()
-                            + ": expected the size of the attention, " + embeddingSize
-                            + "; use the same size for both");
+            requireSize("cross-attention", crossAttention.getEmbeddingSize());
             addPart("crossAttention", crossAttention);
             crossAttentionResidual = addResidual("crossAttention");
         }
-        hiddenProjection = addProjection("hiddenProjection", embeddingSize, options.hiddenSize, options.bias);
-        gateProjection = options.nonlinearity.isGated
-                ? addProjection("gateProjection", embeddingSize, options.hiddenSize, options.bias)
-                : null;
-        outputProjection = addProjection("outputProjection", options.hiddenSize, embeddingSize, options.bias);
+        requireSize("feed-forward network", options.feedForward.embeddingSize());
+        feedForward = addPart("feedForward", options.feedForward);
         feedForwardResidual = addResidual("feedForward");
+    }
+
+    private void requireSize(String name, int size) {
+        Check.that(
+                size == embeddingSize,
+                () -> "the " + name + " has embeddingSize " + size + ": expected the size of the attention, "
+                        + embeddingSize + "; use the same size for both");
     }
 
     private Residual addResidual(String part) {
@@ -225,6 +148,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
         Float scale = options.residualScale;
         Shape shape = new Shape(embeddingSize);
         return new Residual(
+                options,
                 hasNorm ? addChildBlock(part + "Norm", newNorm()) : null,
                 hasTwoNorms ? addChildBlock(part + "ResultNorm", newNorm()) : null,
                 scale == null ? null : addParameter(part + "Scale", shape, new ConstantInitializer(scale)));
@@ -232,39 +156,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
 
     /** Creates a normalization like the ones of this layer. */
     Block newNorm() {
-        return options.norm == Norm.LAYER
-                ? LayerNormBlock.builder()
-                        .setEmbeddingSize(embeddingSize)
-                        .optEpsilon(options.epsilon)
-                        .build()
-                : RmsNormBlock.builder()
-                        .setEmbeddingSize(embeddingSize)
-                        .optEpsilon(options.epsilon)
-                        .build();
-    }
-
-    @Override
-    public Map<String, Object> getArguments() {
-        requireOwnEncodings(List.of(this));
-        return super.getArguments();
-    }
-
-    /**
-     * Throws if attentions share a relative encoding, since blocks that are created from arguments do not share any.
-     */
-    static void requireOwnEncodings(List<TransformerLayerBlock> layers) {
-        List<RelativeEncoding> encodings = layers.stream()
-                .flatMap(layer -> Stream.of(layer.attention, layer.crossAttention))
-                .filter(attention -> attention != null)
-                .flatMap(attention -> attention.getRelativeEncodings().stream())
-                .toList();
-        encodings.forEach(encoding -> {
-            if (Collections.frequency(encodings, encoding) > 1) {
-                throw new UnsupportedOperationException("several attentions share a relative encoding: expected one for"
-                        + " each attention, since blocks that are created from arguments share none; create the outer"
-                        + " block with its builder, in a BlockFactory of your own; encoding: " + encoding);
-            }
-        });
+        return options.norm.create(embeddingSize, options.epsilon);
     }
 
     /** {@return a new builder} */
@@ -281,293 +173,52 @@ public final class TransformerLayerBlock extends OptionsBlock {
         return builder().setAll(arguments).build();
     }
 
-    /** Whether the output of the layer is normalized. */
-    boolean normalizesSum() {
-        return options.normPlacement == NormPlacement.AFTER_SUM;
-    }
-
-    /** {@return the attention over the layer's input} */
-    public MultiHeadAttentionBlock getAttention() {
-        return attention;
-    }
-
-    /** {@return the attention over an encoder's output; null for none} */
-    public MultiHeadAttentionBlock getCrossAttention() {
-        return crossAttention;
-    }
-
-    /** {@return the feed-forward network's first projection, from D to the hidden size} */
-    public Linear getHiddenProjection() {
-        return hiddenProjection;
-    }
-
-    /** {@return the gate G, a projection from D to the hidden size; null if the nonlinearity has none} */
-    public Linear getGateProjection() {
-        return gateProjection;
-    }
-
-    /** {@return the feed-forward network's last projection, from the hidden size to D} */
-    public Linear getOutputProjection() {
-        return outputProjection;
-    }
-
-    /** {@return the normalization of the attention, or the first of two, with parameters of (D)} */
-    public Block getAttentionNorm() {
-        return attentionResidual.norm;
-    }
-
-    /** {@return the second normalization of the attention, with parameters of (D); null for none} */
-    public Block getAttentionResultNorm() {
-        return attentionResidual.resultNorm;
-    }
-
-    /**
-     * {@return the normalization of the cross-attention, or the first of two, with parameters of (D); null for none}
-     */
-    public Block getCrossAttentionNorm() {
-        return crossAttention == null ? null : crossAttentionResidual.norm;
-    }
-
-    /** {@return the second normalization of the cross-attention, with parameters of (D); null for none} */
-    public Block getCrossAttentionResultNorm() {
-        return crossAttention == null ? null : crossAttentionResidual.resultNorm;
-    }
-
-    /**
-     * {@return the normalization of the feed-forward network, or the first of two, with parameters of (D); null if it
-     * has the normalization of the attention}
-     */
-    public Block getFeedForwardNorm() {
-        return feedForwardResidual.norm;
-    }
-
-    /** {@return the second normalization of the feed-forward network, with parameters of (D); null for none} */
-    public Block getFeedForwardResultNorm() {
-        return feedForwardResidual.resultNorm;
-    }
-
-    /** {@return the factors of the attention's result, the parameter (D); null without a residual scale} */
-    public Parameter getAttentionScale() {
-        return attentionResidual.scale;
-    }
-
-    /** {@return the factors of the cross-attention's result, the parameter (D); null for none} */
-    public Parameter getCrossAttentionScale() {
-        return crossAttention == null ? null : crossAttentionResidual.scale;
-    }
-
-    /** {@return the factors of the feed-forward network's result, the parameter (D); null without a residual scale} */
-    public Parameter getFeedForwardScale() {
-        return feedForwardResidual.scale;
-    }
-
     @Override
     protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         requireShapes(inputs.getShapes());
         NDArray x = inputs.head();
-        Parameter weight = hiddenProjection.getDirectParameters().get("weight");
-        DataTypes.requireSame(x, DataTypes.value(this, weight, parameterStore, x, training), "projections");
+        feedForward.requireType(this, parameterStore, x, training);
         if (x.getShape().size() == 0) {
             return new NDList(x.duplicate());
         }
         try (Temporaries temporaries = new Temporaries()) {
-            Forward forward = new Forward(this, parameterStore, training, Positions.once(params), temporaries);
+            Residual.Call call = new Residual.Call(this, parameterStore, training, Positions.once(params), temporaries);
             boolean isDecoder = crossAttention != null;
+            UnaryOperator<NDArray> attend = y -> call.attend(attention, withMask(inputs, isDecoder ? 2 : 1, y));
+            UnaryOperator<NDArray> feed = y -> call.apply(feedForward, y);
             if (options.arrangement != Arrangement.SEQUENTIAL) {
-                return new NDList(forward.inParallel(x, inputs));
+                return new NDList(inParallel(call, x, attend, feed));
             }
-            x = forward.residual(
-                    x, attentionResidual, normed -> forward.attend(attention, inputs, isDecoder ? 2 : 1, normed));
+            x = attentionResidual.add(call, x, attend);
             if (isDecoder) {
                 NDArray memory = inputs.get(1);
-                x = forward.residual(
-                        x,
-                        crossAttentionResidual,
-                        normed -> forward.attend(crossAttention, inputs, 3, memory, normed, memory));
+                x = crossAttentionResidual.add(
+                        call, x, y -> call.attend(crossAttention, withMask(inputs, 3, memory, y, memory)));
             }
-            NDArray result = forward.feedInOneCall(x);
-            return new NDList(
-                    result != null
-                            ? result
-                            : temporaries.remove(forward.residual(x, feedForwardResidual, forward::feed)));
+            NDArray result = feedForwardResidual.addInOneCall(call, x, feedForward);
+            return new NDList(result != null ? result : temporaries.remove(feedForwardResidual.add(call, x, feed)));
         }
     }
 
-    /**
-     * Adds a mask for the self-attention to the inputs of a forward, unless they have one.
-     *
-     * @param mask returns the mask, or null for none
-     */
-    void addMask(Temporaries temporaries, NDList inputs, Supplier<NDArray> mask) {
-        boolean isDecoder = crossAttention != null;
-        int index = isDecoder ? 2 : 1;
-        boolean isPresent = inputs.size() > index;
-        NDArray added = isPresent && !(isDecoder && inputs.get(index).size() == 0) ? null : mask.get();
-        if (added == null) {
-            return;
+    /** The inputs of an attention, with the mask from the layer's inputs if there is one. */
+    private NDList withMask(NDList inputs, int maskIndex, NDArray... arrays) {
+        NDList all = new NDList(arrays);
+        NDArray mask = inputs.size() > maskIndex ? inputs.get(maskIndex) : null;
+        if (mask != null && (mask.size() > 0 || crossAttention == null)) {
+            all.add(mask);
         }
-        if (isPresent) {
-            inputs.set(index, added);
-            return;
-        }
-        inputs.add(added);
-        if (isDecoder) {
-            inputs.add(temporaries.add(added.getManager().create(new Shape(0))));
-        }
+        return all;
     }
 
-    /** The arguments of a forward. */
-    private record Forward(
-            TransformerLayerBlock layer,
-            ParameterStore store,
-            boolean training,
-            PairList<String, Object> params,
-            Temporaries temporaries) {
-
-        /** Adds a part of the layer to x, with its normalizations. */
-        NDArray residual(NDArray x, Residual residual, UnaryOperator<NDArray> part) {
-            NormPlacement placement = layer.options.normPlacement;
-            boolean isFirst = placement == NormPlacement.BEFORE_PART || placement == NormPlacement.AROUND_PART;
-            NDArray result = part.apply(isFirst ? apply(residual.norm, x) : x);
-            NDArray sum = temporaries.add(x.add(branch(residual, result)));
-            return layer.normalizesSum() ? apply(residual.norm, sum) : sum;
-        }
-
-        /** Adds the attention and the feed-forward network, both of x, to x: a new array. */
-        NDArray inParallel(NDArray x, NDList inputs) {
-            NDArray normed = apply(layer.attentionResidual.norm, x);
-            NDArray attended = branch(layer.attentionResidual, attend(layer.attention, inputs, 1, normed));
-            Block norm = layer.feedForwardResidual.norm;
-            NDArray fed = branch(layer.feedForwardResidual, feed(norm == null ? normed : apply(norm, x)));
-            return temporaries.add(x.add(attended)).add(fed);
-        }
-
-        /** What is added to x for the result of a part. */
-        private NDArray branch(Residual residual, NDArray result) {
-            NDArray dropped = dropOut(result);
-            boolean isAfter = layer.options.normPlacement == NormPlacement.AFTER_PART;
-            Block norm = isAfter ? residual.norm : residual.resultNorm;
-            NDArray normed = norm == null ? dropped : apply(norm, dropped);
-            if (residual.scale == null) {
-                return dropPath(normed);
-            }
-            NDArray scale = DataTypes.value(layer, residual.scale, store, normed, training);
-            return dropPath(temporaries.add(normed.mul(scale)));
-        }
-
-        /** Replaces the results of some sequences by 0, in training only. */
-        private NDArray dropPath(NDArray y) {
-            float rate = layer.options.dropPathRate;
-            return !training || rate == 0
-                    ? y
-                    : temporaries.addResult(() -> {
-                        Shape shape = new Shape(y.getShape().get(0), 1, 1);
-                        NDArray ones = y.getManager().ones(shape, y.getDataType(), y.getDevice());
-                        return y.mul(Dropout.dropout(ones, rate, true).singletonOrThrow());
-                    });
-        }
-
-        /** Applies an attention to arrays, with the mask from the layer's inputs if there is one. */
-        NDArray attend(MultiHeadAttentionBlock block, NDList inputs, int maskIndex, NDArray... arrays) {
-            NDList all = new NDList(arrays);
-            NDArray mask = inputs.size() > maskIndex ? inputs.get(maskIndex) : null;
-            if (mask != null && (mask.size() > 0 || layer.crossAttention == null)) {
-                all.add(mask);
-            }
-            return temporaries.add(block.forward(store, all, training, params).singletonOrThrow());
-        }
-
-        /**
-         * The feed-forward part in one call of PyTorch, a new array; null on another engine, for options that the call
-         * does not support, or if gradients are recorded.
-         */
-        NDArray feedInOneCall(NDArray x) {
-            boolean isFirst = layer.options.normPlacement == NormPlacement.BEFORE_PART;
-            boolean isSupported =
-                    !training && (isFirst || layer.normalizesSum()) && layer.options.residualScale == null;
-            TorchFunctions functions = isSupported ? TorchFunctions.of(x) : null;
-            if (functions == null) {
-                return null;
-            }
-            NDArray[] arrays = new NDArray[10];
-            arrays[0] = x;
-            set(arrays, 1, layer.hiddenProjection);
-            set(arrays, 3, layer.gateProjection);
-            set(arrays, 5, layer.outputProjection);
-            set(arrays, 7, layer.feedForwardResidual.norm);
-            boolean hasGradient = Stream.of(arrays).anyMatch(array -> array != null && array.hasGradient());
-            boolean isLayerNorm = layer.options.norm == Norm.LAYER;
-            // as DJL passes it
-            double epsilon = isLayerNorm ? (float) layer.options.epsilon.doubleValue() : layer.options.epsilon;
-            arrays[9] = functions.number(epsilon);
-            int nonlinearity = switch (layer.options.nonlinearity) {
-                case RELU -> 0;
-                case GELU, GEGLU -> 1;
-                case GELU_TANH, GEGLU_TANH -> 2;
-                case SILU, SWIGLU -> 3;
-            };
-            return hasGradient ? null : functions.feedForward(arrays, nonlinearity, isFirst ? 1 : 0);
-        }
-
-        /** Sets the parameters of a block, from an index on. */
-        private void set(NDArray[] arrays, int index, Block block) {
-            int next = index;
-            for (Parameter parameter :
-                    block == null ? List.<Parameter>of() : block.getParameters().values()) {
-                arrays[next++] = DataTypes.value(layer, parameter, store, arrays[0], false);
-            }
-        }
-
-        NDArray feed(NDArray x) {
-            NDArray hidden = apply(layer.hiddenProjection, x);
-            NDArray gate = layer.gateProjection == null ? null : apply(layer.gateProjection, x);
-            NDArray activated = temporaries.addResult(
-                    () -> gate == null ? activate(hidden) : activate(gate).mul(hidden));
-            return apply(layer.outputProjection, dropOut(activated));
-        }
-
-        private NDArray activate(NDArray x) {
-            return switch (layer.options.nonlinearity) {
-                case RELU -> Activation.relu(x);
-                case GELU, GEGLU -> gelu(x);
-                case GELU_TANH, GEGLU_TANH -> geluTanh(x);
-                case SILU, SWIGLU -> x.mul(Activation.sigmoid(x));
-            };
-        }
-
-        private NDArray geluTanh(NDArray x) {
-            TorchFunctions functions = TorchFunctions.of(x);
-            if (functions != null) {
-                return functions.geluTanh(x);
-            }
-            // (1 + tanh(z)) / 2 = sigmoid(2z)
-            double scale = 2 * Math.sqrt(2 / Math.PI);
-            NDArray square = Arithmetic.multiply(x.mul(x), 0.044715 * scale);
-            NDArray product = x.mul(Arithmetic.add(square, scale));
-            return x.mul(Activation.sigmoid(product));
-        }
-
-        private NDArray gelu(NDArray x) {
-            if (x.getDataType() != DataType.FLOAT64) {
-                return Activation.gelu(x);
-            }
-            // MXNet computes its GELU in FLOAT32
-            NDArray erf = Arithmetic.multiply(x, Math.sqrt(0.5)).erf();
-            NDArray half = Arithmetic.multiply(x, 0.5);
-            return half.add(half.mul(erf));
-        }
-
-        private NDArray apply(Block block, NDArray x) {
-            return temporaries.add(block.forward(store, new NDList(x), training).singletonOrThrow());
-        }
-
-        private NDArray dropOut(NDArray x) {
-            return training && layer.options.dropoutRate > 0
-                    ? temporaries.add(
-                            Dropout.dropout(x, layer.options.dropoutRate, true).singletonOrThrow())
-                    : x;
-        }
+    /** Adds the attention and the feed-forward network, both of x, to x: a new array. */
+    private NDArray inParallel(
+            Residual.Call call, NDArray x, UnaryOperator<NDArray> attend, UnaryOperator<NDArray> feed) {
+        NDArray normed = call.apply(attentionResidual.norm(), x);
+        NDArray attended = attentionResidual.branch(call, attend.apply(normed));
+        Block norm = feedForwardResidual.norm();
+        NDArray fed = feedForwardResidual.branch(call, feed.apply(norm == null ? normed : call.apply(norm, x)));
+        return call.temporaries().add(x.add(attended)).add(fed);
     }
 
     @Override
@@ -602,17 +253,119 @@ public final class TransformerLayerBlock extends OptionsBlock {
 
     @Override
     protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
-        Shape x = Shape.update(inputShapes[0], 2, embeddingSize);
-        attention.initialize(manager, dataType, x);
-        if (crossAttention != null) {
-            crossAttention.initialize(manager, dataType, crossShapes(inputShapes));
+        Shape[] x = {Shape.update(inputShapes[0], 2, embeddingSize)};
+        for (Block child : getChildren().values()) {
+            child.initialize(manager, dataType, child == crossAttention ? crossShapes(inputShapes) : x);
         }
-        Shape hidden = Shape.update(x, 2, options.hiddenSize);
-        for (Block part : getChildren().values()) {
-            if (part != attention && part != crossAttention) {
-                part.initialize(manager, dataType, part == outputProjection ? hidden : x);
+    }
+
+    /** Whether the output of the layer is normalized. */
+    boolean normalizesSum() {
+        return options.normPlacement == NormPlacement.AFTER_SUM;
+    }
+
+    /** {@return the attention over the layer's input} */
+    public MultiHeadAttentionBlock getAttention() {
+        return attention;
+    }
+
+    /** {@return the attention over an encoder's output; null for none} */
+    public MultiHeadAttentionBlock getCrossAttention() {
+        return crossAttention;
+    }
+
+    /** {@return the feed-forward network} */
+    public FeedForwardBlock getFeedForward() {
+        return feedForward;
+    }
+
+    /** {@return the normalization of the attention, or the first of two, with parameters of (D)} */
+    public Block getAttentionNorm() {
+        return attentionResidual.norm();
+    }
+
+    /**
+     * {@return the normalization of the cross-attention, or the first of two, with parameters of (D); null for none}
+     */
+    public Block getCrossAttentionNorm() {
+        return crossAttention == null ? null : crossAttentionResidual.norm();
+    }
+
+    /**
+     * {@return the normalization of the feed-forward network, or the first of two, with parameters of (D); null if it
+     * has the normalization of the attention}
+     */
+    public Block getFeedForwardNorm() {
+        return feedForwardResidual.norm();
+    }
+
+    @Override
+    public Map<String, Object> getArguments() {
+        requireOwnEncodings(List.of(this));
+        return super.getArguments();
+    }
+
+    /**
+     * Throws if attentions share a relative encoding, since blocks that are created from arguments do not share any.
+     */
+    static void requireOwnEncodings(List<TransformerLayerBlock> layers) {
+        List<RelativeEncoding> encodings = layers.stream()
+                .flatMap(layer -> Stream.of(layer.attention, layer.crossAttention))
+                .filter(attention -> attention != null)
+                .flatMap(attention -> attention.getRelativeEncodings().stream())
+                .toList();
+        encodings.forEach(encoding -> {
+            if (Collections.frequency(encodings, encoding) > 1) {
+                throw new UnsupportedOperationException("several attentions share a relative encoding: expected one for"
+                        + " each attention, since blocks that are created from arguments share none; create the outer"
+                        + " block with its builder, in a BlockFactory of your own; encoding: " + encoding);
             }
+        });
+    }
+
+    /** The normalization. */
+    public enum Norm {
+        /** Layer normalization, a {@link LayerNormBlock}. */
+        LAYER,
+        /** Root mean square normalization, an {@link RmsNormBlock}. */
+        RMS;
+
+        private Block create(int embeddingSize, double epsilon) {
+            return this == LAYER
+                    ? LayerNormBlock.builder()
+                            .setEmbeddingSize(embeddingSize)
+                            .optEpsilon(epsilon)
+                            .build()
+                    : RmsNormBlock.builder()
+                            .setEmbeddingSize(embeddingSize)
+                            .optEpsilon(epsilon)
+                            .build();
         }
+    }
+
+    /** Where the normalizations n stand, for an input x and a part f: an attention or the feed-forward network. */
+    public enum NormPlacement {
+        /** n(x + f(x)), as in the original transformer and BERT; also called post-norm. */
+        AFTER_SUM,
+        /** x + f(n(x)), as in GPT-2 and Llama; also called pre-norm. */
+        BEFORE_PART,
+        /** x + n(f(x)), as in OLMo 2 and Swin V2. */
+        AFTER_PART,
+        /** x + n₂(f(n₁(x))), as in Gemma 2 and 3, with two normalizations for each part. */
+        AROUND_PART
+    }
+
+    /**
+     * How the attention and the feed-forward network follow each other. Parallel parts have no cross-attention, and
+     * norms {@linkplain NormPlacement#BEFORE_PART before the parts}.
+     */
+    public enum Arrangement {
+        /** The feed-forward network gets the sum with the attention's result. */
+        SEQUENTIAL,
+        /** x + attention(n₁(x)) + feedForward(n₂(x)), as in GPT-NeoX and Falcon 40B. */
+        PARALLEL,
+        /** x + attention(n(x)) + feedForward(n(x)), as in GPT-J, Phi, Falcon 7B and Cohere. */
+        PARALLEL_WITH_ONE_NORM
     }
 
     /** Builds a {@link TransformerLayerBlock}. */
@@ -632,14 +385,9 @@ public final class TransformerLayerBlock extends OptionsBlock {
             return setPart("crossAttention", block);
         }
 
-        /** Sets the size of the hidden layer of the feed-forward network, at least 1, often 4 · D. */
-        public Builder setHiddenSize(int hiddenSize) {
-            return set("hiddenSize", hiddenSize);
-        }
-
-        /** Sets the function of the feed-forward network (default: {@link Nonlinearity#RELU}). */
-        public Builder optNonlinearity(Nonlinearity nonlinearity) {
-            return set("nonlinearity", nonlinearity);
+        /** Sets the feed-forward network, of the same embedding size. */
+        public Builder setFeedForward(FeedForwardBlock block) {
+            return setPart("feedForward", block);
         }
 
         /** Sets the normalization (default: {@link Norm#LAYER}). */
@@ -665,11 +413,6 @@ public final class TransformerLayerBlock extends OptionsBlock {
             return set("arrangement", arrangement);
         }
 
-        /** Adds a bias to each matrix product of the feed-forward network (default: true); Llama has none. */
-        public Builder optBias(boolean bias) {
-            return set("bias", bias);
-        }
-
         /**
          * Multiplies the result of each part by learned factors, (D), with a finite initial value, 10<sup>-5</sup> in
          * DINOv2 (default: no factors). After Touvron et al., <em>Going deeper with Image Transformers</em> (2021),
@@ -680,8 +423,8 @@ public final class TransformerLayerBlock extends OptionsBlock {
         }
 
         /**
-         * Sets the dropout rate in training, after the function of the feed-forward network and after each part, at
-         * least 0 and below 1 (default: 0). The dropout of the attention probabilities is an option of the attention.
+         * Sets the dropout rate in training of the result of each part, at least 0 and below 1 (default: 0). The
+         * attention and the feed-forward network have dropout rates of their own.
          */
         public Builder optDropoutRate(float dropoutRate) {
             return set("dropoutRate", dropoutRate);

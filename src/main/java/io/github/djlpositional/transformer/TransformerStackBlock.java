@@ -11,7 +11,6 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.Positions;
 import io.github.djlpositional.attention.KeyValueCache;
-import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.HostData;
@@ -46,7 +45,10 @@ import java.util.stream.Stream;
  *                         .setHeadCount(8)
  *                         .optCausal(true)
  *                         .build())
- *                 .setHiddenSize(2048))
+ *                 .setFeedForward(FeedForwardBlock.builder()
+ *                         .setEmbeddingSize(512)
+ *                         .setHiddenSize(2048)
+ *                         .build()))
  *         .build();                       // (B, T) ids -> (B, T, 512)
  * }</pre>
  *
@@ -103,16 +105,16 @@ public final class TransformerStackBlock extends OptionsBlock {
                 () -> "the input has embeddingSize " + options.input.getEmbeddingSize()
                         + ": expected the size of the layers, " + size + "; use the same size for both");
         input = options.input == null ? null : addPart("input", options.input);
-        Set<Block> attentions = Collections.newSetFromMap(new IdentityHashMap<>());
+        Set<Block> parts = Collections.newSetFromMap(new IdentityHashMap<>());
         for (int i = 0; i < layers.size(); i++) {
             TransformerLayerBlock layer = layers.get(i);
             requireFitting(i, layer, first);
             requirePositionsOnce(i, layer, input);
             Check.that(
-                    attentions(layer).allMatch(attentions::add),
+                    parts(layer).allMatch(parts::add),
                     "layer " + i
-                            + " has an attention of an earlier layer: expected layers that share no attention; build"
-                            + " each layer with its own builders and attentions");
+                            + " has an attention or a feed-forward network of an earlier layer: expected layers that"
+                            + " share neither; build each layer with its own builders and blocks");
             addPart("layer" + i, layer);
         }
         finalNorm = options.finalNorm
@@ -144,8 +146,9 @@ public final class TransformerStackBlock extends OptionsBlock {
                         + relative.get(0));
     }
 
-    private static Stream<MultiHeadAttentionBlock> attentions(TransformerLayerBlock layer) {
-        return Stream.of(layer.getAttention(), layer.getCrossAttention()).filter(attention -> attention != null);
+    private static Stream<Block> parts(TransformerLayerBlock layer) {
+        return Stream.<Block>of(layer.getAttention(), layer.getCrossAttention(), layer.getFeedForward())
+                .filter(part -> part != null);
     }
 
     /** {@return a new builder} */
@@ -196,7 +199,7 @@ public final class TransformerStackBlock extends OptionsBlock {
                         0,
                         temporaries.add(input.forward(parameterStore, ids, training, shared)
                                 .singletonOrThrow()));
-                layers.get(0).addMask(temporaries, layerInputs, () -> mask(temporaries, inputs.head()));
+                addMask(temporaries, layerInputs, inputs.head());
             }
             for (TransformerLayerBlock layer : layers) {
                 replace(temporaries, layerInputs, inputs, layer.forward(parameterStore, layerInputs, training, shared));
@@ -214,6 +217,25 @@ public final class TransformerStackBlock extends OptionsBlock {
         NDArray before = layerInputs.set(0, temporaries.add(output.singletonOrThrow()));
         if (before != inputs.head()) {
             before.close();
+        }
+    }
+
+    /** Adds the mask of padding for the self-attentions to the inputs of the layers, unless they have a mask. */
+    private void addMask(Temporaries temporaries, NDList layerInputs, NDArray ids) {
+        boolean isDecoder = layers.get(0).getCrossAttention() != null;
+        int index = isDecoder ? 2 : 1;
+        boolean isPresent = layerInputs.size() > index;
+        NDArray mask = isPresent && !(isDecoder && layerInputs.get(index).size() == 0) ? null : mask(temporaries, ids);
+        if (mask == null) {
+            return;
+        }
+        if (isPresent) {
+            layerInputs.set(index, mask);
+            return;
+        }
+        layerInputs.add(mask);
+        if (isDecoder) {
+            layerInputs.add(temporaries.add(mask.getManager().create(new Shape(0))));
         }
     }
 

@@ -11,6 +11,7 @@ import io.github.djlpositional.huggingface.TensorNames;
 import io.github.djlpositional.internal.InvalidFileException;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.options.Settings;
+import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.io.IOException;
@@ -326,8 +327,9 @@ public final class WeightLoader {
 
     private WeightLoader layer(String prefix, TransformerLayerBlock layer) {
         boolean isDecoder = layer.getCrossAttention() != null;
+        FeedForwardBlock feedForward = layer.getFeedForward();
         Check.that(
-                layer.getGateProjection() == null && layer.getFeedForwardNorm() != null,
+                feedForward.getGateProjection() == null && layer.getFeedForwardNorm() != null,
                 () -> "the layer for " + InvalidFileException.quoted(prefix) + " has a gate, or one norm for parallel"
                         + " parts: expected neither, as in PyTorch; build it with another optNonlinearity or"
                         + " optArrangement, or load its parts with module");
@@ -336,8 +338,8 @@ public final class WeightLoader {
             module(prefix + "multihead_attn.", layer.getCrossAttention());
             module(prefix + "norm2.", layer.getCrossAttentionNorm());
         }
-        return module(prefix + "linear1.", layer.getHiddenProjection())
-                .module(prefix + "linear2.", layer.getOutputProjection())
+        return module(prefix + "linear1.", feedForward.getHiddenProjection())
+                .module(prefix + "linear2.", feedForward.getOutputProjection())
                 .module(prefix + (isDecoder ? "norm3." : "norm2."), layer.getFeedForwardNorm());
     }
 

@@ -202,8 +202,8 @@ class M(Module):
         return torch.layer_norm(x, [x.size(-1)], factor, offset, float(epsilon))
 
     # The feed-forward part of a layer without gradients: x + W₂ f(W₁ n(x) + b₁) + b₂, or n(x + W₂ f(W₁ x + b₁) + b₂) if
-    # sizes[1] is 0. n is a normalization with the numbers of the last three arrays. f is a function by its number, sizes[0]:
-    # ReLU, GELU, GELU with tanh or SiLU. With a gate G, W₁ x is multiplied by f(G x).
+    # sizes[1] is 0. n is a normalization with the numbers of the last three arrays. f is a function by its number, sizes[0],
+    # which Nonlinearity.java explains. With a gate G, W₁ x is multiplied by f(G x).
     def feedForward(self, x, w1, b1, wg, bg, w2, b2, factor, offset, epsilon, sizes):
         function, first = sizes.size(0), sizes.size(1) != 0
         y = self.norm(x, factor, offset, epsilon) if first else x
@@ -211,10 +211,18 @@ class M(Module):
         a = hidden if wg.numel() == 0 else self.linear(y, wg, bg)
         if function == 0:
             a = a.relu()
+        elif function == 1:
+            a = torch.gelu(a, approximate="none")
+        elif function == 2:
+            a = torch.gelu(a, approximate="tanh")
         elif function == 3:
             a = a * a.sigmoid()
+        elif function == 4:
+            a = a.relu().square()
         else:
-            a = torch.gelu(a, approximate="none" if function == 1 else "tanh")
+            if function == 6:
+                a, hidden = a.clamp(max=7.), hidden.clamp(-7., 7.) + 1
+            a = a * (a * 1.702).sigmoid()
         y = x + self.linear(a if wg.numel() == 0 else a * hidden, w2, b2)
         return y if first else self.norm(y, factor, offset, epsilon)
 

@@ -14,6 +14,7 @@ import ai.djl.nn.Block;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.support.TestEngine;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -25,10 +26,15 @@ import java.util.function.Supplier;
 /** Compares gradients with differences of outputs. */
 public final class FiniteDifferences {
 
-    /** The error of the difference: step² times the third derivative, and the rounding of the sums by the step. */
-    private static final double TOLERANCE = 1e-7;
-
     private FiniteDifferences() {}
+
+    /**
+     * The error of the difference: step² times the third derivative, and the rounding of the sums by the step. On
+     * MXNet, the gradient of erf, for GELU, has the factor 2 / √π in FLOAT32: it is too large by 5e-8 of at most 4.
+     */
+    private static double tolerance(NDManager manager) {
+        return TestEngine.of(manager.getEngine().getEngineName()) == TestEngine.MXNET ? 3e-7 : 1e-7;
+    }
 
     /**
      * Checks the gradients of a block of FLOAT64 by its inputs of that type and all of its parameters, along a random
@@ -60,13 +66,14 @@ public final class FiniteDifferences {
         DoubleSupplier sum =
                 () -> sum(forward(manager, block, params, false, inputs)).getDouble();
         double error = error(learned, gradients, sum);
-        if (Math.abs(error) > TOLERANCE) {
+        double tolerance = tolerance(manager);
+        if (Math.abs(error) > tolerance) {
             // names the array whose gradient is wrong
             learned.forEach((name, array) -> assertThat(error(Map.of(name, array), gradients, sum))
                     .as(name)
-                    .isCloseTo(0, within(TOLERANCE)));
+                    .isCloseTo(0, within(tolerance)));
         }
-        assertThat(error).isCloseTo(0, within(TOLERANCE));
+        assertThat(error).isCloseTo(0, within(tolerance));
     }
 
     private static NDArray forward(

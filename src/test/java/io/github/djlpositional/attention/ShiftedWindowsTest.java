@@ -11,8 +11,9 @@ import io.github.djlpositional.guide.Windows;
 import io.github.djlpositional.relative.WindowBiasBlock;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;
+import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -35,8 +36,11 @@ class ShiftedWindowsTest extends OnEachEngine {
                                 .setWindow(3, 4)
                                 .build())
                         .build())
-                .setHiddenSize(16)
-                .optNonlinearity(Nonlinearity.GELU)
+                .setFeedForward(FeedForwardBlock.builder()
+                        .setEmbeddingSize(8)
+                        .setHiddenSize(16)
+                        .optNonlinearity(Nonlinearity.GELU)
+                        .build())
                 .optNormPlacement(NormPlacement.BEFORE_PART)
                 .build();
     }

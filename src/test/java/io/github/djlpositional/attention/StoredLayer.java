@@ -74,7 +74,7 @@ public final class StoredLayer {
         List<RelativeEncoding> encodings = layer.getAttention().getRelativeEncodings();
         if (!encodings.isEmpty()) {
             addSwins(loader, layer, (WindowBiasBlock) encodings.get(0), prefix);
-        } else if (layer.getGateProjection() == null) {
+        } else if (layer.getFeedForward().getGateProjection() == null) {
             loader.module(prefix, layer);
         } else {
             addLlamas(loader, layer, prefix);
@@ -97,8 +97,8 @@ public final class StoredLayer {
         loader.table(prefix + "attn.relative_position_bias_table", biases.getBiases())
                 .module(prefix + "attn.proj.", attention.getResultProjection())
                 .module(prefix + "norm1.", layer.getAttentionNorm())
-                .module(prefix + "mlp.0.", layer.getHiddenProjection())
-                .module(prefix + "mlp.3.", layer.getOutputProjection())
+                .module(prefix + "mlp.0.", layer.getFeedForward().getHiddenProjection())
+                .module(prefix + "mlp.3.", layer.getFeedForward().getOutputProjection())
                 .module(prefix + "norm2.", layer.getFeedForwardNorm());
     }
 
@@ -108,9 +108,9 @@ public final class StoredLayer {
                 .module(prefix + "k_proj.", attention.getKeyProjection())
                 .module(prefix + "v_proj.", attention.getValueProjection())
                 .module(prefix + "o_proj.", attention.getResultProjection())
-                .module(prefix + "gate_proj.", layer.getGateProjection())
-                .module(prefix + "up_proj.", layer.getHiddenProjection())
-                .module(prefix + "down_proj.", layer.getOutputProjection())
+                .module(prefix + "gate_proj.", layer.getFeedForward().getGateProjection())
+                .module(prefix + "up_proj.", layer.getFeedForward().getHiddenProjection())
+                .module(prefix + "down_proj.", layer.getFeedForward().getOutputProjection())
                 .module(prefix + "input_layernorm.", layer.getAttentionNorm())
                 .module(prefix + "post_attention_layernorm.", layer.getFeedForwardNorm());
     }

@@ -32,6 +32,7 @@ import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
@@ -235,7 +236,10 @@ class DecoderCodeTest extends OnEachEngine {
                                         .optScale(1) // T5 does not scale
                                         .optRelativeEncoding(bias)
                                         .build())
-                                .setHiddenSize(256)
+                                .setFeedForward(FeedForwardBlock.builder()
+                                        .setEmbeddingSize(64)
+                                        .setHiddenSize(256)
+                                        .build())
                                 .optNormPlacement(NormPlacement.BEFORE_PART))
                 .build();
         NDArray ids = manager.create(new int[][] {{5, 17, 3, 9}, {8, 2, 0, 0}}); // 0 is padding

@@ -25,6 +25,7 @@ import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.RotaryPresets;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import io.github.djlpositional.weights.WeightLoader;
@@ -68,7 +69,10 @@ class FineTuningCodeTest extends OnEachEngine {
                                         .setHeadCount(2)
                                         .optRelativeEncoding(encodings)
                                         .build())
-                                .setHiddenSize(16))
+                                .setFeedForward(FeedForwardBlock.builder()
+                                        .setEmbeddingSize(8)
+                                        .setHiddenSize(16)
+                                        .build()))
                 .build();
     }
 

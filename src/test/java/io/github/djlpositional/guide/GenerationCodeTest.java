@@ -20,6 +20,7 @@ import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.ArrayList;
@@ -221,7 +222,10 @@ class GenerationCodeTest extends OnEachEngine {
                         2,
                         () -> TransformerLayerBlock.builder()
                                 .setAttention(attention.get().build())
-                                .setHiddenSize(16))
+                                .setFeedForward(FeedForwardBlock.builder()
+                                        .setEmbeddingSize(16)
+                                        .setHiddenSize(16)
+                                        .build()))
                 .build();
         TransformerStackBlock decoder = TransformerStackBlock.builder()
                 .setLayers(
@@ -229,7 +233,10 @@ class GenerationCodeTest extends OnEachEngine {
                         () -> TransformerLayerBlock.builder()
                                 .setAttention(attention.get().optCausal(true).build())
                                 .optCrossAttention(attention.get().build())
-                                .setHiddenSize(16))
+                                .setFeedForward(FeedForwardBlock.builder()
+                                        .setEmbeddingSize(16)
+                                        .setHiddenSize(16)
+                                        .build()))
                 .build();
         NDArray source = manager.randomUniform(-1, 1, new Shape(2, 5, 16));
         NDArray target = manager.randomUniform(-1, 1, new Shape(2, 3, 16));

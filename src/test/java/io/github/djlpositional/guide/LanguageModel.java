@@ -12,8 +12,9 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
@@ -54,11 +55,14 @@ final class LanguageModel extends AbstractBlock {
                         .optCausal(true)
                         .optBias(false)
                         .build())
-                .setHiddenSize(172)
-                .optNonlinearity(Nonlinearity.SWIGLU)
+                .setFeedForward(FeedForwardBlock.builder()
+                        .setEmbeddingSize(64)
+                        .setHiddenSize(172)
+                        .optNonlinearity(Nonlinearity.SWIGLU)
+                        .optBias(false)
+                        .build())
                 .optNorm(Norm.RMS)
-                .optNormPlacement(NormPlacement.BEFORE_PART)
-                .optBias(false);
+                .optNormPlacement(NormPlacement.BEFORE_PART);
     }
 
     @Override

@@ -21,6 +21,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import io.github.djlpositional.weights.WeightFile;
@@ -62,7 +63,10 @@ class PortingCodeTest extends OnEachEngine {
                             .setHeadCount(2)
                             .optCausal(true) // instead of src_mask
                             .build())
-                    .setHiddenSize(16);
+                    .setFeedForward(FeedForwardBlock.builder()
+                            .setEmbeddingSize(8)
+                            .setHiddenSize(16)
+                            .build());
         }
 
         @Override
@@ -130,8 +134,11 @@ class PortingCodeTest extends OnEachEngine {
         layer.setInitializer(new XavierInitializer(RandomType.UNIFORM, FactorType.IN, 1), Parameter.Type.WEIGHT);
         // end::initial[]
         layer.initialize(manager, DataType.FLOAT32, new Shape(1, 5, 8));
-        NDArray weight =
-                layer.getHiddenProjection().getParameters().get("weight").getArray();
+        NDArray weight = layer.getFeedForward()
+                .getHiddenProjection()
+                .getParameters()
+                .get("weight")
+                .getArray();
         assertThat(weight.toFloatArray()).doesNotHaveDuplicates();
         assertThat(weight.abs().max().getFloat()).isBetween(0.3f, (float) Math.sqrt(1 / 8.0));
         Block norm = layer.getAttentionNorm();

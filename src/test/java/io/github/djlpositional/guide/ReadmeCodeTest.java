@@ -15,6 +15,7 @@ import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -66,7 +67,10 @@ class ReadmeCodeTest extends OnEachEngine {
                         .optRelativeEncoding(
                                 RotaryEmbeddingBlock.builder().setHeadSize(64).build())
                         .build())
-                .setHiddenSize(2048)
+                .setFeedForward(FeedForwardBlock.builder()
+                        .setEmbeddingSize(512)
+                        .setHiddenSize(2048)
+                        .build())
                 .build(); // (B, T, 512) -> (B, T, 512)
         System.out.println(layer.getOutputShapes(new Shape[] {new Shape(2, 100, 512)})[0]); // (2, 100, 512)
         // end::layer[]

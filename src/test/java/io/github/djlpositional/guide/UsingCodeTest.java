@@ -1,6 +1,7 @@
 package io.github.djlpositional.guide;
 
 import static io.github.djlpositional.attention.TestNumbers.doubles;
+import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -36,6 +37,8 @@ import io.github.djlpositional.options.HasArguments;
 import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.relative.KerpleBiasBlock;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.io.IOException;
@@ -148,6 +151,23 @@ class UsingCodeTest extends OnEachEngine {
         }
     }
 
+    @Test
+    void nonlinearity() {
+        // tag::nonlinearity[]
+        FeedForwardBlock feedForward = FeedForwardBlock.builder()
+                .setEmbeddingSize(64)
+                .setHiddenSize(256)
+                .optNonlinearity(Nonlinearity.gated((g, h) -> g.mul(h))) // or of(h -> h.tanh())
+                .build();
+        // end::nonlinearity[]
+        feedForward.initialize(manager, DataType.FLOAT64, new Shape(2, 5, 64));
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 5, 64);
+        NDArray g = Forward.infer(manager, feedForward.getGateProjection(), x);
+        NDArray h = Forward.infer(manager, feedForward.getHiddenProjection(), x);
+        NDArray expected = Forward.infer(manager, feedForward.getOutputProjection(), g.mul(h));
+        requireClose(Forward.infer(manager, feedForward, x), doubles(expected), 1e-12);
+    }
+
     private static TransformerStackBlock encoder() {
         return TransformerStackBlock.builder()
                 .optInput(InputEmbeddingBlock.builder()
@@ -162,7 +182,10 @@ class UsingCodeTest extends OnEachEngine {
                                         .setEmbeddingSize(16)
                                         .setHeadCount(2)
                                         .build())
-                                .setHiddenSize(32))
+                                .setFeedForward(FeedForwardBlock.builder()
+                                        .setEmbeddingSize(16)
+                                        .setHiddenSize(32)
+                                        .build()))
                 .build();
     }
 

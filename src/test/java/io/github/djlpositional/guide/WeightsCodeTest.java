@@ -23,8 +23,9 @@ import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;
+import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
@@ -92,8 +93,11 @@ class WeightsCodeTest extends OnEachEngine {
                                         .setEmbeddingSize(8)
                                         .setHeadCount(2) // 12
                                         .build())
-                                .setHiddenSize(16) // 3072
-                                .optNonlinearity(Nonlinearity.GELU)
+                                .setFeedForward(FeedForwardBlock.builder()
+                                        .setEmbeddingSize(8)
+                                        .setHiddenSize(16) // 3072
+                                        .optNonlinearity(Nonlinearity.GELU)
+                                        .build())
                                 .optEpsilon(1e-12))
                 .build();
         encoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
@@ -187,11 +191,14 @@ class WeightsCodeTest extends OnEachEngine {
                                                 .optLayout(PairLayout.CONCATENATED)
                                                 .build())
                                         .build())
-                                .setHiddenSize(16)
-                                .optNonlinearity(Nonlinearity.SWIGLU)
+                                .setFeedForward(FeedForwardBlock.builder()
+                                        .setEmbeddingSize(8)
+                                        .setHiddenSize(16)
+                                        .optNonlinearity(Nonlinearity.SWIGLU)
+                                        .optBias(false)
+                                        .build())
                                 .optNorm(Norm.RMS)
-                                .optNormPlacement(NormPlacement.BEFORE_PART)
-                                .optBias(false))
+                                .optNormPlacement(NormPlacement.BEFORE_PART))
                 .build();
         decoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
         // tag::llama[]
@@ -203,14 +210,14 @@ class WeightsCodeTest extends OnEachEngine {
         WeightFile outputs = WeightFile.open(path.resolveSibling("stack_outputs.safetensors"));
         NDArray output = Forward.infer(manager, decoder, outputs.read(manager, "ids"));
         requireClose(output, doubles(outputs.read(manager, "llama")), 1e-5);
-        TransformerLayerBlock layer = decoder.getLayers().get(0);
-        layer.getGateProjection().getParameters().get("weight").getArray().subi(1);
+        FeedForwardBlock feedForward = decoder.getLayers().get(0).getFeedForward();
+        feedForward.getGateProjection().getParameters().get("weight").getArray().subi(1);
         // tag::parts[]
         WeightLoader.of(WeightFile.open(path))
-                .module("model.layers.0.mlp.gate_proj.", layer.getGateProjection())
-                .module("model.layers.0.mlp.up_proj.", layer.getHiddenProjection())
+                .module("model.layers.0.mlp.gate_proj.", feedForward.getGateProjection())
+                .module("model.layers.0.mlp.up_proj.", feedForward.getHiddenProjection())
                 .allowUnused("*")
-                .load(layer.getGateProjection(), layer.getHiddenProjection());
+                .load(feedForward.getGateProjection(), feedForward.getHiddenProjection());
         // end::parts[]
         requireClose(Forward.infer(manager, decoder, outputs.read(manager, "ids")), doubles(output), 1e-5);
     }
@@ -271,6 +278,7 @@ class WeightsCodeTest extends OnEachEngine {
         requireSame(
                 decoder.getLayers()
                         .get(1)
+                        .getFeedForward()
                         .getOutputProjection()
                         .getParameters()
                         .get("weight")
@@ -279,7 +287,12 @@ class WeightsCodeTest extends OnEachEngine {
     }
 
     private static TransformerLayerBlock.Builder layer() {
-        return TransformerLayerBlock.builder().setAttention(attention()).setHiddenSize(16);
+        return TransformerLayerBlock.builder()
+                .setAttention(attention())
+                .setFeedForward(FeedForwardBlock.builder()
+                        .setEmbeddingSize(8)
+                        .setHiddenSize(16)
+                        .build());
     }
 
     private static MultiHeadAttentionBlock attention() {

@@ -3,6 +3,7 @@ package io.github.djlpositional.huggingface;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.support.SmallLayers.causal;
+import static io.github.djlpositional.support.SmallLayers.feedForward;
 import static io.github.djlpositional.support.SmallLayers.layer;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -19,8 +20,8 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
@@ -104,14 +105,15 @@ class TensorNamesTest extends OnEachEngine {
         return stack(
                 input().optPositionalEncoding(
                                 new SequentialBlock().add(positions()).add(norm)),
-                () -> layer().optNonlinearity(Nonlinearity.GELU).optEpsilon(1e-12));
+                () -> layer().setFeedForward(feedForward(Nonlinearity.GELU).build())
+                        .optEpsilon(1e-12));
     }
 
     private static TransformerStackBlock gpt2() {
         return stack(
                 input().optPositionalEncoding(positions()),
                 () -> layer(causal())
-                        .optNonlinearity(Nonlinearity.GELU_TANH)
+                        .setFeedForward(feedForward(Nonlinearity.GELU_TANH).build())
                         .optNormPlacement(NormPlacement.BEFORE_PART));
     }
 
@@ -133,10 +135,10 @@ class TensorNamesTest extends OnEachEngine {
         return stack(
                 input().optNoPositions(),
                 () -> layer(attention.get())
-                        .optNonlinearity(Nonlinearity.SWIGLU)
+                        .setFeedForward(
+                                feedForward(Nonlinearity.SWIGLU).optBias(false).build())
                         .optNorm(Norm.RMS)
-                        .optNormPlacement(NormPlacement.BEFORE_PART)
-                        .optBias(false));
+                        .optNormPlacement(NormPlacement.BEFORE_PART));
     }
 
     /** FLOAT32 is rounded in each of two layers, of numbers below 4: 1e-5 is 20 times that. */

@@ -19,6 +19,8 @@ import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.options.BlockBuilder.WithoutOption;
 import io.github.djlpositional.relative.AlibiBiasBlock;
+import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.Nonlinearity;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
@@ -57,6 +59,13 @@ class BlockBuilderTest {
                             .setEmbeddingSize(8)
                             .setHeadCount(2)
                             .build()),
+            Map.entry(
+                    FeedForwardBlock.class,
+                    FeedForwardBlock.builder()
+                            .setEmbeddingSize(8)
+                            .setHiddenSize(4)
+                            .build()),
+            Map.entry(Nonlinearity.class, Nonlinearity.SILU),
             Map.entry(RelativeEncoding[].class, new RelativeEncoding[] {
                 AlibiBiasBlock.builder().setHeadCount(2).build()
             }),

@@ -1,6 +1,7 @@
 package io.github.djlpositional.options;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
@@ -40,6 +41,13 @@ class SettingsTest {
         }
     }
 
+    /** A class with constants, and other objects. */
+    public static final class Color {
+
+        public static final Color RED = new Color();
+        public static final Color BLUE = new Color();
+    }
+
     private sealed interface Shape permits Square, Circle {}
 
     private record Square(double width) implements Shape {}
@@ -57,6 +65,7 @@ class SettingsTest {
             Boolean flag,
             String text,
             Size size,
+            Color color,
             List<Double> list,
             Shape shape,
             Inner inner) {}
@@ -89,6 +98,8 @@ class SettingsTest {
                 arguments("flag", false, false),
                 arguments("flag", "false", false),
                 arguments("size", "LARGE", "LARGE"),
+                arguments("color", "BLUE", "BLUE"),
+                arguments("color", Color.RED, "RED"),
                 arguments("text", "words", "words"),
                 arguments("list", List.of(1, "2", 0.5f), List.of(1.0, 2.0, 0.5)),
                 arguments("inner", Map.of("count", "3"), Map.of("count", 3)),
@@ -120,6 +131,7 @@ class SettingsTest {
                 arguments("size", "large", List.of("large", "[SMALL, LARGE]")),
                 arguments("size", "any", List.of("any", "[SMALL, LARGE]")),
                 arguments("size", 1, List.of("1", "[SMALL, LARGE]")),
+                arguments("color", "GREEN", List.of("GREEN", "RED", "BLUE")),
                 arguments("text", 1, List.of("Integer 1")),
                 arguments("inner", "{count=3}", List.of("{count=3}", "a map")),
                 arguments("list", 1, List.of("expected")),
@@ -131,6 +143,15 @@ class SettingsTest {
             List<String> values = List.of(value.getClass().getSimpleName(), "whole number");
             return Stream.of("whole", "wide").map(name -> arguments(name, value, values));
         }));
+    }
+
+    @Test
+    void anObjectThatIsNoConstantIsOnlySavedAsItsClass() {
+        All options = Settings.create(All.class, Map.of("color", new Color()));
+        assertThat(Settings.saved(options, each -> false)).isEqualTo(Map.of("color", "Color"));
+        assertThatExceptionOfType(UnsupportedOperationException.class)
+                .isThrownBy(() -> Settings.toMap(options))
+                .withMessageContainingAll("Color", "All", "RED", "BLUE");
     }
 
     @ParameterizedTest(name = "{0} {index}")

@@ -28,6 +28,9 @@ import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.options.Settings;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import io.github.djlpositional.support.Nightly;
+import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.FeedForwardBlockTest;
+import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -141,7 +144,10 @@ class AttentionDevicesTest {
             return isLayer
                     ? TransformerLayerBlock.builder()
                             .setAttention(attention)
-                            .setHiddenSize(12)
+                            .setFeedForward(FeedForwardBlock.builder()
+                                    .setEmbeddingSize(SIZE)
+                                    .setHiddenSize(12)
+                                    .build())
                             .optNormPlacement(RandomCases.one(
                                     new SplittableRandom(options.hashCode()),
                                     List.of(TransformerLayerBlock.NormPlacement.values())))
@@ -248,12 +254,15 @@ class AttentionDevicesTest {
     @ParameterizedTest
     @CsvSource({"LAYER, BEFORE_PART", "LAYER, AFTER_SUM", "RMS, BEFORE_PART", "RMS, AFTER_SUM"})
     void aStepOfALayerTakesFewCalls(TransformerLayerBlock.Norm norm, TransformerLayerBlock.NormPlacement placement) {
-        for (TransformerLayerBlock.Nonlinearity nonlinearity : TransformerLayerBlock.Nonlinearity.values()) {
+        for (Nonlinearity nonlinearity : FeedForwardBlockTest.nonlinearities()) {
             TransformerLayerBlock layer = TransformerLayerBlock.builder()
                     .setAttention(
                             EncodingType.ROTARY.attention(HEADS).optCausal(true).build())
-                    .setHiddenSize(6)
-                    .optNonlinearity(nonlinearity)
+                    .setFeedForward(FeedForwardBlock.builder()
+                            .setEmbeddingSize(SIZE)
+                            .setHiddenSize(6)
+                            .optNonlinearity(nonlinearity)
+                            .build())
                     .optNorm(norm)
                     .optNormPlacement(placement)
                     .build();

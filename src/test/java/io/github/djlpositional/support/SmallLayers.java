@@ -1,9 +1,11 @@
 package io.github.djlpositional.support;
 
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 
-/** Builders of small attentions and layers: D = 8, N = 2, H = 4. */
+/** Builders of small attentions, feed-forward networks and layers: D = 8, N = 2, H = 4, hidden size 16. */
 public final class SmallLayers {
 
     private SmallLayers() {}
@@ -16,9 +18,14 @@ public final class SmallLayers {
         return attention().optCausal(true);
     }
 
-    /** A layer of hidden size 16. */
+    public static FeedForwardBlock.Builder feedForward(Nonlinearity nonlinearity) {
+        return FeedForwardBlock.builder().setEmbeddingSize(8).setHiddenSize(16).optNonlinearity(nonlinearity);
+    }
+
     public static TransformerLayerBlock.Builder layer(MultiHeadAttentionBlock.Builder attention) {
-        return TransformerLayerBlock.builder().setAttention(attention.build()).setHiddenSize(16);
+        return TransformerLayerBlock.builder()
+                .setAttention(attention.build())
+                .setFeedForward(feedForward(Nonlinearity.RELU).build());
     }
 
     public static TransformerLayerBlock.Builder layer() {

@@ -4,6 +4,7 @@ import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.support.SmallLayers.attention;
 import static io.github.djlpositional.support.SmallLayers.causal;
+import static io.github.djlpositional.support.SmallLayers.feedForward;
 import static io.github.djlpositional.support.SmallLayers.layer;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -22,7 +23,6 @@ import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.WindowNetworkBiasBlock;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Arrangement;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import java.util.Locale;
@@ -63,13 +63,15 @@ class ModelLayersTest extends OnEachEngine {
                                     .optQueryNorm(rmsNorm(4))
                                     .optKeyNorm(rmsNorm(4))
                                     .optRelativeEncoding(rotary(4, PairLayout.CONCATENATED)))
-                            .optNonlinearity(Nonlinearity.GEGLU_TANH)
+                            .setFeedForward(feedForward(Nonlinearity.GEGLU_TANH)
+                                    .optBias(false)
+                                    .build())
                             .optNorm(Norm.RMS)
                             .optNormPlacement(NormPlacement.AROUND_PART)
                             .build();
                 case PHI ->
                     layer(causal().optRelativeEncoding(rotary(2, PairLayout.CONCATENATED)))
-                            .optNonlinearity(Nonlinearity.GELU_TANH)
+                            .setFeedForward(feedForward(Nonlinearity.GELU_TANH).build())
                             .optNormPlacement(NormPlacement.BEFORE_PART)
                             .optArrangement(Arrangement.PARALLEL_WITH_ONE_NORM)
                             .build();
@@ -80,13 +82,13 @@ class ModelLayersTest extends OnEachEngine {
                             .build();
                 case GPT_NEOX ->
                     layer(causal().optRelativeEncoding(rotary(2, PairLayout.CONCATENATED)))
-                            .optNonlinearity(Nonlinearity.GELU)
+                            .setFeedForward(feedForward(Nonlinearity.GELU).build())
                             .optNormPlacement(NormPlacement.BEFORE_PART)
                             .optArrangement(Arrangement.PARALLEL)
                             .build();
                 case DINOV2 ->
                     layer(attention())
-                            .optNonlinearity(Nonlinearity.GELU)
+                            .setFeedForward(feedForward(Nonlinearity.GELU).build())
                             .optEpsilon(1e-6)
                             .optNormPlacement(NormPlacement.BEFORE_PART)
                             .optResidualScale(1e-5f)
@@ -108,7 +110,7 @@ class ModelLayersTest extends OnEachEngine {
                                             .setWindow(2, 3)
                                             .optHiddenSize(5)
                                             .build()))
-                            .optNonlinearity(Nonlinearity.GELU)
+                            .setFeedForward(feedForward(Nonlinearity.GELU).build())
                             .optNormPlacement(NormPlacement.AFTER_PART)
                             .build();
             };
@@ -117,8 +119,8 @@ class ModelLayersTest extends OnEachEngine {
         /** Without any bias. */
         private static TransformerLayerBlock.Builder gated(MultiHeadAttentionBlock.Builder attention) {
             return layer(attention.optBias(false))
-                    .optNonlinearity(Nonlinearity.SWIGLU)
-                    .optBias(false);
+                    .setFeedForward(
+                            feedForward(Nonlinearity.SWIGLU).optBias(false).build());
         }
 
         private static RotaryEmbeddingBlock rotary(int rotarySize, PairLayout layout) {

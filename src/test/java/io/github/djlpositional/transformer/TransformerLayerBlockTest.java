@@ -13,6 +13,7 @@ import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
 import static io.github.djlpositional.support.SmallLayers.attention;
 import static io.github.djlpositional.support.SmallLayers.causal;
 import static io.github.djlpositional.support.SmallLayers.decoderLayer;
+import static io.github.djlpositional.support.SmallLayers.feedForward;
 import static io.github.djlpositional.support.SmallLayers.layer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
@@ -31,7 +32,6 @@ import io.github.djlpositional.attention.StoredLayer;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Arrangement;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import java.util.Map;
@@ -67,16 +67,15 @@ class TransformerLayerBlockTest extends OnEachEngine {
     }
 
     /**
-     * n₂(h + W₂ max(0, W₁ h + b₁) + b₂), where h = n₁(x + attention(x)): Vaswani et al., <em>Attention Is All You
-     * Need</em> (2017), sections 3.1 and 3.3.
+     * n₂(h + feedForward(h)), where h = n₁(x + attention(x)): Vaswani et al., <em>Attention Is All You Need</em>
+     * (2017), section 3.1.
      */
     @Test
     void normalizesTheSumsWithAnAttentionAndWithAFeedForwardNetwork() {
         NDArray x = x();
         TransformerLayerBlock layer = filled(manager, layer().build(), DataType.FLOAT64, x.getShape());
         NDArray h = infer(manager, layer.getAttentionNorm(), x.add(infer(manager, layer.getAttention(), x)));
-        NDArray hidden = infer(manager, layer.getHiddenProjection(), h).maximum(0);
-        NDArray sum = h.add(infer(manager, layer.getOutputProjection(), hidden));
+        NDArray sum = h.add(infer(manager, layer.getFeedForward(), h));
         NDArray expected = infer(manager, layer.getFeedForwardNorm(), sum);
         requireClose(infer(manager, layer, x), doubles(expected), 1e-12);
     }
@@ -90,14 +89,22 @@ class TransformerLayerBlockTest extends OnEachEngine {
         return switch (file) {
             case "encoder_post_norm", "decoder_post_norm" -> layer;
             case "encoder_pre_norm", "decoder_pre_norm" ->
-                layer.optNonlinearity(Nonlinearity.GELU).optNormPlacement(NormPlacement.BEFORE_PART);
-            case "decoder_gelu_tanh" -> layer.optNonlinearity(Nonlinearity.GELU_TANH);
-            case "decoder_silu" -> layer.optNonlinearity(Nonlinearity.SILU);
-            case "llama" -> layer.optNonlinearity(Nonlinearity.SWIGLU);
-            case "geglu" -> layer.optNonlinearity(Nonlinearity.GEGLU);
-            case "geglu_tanh" -> layer.optNonlinearity(Nonlinearity.GEGLU_TANH);
+                with(layer, Nonlinearity.GELU).optNormPlacement(NormPlacement.BEFORE_PART);
+            case "decoder_gelu_tanh" -> with(layer, Nonlinearity.GELU_TANH);
+            case "decoder_silu" -> with(layer, Nonlinearity.SILU);
+            case "llama" -> gated(layer, Nonlinearity.SWIGLU);
+            case "geglu" -> gated(layer, Nonlinearity.GEGLU);
+            case "geglu_tanh" -> gated(layer, Nonlinearity.GEGLU_TANH);
             default -> throw new IllegalArgumentException(file);
         };
+    }
+
+    private static TransformerLayerBlock.Builder with(TransformerLayerBlock.Builder layer, Nonlinearity nonlinearity) {
+        return layer.setFeedForward(feedForward(nonlinearity).build());
+    }
+
+    private static TransformerLayerBlock.Builder gated(TransformerLayerBlock.Builder layer, Nonlinearity nonlinearity) {
+        return layer.setFeedForward(feedForward(nonlinearity).optBias(false).build());
     }
 
     private static TransformerLayerBlock.Builder decoderOf(String file) {
@@ -109,8 +116,7 @@ class TransformerLayerBlockTest extends OnEachEngine {
         return layerOf(file, causal().optBias(false))
                 .optNorm(Norm.RMS)
                 .optEpsilon(1e-5)
-                .optNormPlacement(NormPlacement.BEFORE_PART)
-                .optBias(false);
+                .optNormPlacement(NormPlacement.BEFORE_PART);
     }
 
     /** Compares the output of the layer with the stored weights. Masks keep their data type. */
@@ -215,12 +221,12 @@ class TransformerLayerBlockTest extends OnEachEngine {
     void dropsHiddenFeaturesAndTheResultOfEachPartInTrainingOnly() {
         // 0 or 2 of the attention, and 0 or 4 of the feed-forward network, whose features are dropped twice
         Map<Float, Double> shares = Map.of(0f, 3 / 8.0, 2f, 3 / 8.0, 4f, 1 / 8.0, 6f, 1 / 8.0);
-        requireShares(trainedOnes(layer().optDropoutRate(0.5f), 1), shares);
+        requireShares(trainedOnes(layer().optDropoutRate(0.5f), 0.5f, 1), shares);
     }
 
     @Test
     void skipsPartsOfWholeSequencesInTrainingOnly() {
-        NDArray y = trainedOnes(layer().optDropPathRate(0.75f).optResidualScale(0.5f), 0.5f);
+        NDArray y = trainedOnes(layer().optDropPathRate(0.75f).optResidualScale(0.5f), 0, 0.5f);
         // 0 or 4 of each part, multiplied by the residual scale
         NDArray firsts = y.get(":, :1, :1");
         requireShares(firsts, Map.of(0f, 9 / 16.0, 2f, 6 / 16.0, 4f, 1 / 16.0));
@@ -228,16 +234,20 @@ class TransformerLayerBlockTest extends OnEachEngine {
     }
 
     /** The output in training, for zeros, of a layer whose parts return 1 times a scale. */
-    private NDArray trainedOnes(TransformerLayerBlock.Builder builder, float scale) {
-        TransformerLayerBlock block = builder.optNormPlacement(NormPlacement.BEFORE_PART)
+    private NDArray trainedOnes(TransformerLayerBlock.Builder builder, float hiddenDropoutRate, float scale) {
+        FeedForwardBlock feedForward = feedForward(Nonlinearity.RELU)
                 .setHiddenSize(SIZE)
+                .optDropoutRate(hiddenDropoutRate)
+                .build();
+        TransformerLayerBlock block = builder.optNormPlacement(NormPlacement.BEFORE_PART)
+                .setFeedForward(feedForward)
                 .build();
         NDArray x = zeros(manager, 1000, 5, SIZE);
         block.initialize(manager, DataType.FLOAT32, x.getShape());
         NDArray ones = manager.ones(new Shape(SIZE));
         set(block.getAttention().getResultProjection(), zeros(manager, SIZE, SIZE), ones);
-        set(block.getHiddenProjection(), zeros(manager, SIZE, SIZE), ones);
-        set(block.getOutputProjection(), manager.eye(SIZE), zeros(manager, SIZE));
+        set(feedForward.getHiddenProjection(), zeros(manager, SIZE, SIZE), ones);
+        set(feedForward.getOutputProjection(), manager.eye(SIZE), zeros(manager, SIZE));
         assertThat(infer(manager, block, x).toFloatArray()).containsOnly(2 * scale);
         return Forward.trainRecorded(manager, block, x);
     }
@@ -262,11 +272,9 @@ class TransformerLayerBlockTest extends OnEachEngine {
     @Test
     void isALayerOfTheOriginalTransformerByDefault() {
         assertThat(layer().build().getArguments())
-                .containsEntry("nonlinearity", "RELU")
                 .containsEntry("norm", "LAYER")
                 .containsEntry("normPlacement", "AFTER_SUM")
                 .containsEntry("arrangement", "SEQUENTIAL")
-                .containsEntry("bias", true)
                 .containsEntry("dropoutRate", 0f)
                 .containsEntry("dropPathRate", 0f)
                 .doesNotContainKeys("crossAttention", "residualScale");
@@ -288,7 +296,7 @@ class TransformerLayerBlockTest extends OnEachEngine {
         TransformerLayerBlock layer = filled(
                 manager,
                 decoderLayer()
-                        .optNonlinearity(Nonlinearity.SWIGLU)
+                        .setFeedForward(feedForward(Nonlinearity.SWIGLU).build())
                         .optNormPlacement(NormPlacement.AROUND_PART)
                         .optResidualScale(0.1f)
                         .build(),
@@ -304,10 +312,12 @@ class TransformerLayerBlockTest extends OnEachEngine {
     @Test
     void rejectsOptionsThatAreMissingOrOutOfRange() {
         assertAll(
-                rejected(TransformerLayerBlock.builder().setHiddenSize(16)::build, "attention"),
                 rejected(
-                        TransformerLayerBlock.builder().setAttention(attention().build())::build, "hiddenSize"),
-                rejected(layer().setHiddenSize(0)::build, "hiddenSize 0"),
+                        TransformerLayerBlock.builder()
+                                .setFeedForward(feedForward(Nonlinearity.RELU).build())::build,
+                        "attention"),
+                rejected(
+                        TransformerLayerBlock.builder().setAttention(attention().build())::build, "feedForward"),
                 rejected(layer().optEpsilon(0)::build, "epsilon 0.0"),
                 rejected(layer().optDropoutRate(1)::build, "dropoutRate 1.0"),
                 rejected(layer().optDropPathRate(-0.5f)::build, "dropPathRate -0.5"),
@@ -326,6 +336,13 @@ class TransformerLayerBlockTest extends OnEachEngine {
         assertAll(
                 rejected(layer().optCrossAttention(wider)::build, "embeddingSize 12", SIZE),
                 rejected(layer().setAttention(same).optCrossAttention(same)::build, "cross-attention", "two"));
+    }
+
+    @Test
+    void rejectsAFeedForwardNetworkOfAnotherSize() {
+        FeedForwardBlock wider =
+                feedForward(Nonlinearity.RELU).setEmbeddingSize(12).build();
+        assertAll(rejected(layer().setFeedForward(wider)::build, "feed-forward", "embeddingSize 12", SIZE));
     }
 
     @ParameterizedTest

@@ -11,6 +11,7 @@ import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
 import static io.github.djlpositional.support.SmallLayers.attention;
 import static io.github.djlpositional.support.SmallLayers.causal;
 import static io.github.djlpositional.support.SmallLayers.decoderLayer;
+import static io.github.djlpositional.support.SmallLayers.feedForward;
 import static io.github.djlpositional.support.SmallLayers.layer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertAll;
@@ -44,7 +45,6 @@ import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.SmallLayers;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import java.util.Arrays;
@@ -80,7 +80,7 @@ class TransformerStackBlockTest extends OnEachEngine {
         RotaryEmbeddingBlock rotary =
                 RotaryEmbeddingBlock.builder().setHeadSize(4).build();
         return layer(causal().optRelativeEncoding(rotary))
-                .optNonlinearity(Nonlinearity.SWIGLU)
+                .setFeedForward(feedForward(Nonlinearity.SWIGLU).build())
                 .optNorm(Norm.RMS)
                 .optNormPlacement(NormPlacement.BEFORE_PART);
     }
@@ -321,7 +321,11 @@ class TransformerStackBlockTest extends OnEachEngine {
     void rejectsLayersThatDoNotFitTogether() {
         TransformerLayerBlock layer = layer().build();
         MultiHeadAttentionBlock shared = attention().build();
-        TransformerLayerBlock wider = layer(attention().setEmbeddingSize(16)).build();
+        FeedForwardBlock network = feedForward(Nonlinearity.RELU).build();
+        TransformerLayerBlock wider = layer(attention().setEmbeddingSize(16))
+                .setFeedForward(
+                        feedForward(Nonlinearity.RELU).setEmbeddingSize(16).build())
+                .build();
         assertAll(
                 rejected(of(layer, layer)::build, "layer 1", "attention"),
                 rejected(
@@ -330,6 +334,12 @@ class TransformerStackBlockTest extends OnEachEngine {
                                 layer().setAttention(shared).build())::build,
                         "layer 1",
                         "attention"),
+                rejected(
+                        of(
+                                layer().setFeedForward(network).build(),
+                                layer().setFeedForward(network).build())::build,
+                        "layer 1",
+                        "feed-forward"),
                 rejected(of(layer, decoderLayer().build())::build, "layer 1", "cross-attention"),
                 rejected(of(layer, wider)::build, "layer 1", "embeddingSize 16", "embeddingSize 8", wider));
     }

@@ -5,6 +5,7 @@ import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static io.github.djlpositional.support.SmallLayers.attention;
 import static io.github.djlpositional.support.SmallLayers.decoderLayer;
+import static io.github.djlpositional.support.SmallLayers.feedForward;
 import static io.github.djlpositional.support.SmallLayers.layer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertAll;
@@ -21,9 +22,9 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.huggingface.TensorNames;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.SmallLayers;
+import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Arrangement;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import org.junit.jupiter.api.Test;
@@ -90,7 +91,8 @@ class WeightLoaderModulesTest extends OnEachEngine {
     private static TransformerLayerBlock.Builder torchLayer(boolean isDecoder, boolean isPreNorm) {
         return (isDecoder ? decoderLayer() : layer())
                 .optNormPlacement(isPreNorm ? NormPlacement.BEFORE_PART : NormPlacement.AFTER_SUM)
-                .optNonlinearity(isPreNorm ? Nonlinearity.GELU : Nonlinearity.RELU);
+                .setFeedForward(feedForward(isPreNorm ? Nonlinearity.GELU : Nonlinearity.RELU)
+                        .build());
     }
 
     private static TransformerStackBlock stack(boolean isDecoder, boolean isPreNorm) {
@@ -178,7 +180,7 @@ class WeightLoaderModulesTest extends OnEachEngine {
         encoder.initialize(manager, DataType.FLOAT64, X); // as in the files
         TransformerLayerBlock decoder = initialized(torchLayer(true, false).build(), X, X);
         TransformerLayerBlock gated =
-                layer().optNonlinearity(Nonlinearity.SWIGLU).build();
+                layer().setFeedForward(feedForward(Nonlinearity.SWIGLU).build()).build();
         TransformerLayerBlock parallel = layer().optNormPlacement(NormPlacement.BEFORE_PART)
                 .optArrangement(Arrangement.PARALLEL_WITH_ONE_NORM)
                 .build();
@@ -262,7 +264,10 @@ class WeightLoaderModulesTest extends OnEachEngine {
                 .setLayers(
                         1,
                         () -> layer().setAttention(
-                                        attention().setEmbeddingSize(16).build()))
+                                        attention().setEmbeddingSize(16).build())
+                                .setFeedForward(feedForward(Nonlinearity.RELU)
+                                        .setEmbeddingSize(16)
+                                        .build()))
                 .optFinalNorm(true)
                 .build();
         initialized(wide, new Shape(1, 5, 16));

@@ -6,8 +6,9 @@ import ai.djl.ndarray.NDResource;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -29,7 +30,10 @@ final class Layers {
                         layer.getAttention().getValueProjection(),
                         layer.getAttention().getResultProjection())),
         FEED_FORWARD_PROJECTIONS(
-                "feed forward projections", layer -> List.of(layer.getHiddenProjection(), layer.getOutputProjection())),
+                "feed forward projections",
+                layer -> List.of(
+                        layer.getFeedForward().getHiddenProjection(),
+                        layer.getFeedForward().getOutputProjection())),
         NORMS("norms", layer -> List.of(layer.getAttentionNorm(), layer.getFeedForwardNorm()));
 
         private final String text;
@@ -73,8 +77,11 @@ final class Layers {
                         .setEmbeddingSize(size)
                         .setHeadCount(size / headSize)
                         .build())
-                .setHiddenSize(4 * size)
-                .optNonlinearity(nonlinearity)
+                .setFeedForward(FeedForwardBlock.builder()
+                        .setEmbeddingSize(size)
+                        .setHiddenSize(4 * size)
+                        .optNonlinearity(nonlinearity)
+                        .build())
                 .build();
     }
 
@@ -93,7 +100,7 @@ final class Layers {
         return () -> {
             NDList results = new NDList();
             for (Block block : blocks) {
-                NDArray input = block.equals(layer.getOutputProjection()) ? hidden : x;
+                NDArray input = block.equals(layer.getFeedForward().getOutputProjection()) ? hidden : x;
                 results.add(call.apply(() -> block.forward(setting.store(), new NDList(input), isTraining)
                         .singletonOrThrow()));
             }

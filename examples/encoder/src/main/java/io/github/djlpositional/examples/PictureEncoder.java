@@ -15,6 +15,7 @@ import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.relative.RotaryPresets;
 import io.github.djlpositional.relative.WindowBiasBlock;
+import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.List;
@@ -55,7 +56,10 @@ final class PictureEncoder extends AbstractBlock {
                                 2,
                                 () -> TransformerLayerBlock.builder()
                                         .setAttention(encoding.attention(sizes).build())
-                                        .setHiddenSize(128))
+                                        .setFeedForward(FeedForwardBlock.builder()
+                                                .setEmbeddingSize(SIZE)
+                                                .setHiddenSize(128)
+                                                .build()))
                         .build());
     }
 

@@ -14,6 +14,7 @@ import ai.djl.training.ParameterStore;
 import ai.djl.training.dataset.Batch;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
@@ -126,7 +127,10 @@ final class TextExperiment implements Experiment {
                                 2,
                                 () -> TransformerLayerBlock.builder()
                                         .setAttention(encoding.attention(SIZES).build())
-                                        .setHiddenSize(256)
+                                        .setFeedForward(FeedForwardBlock.builder()
+                                                .setEmbeddingSize(SIZES.size())
+                                                .setHiddenSize(256)
+                                                .build())
                                         .optNormPlacement(NormPlacement.BEFORE_PART))
                         .optFinalNorm(true)
                         .build())

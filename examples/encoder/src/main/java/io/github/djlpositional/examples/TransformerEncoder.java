@@ -11,6 +11,7 @@ import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 
@@ -57,7 +58,10 @@ public final class TransformerEncoder extends AbstractBlock {
     static TransformerLayerBlock.Builder layer(EncoderSpec spec) {
         return TransformerLayerBlock.builder()
                 .setAttention(spec.encoding().attention(sizes(spec)).build())
-                .setHiddenSize(spec.feedForward());
+                .setFeedForward(FeedForwardBlock.builder()
+                        .setEmbeddingSize(spec.size())
+                        .setHiddenSize(spec.feedForward())
+                        .build());
     }
 
     @Override

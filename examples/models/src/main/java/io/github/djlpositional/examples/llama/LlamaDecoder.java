@@ -20,8 +20,9 @@ import io.github.djlpositional.huggingface.HuggingFaceRope;
 import io.github.djlpositional.huggingface.TensorNames;
 import io.github.djlpositional.options.Check;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
@@ -78,12 +79,15 @@ public final class LlamaDecoder extends AbstractBlock {
         for (int i = 0; i < config.size(LAYERS); i++) {
             built.add(TransformerLayerBlock.builder()
                     .setAttention(config.attention(i, rotary))
-                    .setHiddenSize(config.size("intermediate_size"))
-                    .optNonlinearity(Nonlinearity.SWIGLU)
+                    .setFeedForward(FeedForwardBlock.builder()
+                            .setEmbeddingSize(embeddingSize)
+                            .setHiddenSize(config.size("intermediate_size"))
+                            .optNonlinearity(Nonlinearity.SWIGLU)
+                            .optBias(config.isOn("mlp_bias"))
+                            .build())
                     .optNorm(Norm.RMS)
                     .optEpsilon(config.epsilon())
                     .optNormPlacement(NormPlacement.BEFORE_PART)
-                    .optBias(config.isOn("mlp_bias"))
                     .build());
         }
         layers = addChildBlock(

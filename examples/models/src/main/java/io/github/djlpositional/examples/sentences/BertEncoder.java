@@ -18,6 +18,8 @@ import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.examples.AttentionMaps;
 import io.github.djlpositional.huggingface.TensorNames;
+import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.LinkedHashMap;
@@ -85,8 +87,11 @@ final class BertEncoder extends AbstractBlock {
                                                 .setEmbeddingSize(sizes.size)
                                                 .setHeadCount(sizes.heads)
                                                 .build())
-                                        .setHiddenSize(sizes.hiddenSize)
-                                        .optNonlinearity(TransformerLayerBlock.Nonlinearity.GELU)
+                                        .setFeedForward(FeedForwardBlock.builder()
+                                                .setEmbeddingSize(sizes.size)
+                                                .setHiddenSize(sizes.hiddenSize)
+                                                .optNonlinearity(Nonlinearity.GELU)
+                                                .build())
                                         .optEpsilon(EPSILON))
                         .build());
         // as in BERT; the position table starts like this too
