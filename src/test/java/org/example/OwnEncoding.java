@@ -117,15 +117,15 @@ public abstract class OwnEncoding extends RelativeEncoding.Base implements HasAr
 
         private NDArray scores(AttentionCall call, NDArray queries, NDArray keys) {
             NDArray segments = (NDArray) call.parameters().get("segments"); // (B, F)
-            NDArray ofQueries = part(segments, call.queries());
-            NDArray ofKeys = part(segments, call.keys());
+            NDArray ofQueries = slice(segments, call.queries());
+            NDArray ofKeys = slice(segments, call.keys());
             NDArray isSame =
                     ofQueries.reshape(-1, 1, ofQueries.size(1), 1).eq(ofKeys.reshape(-1, 1, 1, ofKeys.size(1)));
             NDArray products = queries.matMul(learned(call, queries)); // (B, N, T, 1)
             return products.mul(isSame.toType(queries.getDataType(), false)); // (B, N, T, F)
         }
 
-        private static NDArray part(NDArray segments, Positions tokens) {
+        private static NDArray slice(NDArray segments, Positions tokens) {
             return segments.get(":, {}:{}", tokens.first(), tokens.first() + tokens.count());
         }
         // end::segments[]

@@ -105,7 +105,7 @@ public final class FourierFeaturesBlock extends OptionsBlock {
         return new NDList(Temporaries.result(() -> {
             NDArray wideX = Arithmetic.toType(x, wide);
             NDArray wideRows = Arithmetic.toType(rows, wide);
-            return Arithmetic.toType(features(options.features, wideX, wideRows).reshape(shape), type);
+            return Arithmetic.toType(encode(options.features, wideX, wideRows).reshape(shape), type);
         }));
     }
 
@@ -115,7 +115,7 @@ public final class FourierFeaturesBlock extends OptionsBlock {
      * @param inputs the coordinates, any shape of n · C numbers
      * @param rows the rows of A, and φ
      */
-    private static NDArray features(FourierFeatures features, NDArray inputs, NDArray rows) {
+    private static NDArray encode(FourierFeatures features, NDArray inputs, NDArray rows) {
         NDArray x = features.logarithm() ? inputs.log() : inputs;
         int coordinates = features.coordinates();
         NDArray a = rows.get(x.getManager(), NDIndex.sliceAxis(0, 0, coordinates));

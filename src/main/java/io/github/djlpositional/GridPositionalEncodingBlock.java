@@ -151,10 +151,10 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
 
     /** The encodings of the visible cells of a batch, in the shape of the input. */
     private NDArray maskedEncodings(NDArray x, Shape grid, NDArray mask) {
-        double[] numbers = HostData.doubles(mask);
-        boolean[] isVisible = new boolean[numbers.length];
-        for (int i = 0; i < numbers.length; i++) {
-            isVisible[i] = numbers[i] != 0;
+        double[] values = HostData.doubles(mask);
+        boolean[] isVisible = new boolean[values.length];
+        for (int i = 0; i < values.length; i++) {
+            isVisible[i] = values[i] != 0;
         }
         Rows rows = rowsOfCells(grid, options.encoding.cells(ints(grid), isVisible));
         return HostData.computed(x.getManager(), x.getDevice(), x.getShape(), x.getDataType(), rows);
@@ -245,7 +245,7 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
         Check.that(
                 image.size() <= Integer.MAX_VALUE,
                 () -> "the grid of input " + shape + " has " + image.size() + " values: expected at most "
-                        + Integer.MAX_VALUE + "; encode it in parts");
+                        + Integer.MAX_VALUE + "; encode slices of it");
         return options.channelsFirst ? image.slice(1) : image.slice(0, axes);
     }
 

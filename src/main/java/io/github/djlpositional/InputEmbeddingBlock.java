@@ -164,8 +164,8 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         super(options);
         this.options = options;
         Block encoding = hasDefaultPositions() ? options.defaultEncoding() : options.positionalEncoding;
-        positionalEncoding = encoding == null ? null : addPart("positionalEncoding", encoding);
-        tokenEmbedding = options.tokenEmbedding == null ? null : addPart("tokenEmbedding", options.tokenEmbedding);
+        positionalEncoding = encoding == null ? null : addChild("positionalEncoding", encoding);
+        tokenEmbedding = options.tokenEmbedding == null ? null : addChild("tokenEmbedding", options.tokenEmbedding);
         float deviation = options.scaleEmbedding ? (float) (1 / Math.sqrt(options.embeddingSize)) : 1;
         table = tokenEmbedding != null
                 ? null
@@ -278,7 +278,8 @@ public final class InputEmbeddingBlock extends OptionsBlock {
             if (skipsPadding && inputs.size() == 1 && Positions.explicit(null, params) == null) {
                 Check.that(
                         ForwardParameters.start(params, ForwardParameters.UNLIMITED) == 0,
-                        () -> "ids " + ids.getShape() + " at " + ForwardParameters.START + " " + params.get(ForwardParameters.START)
+                        () -> "ids " + ids.getShape() + " at " + ForwardParameters.START + " "
+                                + params.get(ForwardParameters.START)
                                 + " were given to a block with positionsFromPadding, which cannot see the padding before"
                                 + " them: expected positions that do not count padding; pass [ids, positions], or "
                                 + ForwardParameters.POSITIONS + " among the forward parameters");
@@ -499,7 +500,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
          * child of this block (default: a table).
          */
         public Builder optTokenEmbedding(Block tokenEmbedding) {
-            return setPart("tokenEmbedding", tokenEmbedding);
+            return setChild("tokenEmbedding", tokenEmbedding);
         }
 
         /**

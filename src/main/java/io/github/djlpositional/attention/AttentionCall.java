@@ -10,9 +10,7 @@ import io.github.djlpositional.Positions;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ForwardParameters;
-import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Temporaries;
-import io.github.djlpositional.options.Check;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Function;
@@ -21,7 +19,7 @@ import java.util.function.UnaryOperator;
 
 /**
  * The context of one attention call, for a {@link RelativeEncoding}: T queries and F keys, at least one of each,
- * including cached keys. A forward that is processed in parts has a call for each part.
+ * including cached keys. A forward that is processed in slices of the queries has a call for each slice.
  */
 public final class AttentionCall {
 
@@ -35,27 +33,27 @@ public final class AttentionCall {
             boolean causal,
             double scale) {}
 
-    /** The numbers of the tokens of queries and keys that terms computed, (B, n, W). */
-    private record Numbers(Map<Term, NDArray> queries, Map<Term, NDArray> keys) {}
+    /** The features that terms computed of the queries and keys, (B, n, W). */
+    private record Features(Map<Term, NDArray> queries, Map<Term, NDArray> keys) {}
 
     private final Forward forward;
     private final Positions queries;
     private final Positions keys;
-    private final Numbers numbers;
+    private final Features features;
 
-    /** Null for a forward in one part. */
-    private final Parts parts;
+    /** Null for a forward that is not processed in slices. */
+    private final AllKeys allKeys;
 
-    /** Arrays that the parts of the forward, or the steps of a cache, share; null for none. */
+    /** Arrays that the slices of the forward, or the steps of a cache, share; null for none. */
     private final Shared shared;
 
     private AttentionCall(
-            Forward forward, Positions queries, Positions keys, Numbers numbers, Parts parts, Shared shared) {
+            Forward forward, Positions queries, Positions keys, Features features, AllKeys allKeys, Shared shared) {
         this.forward = forward;
         this.queries = queries;
         this.keys = keys;
-        this.numbers = numbers;
-        this.parts = parts;
+        this.features = features;
+        this.allKeys = allKeys;
         this.shared = shared;
     }
 
@@ -80,12 +78,12 @@ public final class AttentionCall {
                         scale),
                 queries,
                 keys,
-                new Numbers(Map.of(), Map.of()),
+                new Features(Map.of(), Map.of()),
                 null,
                 null);
     }
 
-    /** Arrays that the parts of a forward, or the steps of a cache, share. This object owns them. */
+    /** Arrays that the slices of a forward, or the steps of a cache, share. This object owns them. */
     static final class Shared implements AutoCloseable {
 
         /**
@@ -133,41 +131,41 @@ public final class AttentionCall {
         }
     }
 
-    /** All keys of a forward that is processed in parts, and where they begin. */
-    private record Parts(NDArray keys, int firstKey, int largestDistance) {}
+    /** All keys of a forward that is processed in slices, and where they begin. */
+    private record AllKeys(NDArray array, int first, int largestDistance) {}
 
-    /** This call, to be processed in parts that share arrays; all keys are (B, K, F, H). */
-    AttentionCall inParts(Shared sharedByParts, NDArray allKeys) {
+    /** This call, to be processed in slices that share arrays; the keys are (B, K, F, H). */
+    AttentionCall inSlices(Shared sharedBySlices, NDArray keyHeads) {
         int last = Math.max(queries.first() + queries.count(), keys.first() + keys.count()) - 1;
-        Parts whole = new Parts(allKeys, keys.first(), last);
-        return new AttentionCall(forward, queries, keys, numbers, whole, sharedByParts);
+        AllKeys all = new AllKeys(keyHeads, keys.first(), last);
+        return new AttentionCall(forward, queries, keys, features, all, sharedBySlices);
     }
 
-    /** This call with numbers of its queries and its keys; null for the numbers of queries that it has. */
+    /** This call with features of its queries and its keys; null keeps the features of its queries. */
     AttentionCall with(Map<Term, NDArray> ofQueries, Map<Term, NDArray> ofKeys) {
-        Numbers other = new Numbers(ofQueries == null ? numbers.queries : ofQueries, ofKeys);
-        return new AttentionCall(forward, queries, keys, other, parts, shared);
+        Features other = new Features(ofQueries == null ? features.queries : ofQueries, ofKeys);
+        return new AttentionCall(forward, queries, keys, other, allKeys, shared);
     }
 
     /** This call as a step of one token, which shares arrays with other steps. */
     AttentionCall asStep(Shared sharedBySteps) {
-        return new AttentionCall(forward, queries, keys, numbers, null, sharedBySteps);
+        return new AttentionCall(forward, queries, keys, features, null, sharedBySteps);
     }
 
-    /** A part of this call. */
-    AttentionCall part(Temporaries temporaries, Positions partOfQueries, Positions partOfKeys) {
-        Numbers part = new Numbers(
-                part(temporaries, numbers.queries, queries, partOfQueries),
-                part(temporaries, numbers.keys, keys, partOfKeys));
-        return new AttentionCall(forward, partOfQueries, partOfKeys, part, parts, shared);
+    /** A slice of this call. */
+    AttentionCall slice(Temporaries temporaries, Positions someQueries, Positions someKeys) {
+        Features some = new Features(
+                slice(temporaries, features.queries, queries, someQueries),
+                slice(temporaries, features.keys, keys, someKeys));
+        return new AttentionCall(forward, someQueries, someKeys, some, allKeys, shared);
     }
 
-    private static Map<Term, NDArray> part(
-            Temporaries temporaries, Map<Term, NDArray> numbers, Positions whole, Positions part) {
-        Map<Term, NDArray> parts = new HashMap<>();
-        int from = part.first() - whole.first();
-        numbers.forEach((term, array) -> parts.put(term, Kernel.part(temporaries, array, 1, from, part.count())));
-        return parts;
+    private static Map<Term, NDArray> slice(
+            Temporaries temporaries, Map<Term, NDArray> features, Positions all, Positions tokens) {
+        Map<Term, NDArray> slices = new HashMap<>();
+        int from = tokens.first() - all.first();
+        features.forEach((term, array) -> slices.put(term, Kernel.slice(temporaries, array, 1, from, tokens.count())));
+        return slices;
     }
 
     /** {@return the queries of the call} */
@@ -230,14 +228,14 @@ public final class AttentionCall {
         return forward.scale;
     }
 
-    /** The numbers that a term computed for the queries, (B, T, W); null for none. */
-    NDArray queryNumbers(Term term) {
-        return numbers.queries.get(term);
+    /** The features that a term computed for the queries, (B, T, W); null for none. */
+    NDArray queryFeatures(Term term) {
+        return features.queries.get(term);
     }
 
-    /** The numbers that a term computed for the keys, (B, F, W); null for none. */
-    NDArray keyNumbers(Term term) {
-        return numbers.keys.get(term);
+    /** The features that a term computed for the keys, (B, F, W); null for none. */
+    NDArray keyFeatures(Term term) {
+        return features.keys.get(term);
     }
 
     /** {@return whether queries or keys have explicit positions, rather than their indices} */
@@ -287,7 +285,7 @@ public final class AttentionCall {
     }
 
     /**
-     * Returns an array that depends on parameters only. It is computed once for all parts of a forward, or for the
+     * Returns an array that depends on parameters only. It is computed once for all slices of a forward, or for the
      * steps of a cache.
      *
      * @param id an object that identifies the array, such as a parameter; no other encoding uses it
@@ -301,7 +299,7 @@ public final class AttentionCall {
 
     /**
      * Returns a slice of an array by distance, which depends on parameters only. The array is computed once for all
-     * parts of a forward. For the steps of a cache, it is computed for more distances than needed, and again when they
+     * slices of a forward. For the steps of a cache, it is computed for more distances than needed, and again when they
      * do not suffice.
      *
      * @param id an object that identifies the array, such as a parameter; no other encoding uses it
@@ -326,8 +324,10 @@ public final class AttentionCall {
     private Shared.ArrayByDistance sharedByDistance(Object id, Distances needed, Function<Distances, NDArray> compute) {
         int last = needed.first() + needed.size() - 1;
         return shared.get(id, needed.first(), last, before -> {
-            int first = parts != null ? -parts.largestDistance : Math.max(-ForwardParameters.UNLIMITED, 2 * needed.first() - 1);
-            int end = parts != null ? parts.largestDistance : last;
+            int first = allKeys != null
+                    ? -allKeys.largestDistance
+                    : Math.max(-ForwardParameters.UNLIMITED, 2 * needed.first() - 1);
+            int end = allKeys != null ? allKeys.largestDistance : last;
             int from = Math.min(Math.min(first, needed.first()), before == null ? 0 : before.first);
             int to = Math.max(Math.max(end, last), before == null ? last : before.last);
             return new Shared.ArrayByDistance(
@@ -336,7 +336,7 @@ public final class AttentionCall {
     }
 
     /**
-     * Returns a slice of an array by key, which is computed once for all parts of a forward.
+     * Returns a slice of an array by key, which is computed once for all slices of a forward.
      *
      * @param id an object that identifies the array; no other encoding uses it
      * @param axis the axis of the keys
@@ -344,11 +344,11 @@ public final class AttentionCall {
      * @param compute creates the array for the keys that are passed to it; the attention closes the array
      */
     public NDArray byKey(Object id, int axis, NDArray keysOfCall, UnaryOperator<NDArray> compute) {
-        if (parts == null) {
+        if (allKeys == null) {
             return compute.apply(keysOfCall);
         }
-        NDArray all = once(id, () -> compute.apply(parts.keys));
-        return slice(all, keysOfCall, axis, keys.first() - parts.firstKey, keys.count());
+        NDArray all = once(id, () -> compute.apply(allKeys.array));
+        return slice(all, keysOfCall, axis, keys.first() - allKeys.first, keys.count());
     }
 
     private static NDArray slice(NDArray array, NDArray like, int axis, int from, int count) {

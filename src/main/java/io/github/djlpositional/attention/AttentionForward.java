@@ -25,19 +25,20 @@ import java.util.Map;
 
 /**
  * One forward of a {@link MultiHeadAttentionBlock}, from top to bottom: project, encode, append to the cache, choose a
- * kernel, attend part by part, project. B sequences, T queries, F keys, N heads, K key heads, H the size of a head.
+ * kernel, attend slice by slice of the queries, project. B sequences, T queries, F keys, N heads, K key heads, H the
+ * size of a head.
  */
 final class AttentionForward implements AutoCloseable {
 
     /**
-     * The approximate size of the largest array of a part, in numbers. On a CPU this is 8 MB of floats: the allocator
-     * reuses blocks of this size for the next part, but gets new pages for larger ones.
+     * The approximate size of the largest array of a slice of the queries, in elements. On a CPU this is 8 MB of
+     * floats: the allocator reuses blocks of this size for the next slice, but gets new pages for larger ones.
      */
-    private static final long PART_SIZE_ON_CPU = 1 << 21;
+    private static final long SLICE_SIZE_ON_CPU = 1 << 21;
 
-    private static final long PART_SIZE_ON_GPU = 1 << 26;
+    private static final long SLICE_SIZE_ON_GPU = 1 << 26;
 
-    private static final int MIN_QUERIES_PER_PART = 16;
+    private static final int MIN_QUERIES_PER_SLICE = 16;
 
     private final MultiHeadAttentionBlock attention;
     private final MultiHeadAttentionBlock.Options options;
@@ -111,7 +112,7 @@ final class AttentionForward implements AutoCloseable {
             CachedTokens.KeysAndValues step = appendTo(cache);
             NDArray values = valueHeads();
             step.cached().checkStep(values, cache.mistakes());
-            return step.with(encodedKeys(step.queries()), values, numbers(step.queries(), true));
+            return step.with(encodedKeys(step.queries()), values, features(step.queries(), true));
         }
         Positions tokens = tokens(0);
         return uncached(tokens, tokens);
@@ -126,7 +127,7 @@ final class AttentionForward implements AutoCloseable {
             DataTypes.requireSameEngine(mask, keys, "queries");
         }
         return new CachedTokens.KeysAndValues(
-                tokens, keyPositions, keys, valueHeads(), numbers(keyPositions, true), hiddenKeys(), null, () -> {});
+                tokens, keyPositions, keys, valueHeads(), features(keyPositions, true), hiddenKeys(), null, () -> {});
     }
 
     /** Which keys the mask of keys hides; null without such a mask. */
@@ -153,18 +154,18 @@ final class AttentionForward implements AutoCloseable {
         }
         NDArray keys = projected != null ? projected.keys() : encodedKeys(keyPositions);
         NDArray values = projected != null ? projected.values() : valueHeads();
-        Map<Term, NDArray> numbers = projected != null ? projected.numbers() : numbers(keyPositions, true);
+        Map<Term, NDArray> features = projected != null ? projected.features() : features(keyPositions, true);
         boolean isNewMask = inputs.keyMask() != null;
         if (isNewMask) {
             Visibility.requireOfKeys(inputs.keyMask(), inputs.queries(), shape.get(1));
         }
         NDArray hidden = isNewMask || projected == null ? hiddenKeys() : projected.hidden();
-        return new CachedTokens.KeysAndValues(tokens, keyPositions, keys, values, numbers, hidden, null, () -> {
+        return new CachedTokens.KeysAndValues(tokens, keyPositions, keys, values, features, hidden, null, () -> {
             if (projected == null || isNewMask) {
                 cache.putProjected(
                         attention,
                         new KeyValueCache.ProjectedKeysAndValues(
-                                inputs.keys(), inputs.values(), keys, values, numbers, hidden));
+                                inputs.keys(), inputs.values(), keys, values, features, hidden));
             }
             cache.commit(attention, first + tokens.count());
         });
@@ -197,7 +198,8 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private Kernel.Operands operands(NDArray queries, CachedTokens.KeysAndValues keysAndValues) {
-        AttentionCall call = call(keysAndValues).with(numbers(keysAndValues.queries(), false), keysAndValues.numbers());
+        AttentionCall call =
+                call(keysAndValues).with(features(keysAndValues.queries(), false), keysAndValues.features());
         NDArray encoded = terms.encode(temporaries, call, queries, false);
         Visibility visibility = new Visibility(
                 temporaries,
@@ -211,66 +213,67 @@ final class AttentionForward implements AutoCloseable {
         return new Kernel.Operands(attention, call, queries, withFactors(call, encoded), keysAndValues, visibility);
     }
 
-    /** The results of all queries, (B, N, T, H), computed in parts that fit in the processor's caches: a new array. */
+    /** The results of all queries, (B, N, T, H), computed in slices that fit in the processor's caches: a new array. */
     private NDArray attend(Kernel chosen) {
         Kernel.Operands operands = chosen.operands;
         AttentionCall call = operands.call();
         int length = call.queries().count();
-        int queriesPerPart = queriesPerPart(chosen);
-        if (queriesPerPart >= length) {
+        int queriesPerSlice = queriesPerSlice(chosen);
+        if (queriesPerSlice >= length) {
             return attend(chosen, call, 0, length);
         }
         AttentionCall.Shared shared = new AttentionCall.Shared(created -> {
             NDScope.unregister(created);
             return temporaries.add(created);
         });
-        AttentionCall whole = call.inParts(shared, operands.keysAndValues().keys());
-        NDList parts = new NDList();
+        AttentionCall whole = call.inSlices(shared, operands.keysAndValues().keys());
+        NDList slices = new NDList();
         NDArray joined = null;
-        for (int from = 0; from < length; from += queriesPerPart) {
-            int count = Math.min(queriesPerPart, length - from);
-            NDArray part = temporaries.add(attend(chosen, whole, from, count));
-            if (training || !Arithmetic.isInPlaceSafe(part)) {
-                parts.add(part);
+        for (int from = 0; from < length; from += queriesPerSlice) {
+            int count = Math.min(queriesPerSlice, length - from);
+            NDArray slice = temporaries.add(attend(chosen, whole, from, count));
+            if (training || !Arithmetic.isInPlaceSafe(slice)) {
+                slices.add(slice);
                 continue;
             }
-            // separate parts would be allocated between the large arrays of scores and fragment the memory
+            // separate slices would be allocated between the large arrays of scores and fragment the memory
             if (joined == null) {
-                Shape shape = Shape.update(part.getShape(), 2, length);
-                joined = temporaries.add(part.getManager().create(shape, part.getDataType(), part.getDevice()));
+                Shape shape = Shape.update(slice.getShape(), 2, length);
+                joined = temporaries.add(slice.getManager().create(shape, slice.getDataType(), slice.getDevice()));
             }
-            joined.set(NDIndex.sliceAxis(2, from, (long) from + count), part);
-            part.close();
+            joined.set(NDIndex.sliceAxis(2, from, (long) from + count), slice);
+            slice.close();
         }
-        return joined == null ? NDArrays.concat(parts, 2) : temporaries.remove(joined);
+        return joined == null ? NDArrays.concat(slices, 2) : temporaries.remove(joined);
     }
 
     /** The number of queries whose scores fit in the processor's caches; with a window, at most its size. */
-    private int queriesPerPart(Kernel chosen) {
+    private int queriesPerSlice(Kernel chosen) {
         Kernel.Operands operands = chosen.operands;
         int keyCount = operands.call().keys().count();
         int queryCount = operands.call().queries().count();
         if (attention.order().reach() != null) {
-            int reach = Math.max(attention.order().reach(), MIN_QUERIES_PER_PART);
+            int reach = Math.max(attention.order().reach(), MIN_QUERIES_PER_SLICE);
             if (keyCount > 2L * reach) {
                 queryCount = Math.min(queryCount, reach);
                 keyCount = 2 * reach;
             }
         }
-        long numbers = HostData.isHost(operands.queries().getDevice()) ? PART_SIZE_ON_CPU : PART_SIZE_ON_GPU;
+        long size = HostData.isHost(operands.queries().getDevice()) ? SLICE_SIZE_ON_CPU : SLICE_SIZE_ON_GPU;
         long perQuery = keyCount * Math.max(chosen.sizePerQueryAndKey(), terms.sizePerQueryAndKey(operands.call()));
         return perQuery == 0
                 ? queryCount
-                : (int) Math.max(MIN_QUERIES_PER_PART, Math.min(queryCount, numbers / perQuery));
+                : (int) Math.max(MIN_QUERIES_PER_SLICE, Math.min(queryCount, size / perQuery));
     }
 
     private NDArray attend(Kernel chosen, AttentionCall whole, int from, int count) {
-        try (Temporaries temporariesOfPart = new Temporaries()) {
+        try (Temporaries temporariesOfSlice = new Temporaries()) {
             int[] range = attention.order().rangeOfSome(whole, from, count);
-            Positions keys = slice(temporariesOfPart, whole.keys(), range[0] - whole.keys().first(), range[1] - range[0]);
-            Positions queries = slice(temporariesOfPart, whole.queries(), from, count);
-            AttentionCall part = whole.part(temporariesOfPart, queries, keys);
-            return temporariesOfPart.remove(chosen.attend(temporariesOfPart, part));
+            Positions keys = slice(
+                    temporariesOfSlice, whole.keys(), range[0] - whole.keys().first(), range[1] - range[0]);
+            Positions queries = slice(temporariesOfSlice, whole.queries(), from, count);
+            AttentionCall slice = whole.slice(temporariesOfSlice, queries, keys);
+            return temporariesOfSlice.remove(chosen.attend(temporariesOfSlice, slice));
         }
     }
 
@@ -327,10 +330,10 @@ final class AttentionForward implements AutoCloseable {
                 options.scale());
     }
 
-    /** The numbers of queries or keys by term, (B, n, W). */
-    private Map<Term, NDArray> numbers(Positions tokens, boolean areKeys) {
+    /** The features of queries or keys by term, (B, n, W). */
+    private Map<Term, NDArray> features(Positions tokens, boolean areKeys) {
         NDArray input = areKeys ? inputs.keys() : inputs.queries();
-        return terms.numbers(temporaries, call(tokens, tokens), input, areKeys);
+        return terms.features(temporaries, call(tokens, tokens), input, areKeys);
     }
 
     private NDArray encodedKeys(Positions tokens) {

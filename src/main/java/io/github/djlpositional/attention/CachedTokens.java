@@ -16,8 +16,8 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * The tokens of one self-attention in a {@link KeyValueCache}: columns of keys, values, masks and numbers of terms, and
- * positions. Tokens that were written count once the cache commits them; until then, a rewind drops them.
+ * The tokens of one self-attention in a {@link KeyValueCache}: columns of keys, values, masks and features of terms,
+ * and positions. Tokens that were written count once the cache commits them; until then, a rewind drops them.
  */
 final class CachedTokens implements AutoCloseable {
 
@@ -30,7 +30,7 @@ final class CachedTokens implements AutoCloseable {
      * @param keys encoded, (B, K, F, H); in a step, the keys of its own tokens only, until {@link #writeStep} writes
      *     them
      * @param values (B, K, F, H), like the keys
-     * @param numbers the numbers that terms have for the keys, (B, F, W), like the keys
+     * @param features the features of the keys that terms computed, (B, F, W), like the keys
      * @param hiddenKeys which keys a mask of keys hides, (B, F), of this forward or from a cache; null for none
      * @param cached in a step, the cached tokens, with room for the keys and values of the step; otherwise null
      * @param commit changes the cache once the attention has succeeded
@@ -40,14 +40,14 @@ final class CachedTokens implements AutoCloseable {
             Positions tokens,
             NDArray keys,
             NDArray values,
-            Map<Term, NDArray> numbers,
+            Map<Term, NDArray> features,
             NDArray hiddenKeys,
             CachedTokens cached,
             Runnable commit) {
 
         /** The same with the keys and values of a step. */
-        KeysAndValues with(NDArray newKeys, NDArray newValues, Map<Term, NDArray> newNumbers) {
-            return new KeysAndValues(queries, tokens, newKeys, newValues, newNumbers, hiddenKeys, cached, commit);
+        KeysAndValues with(NDArray newKeys, NDArray newValues, Map<Term, NDArray> newFeatures) {
+            return new KeysAndValues(queries, tokens, newKeys, newValues, newFeatures, hiddenKeys, cached, commit);
         }
 
         /** Writes the keys and values of a step to the cache, and returns the keys and values of all tokens. */
@@ -55,14 +55,14 @@ final class CachedTokens implements AutoCloseable {
             if (cached == null) {
                 return this;
             }
-            cached.write(keys, values, numbers);
+            cached.write(keys, values, features);
             NDManager manager = keys.getManager();
             return new KeysAndValues(
                     queries,
                     tokens,
                     temporaries.add(cached.keys(manager)),
                     temporaries.add(cached.values(manager)),
-                    cached.numbers(temporaries, manager),
+                    cached.features(temporaries, manager),
                     hiddenKeys,
                     null,
                     commit);
@@ -83,8 +83,8 @@ final class CachedTokens implements AutoCloseable {
     /** 1 for each hidden token and 0 for others, (B, n), INT32; empty until a step has a mask. */
     private final TokenColumn hidden;
 
-    /** The numbers that terms have for the tokens, (B, n, W). */
-    private final Map<Term, TokenColumn> numbers = new HashMap<>();
+    /** The features of the tokens that terms computed, (B, n, W). */
+    private final Map<Term, TokenColumn> features = new HashMap<>();
 
     /** The cached tokens. Their positions are (…, n), and belong to this object. */
     private Positions tokens = Positions.of(0, 0);
@@ -153,14 +153,15 @@ final class CachedTokens implements AutoCloseable {
         keys.truncate(next);
         values.truncate(next);
         hidden.truncate(next);
-        numbers.values().forEach(column -> column.truncate(next));
+        features.values().forEach(column -> column.truncate(next));
         if (next == length()) {
             return;
         }
         int count = next - tokens.first();
         try (Temporaries temporaries = new Temporaries()) {
-            Positions rest =
-                    next > firstExplicit ? AttentionForward.slice(temporaries, tokens, 0, count) : Positions.of(tokens.first(), count);
+            Positions rest = next > firstExplicit
+                    ? AttentionForward.slice(temporaries, tokens, 0, count)
+                    : Positions.of(tokens.first(), count);
             int end = next <= lengthBefore ? endBefore : rest.end();
             NDArray positions = copied(rest.array(), manager);
             closePositions();
@@ -255,12 +256,12 @@ final class CachedTokens implements AutoCloseable {
         column.write(added);
     }
 
-    /** Writes the keys and values of the last tokens, for which there is room, and the numbers of terms. */
-    void write(NDArray newKeys, NDArray newValues, Map<Term, NDArray> newNumbers) {
+    /** Writes the keys and values of the last tokens, for which there is room, and the features. */
+    void write(NDArray newKeys, NDArray newValues, Map<Term, NDArray> newFeatures) {
         keys.write(newKeys);
         values.write(newValues);
-        newNumbers.forEach((term, added) ->
-                append(numbers.computeIfAbsent(term, key -> new TokenColumn(manager, 1)), added, tokens.first()));
+        newFeatures.forEach((term, added) ->
+                append(features.computeIfAbsent(term, key -> new TokenColumn(manager, 1)), added, tokens.first()));
     }
 
     /** Warns of a step that begins with the cached tokens. */
@@ -295,10 +296,10 @@ final class CachedTokens implements AutoCloseable {
         return values.view(receiver, tokens.first());
     }
 
-    /** The numbers that terms have for the cached tokens, (B, n, W): new arrays. */
-    Map<Term, NDArray> numbers(Temporaries temporaries, NDManager receiver) {
+    /** The features of the cached tokens that terms computed, (B, n, W): new arrays. */
+    Map<Term, NDArray> features(Temporaries temporaries, NDManager receiver) {
         Map<Term, NDArray> views = new HashMap<>();
-        numbers.forEach((term, column) -> views.put(term, temporaries.add(column.view(receiver, tokens.first()))));
+        features.forEach((term, column) -> views.put(term, temporaries.add(column.view(receiver, tokens.first()))));
         return views;
     }
 
@@ -312,7 +313,7 @@ final class CachedTokens implements AutoCloseable {
         keys.select(rows);
         values.select(rows);
         hidden.select(rows);
-        numbers.values().forEach(column -> column.select(rows));
+        features.values().forEach(column -> column.select(rows));
         NDArray positions = tokens.array();
         int rank = positions == null ? 0 : positions.getShape().dimension();
         if (rank > 0 && positions.getShape().get(rank - 2) > 1) {
@@ -336,7 +337,7 @@ final class CachedTokens implements AutoCloseable {
     CachedTokens copy(NDManager receiver) {
         CachedTokens copy = new CachedTokens(
                 receiver, attention, capacity, keys.copy(receiver), values.copy(receiver), hidden.copy(receiver));
-        numbers.forEach((term, column) -> copy.numbers.put(term, column.copy(receiver)));
+        features.forEach((term, column) -> copy.features.put(term, column.copy(receiver)));
         NDArray positions = copied(tokens.array(), receiver);
         copy.tokens = tokens.with(positions, tokens.end());
         copy.firstExplicit = firstExplicit;
@@ -360,7 +361,7 @@ final class CachedTokens implements AutoCloseable {
         keys.close();
         values.close();
         hidden.close();
-        numbers.values().forEach(TokenColumn::close);
+        features.values().forEach(TokenColumn::close);
         closePositions();
         shared.close();
     }

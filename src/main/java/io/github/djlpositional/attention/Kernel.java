@@ -16,12 +16,12 @@ import io.github.djlpositional.internal.TokenColumn;
 import io.github.djlpositional.internal.TorchFunctions;
 import java.util.stream.Stream;
 
-/** Computes softmax(cap(scale · q kᵀ + terms) + masks) v, for a part of the queries at a time. */
+/** Computes softmax(cap(scale · q kᵀ + terms) + masks) v, for a slice of the queries at a time. */
 abstract class Kernel {
 
     /** The kernels. */
     enum Name {
-        /** PyTorch's fused attention, where query i sees the keys 0 … i and no numbers are added. */
+        /** PyTorch's fused attention, where query i sees the keys 0 … i and nothing is added. */
         CAUSAL,
         /** PyTorch's fused attention with a mask by distance, a view that takes no memory for the scores. */
         BY_DISTANCE,
@@ -52,7 +52,7 @@ abstract class Kernel {
             Visibility visibility) {
 
         Operands with(CachedTokens.KeysAndValues other) {
-            return new Operands(attention, call.with(null, other.numbers()), queries, encoded, other, visibility);
+            return new Operands(attention, call.with(null, other.features()), queries, encoded, other, visibility);
         }
     }
 
@@ -126,26 +126,25 @@ abstract class Kernel {
                 && call.queries().count() == call.keys().count();
     }
 
-    /** How many numbers are computed at a time for each query and key. */
+    /** How many array elements are computed at a time for each query and key. */
     abstract long sizePerQueryAndKey();
 
-    /** The results of the queries of a part of the forward, (B, N, T, H): a new array. */
+    /** The results of the queries of a slice of the forward, (B, N, T, H): a new array. */
     abstract NDArray attend(Temporaries temporaries, AttentionCall call);
 
-    /** The part of an array of all queries, (B, N, T, …), that belongs to a call. */
-    final NDArray queryPart(Temporaries temporaries, NDArray array, AttentionCall call) {
-        int from =
-                call.queries().first() - operands.call.queries().first();
-        return part(temporaries, array, 2, from, call.queries().count());
+    /** The slice of an array of all queries, (B, N, T, …), that belongs to a call. */
+    final NDArray sliceByQuery(Temporaries temporaries, NDArray array, AttentionCall call) {
+        int from = call.queries().first() - operands.call.queries().first();
+        return slice(temporaries, array, 2, from, call.queries().count());
     }
 
-    /** The part of an array of all keys that belongs to a call. */
-    final NDArray keyPart(Temporaries temporaries, NDArray array, int axis, AttentionCall call) {
+    /** The slice of an array of all keys that belongs to a call. */
+    final NDArray sliceByKey(Temporaries temporaries, NDArray array, int axis, AttentionCall call) {
         int from = call.keys().first() - operands.keysAndValues.tokens().first();
-        return part(temporaries, array, axis, from, call.keys().count());
+        return slice(temporaries, array, axis, from, call.keys().count());
     }
 
-    static NDArray part(Temporaries temporaries, NDArray array, int axis, int from, int count) {
+    static NDArray slice(Temporaries temporaries, NDArray array, int axis, int from, int count) {
         return array.getShape().get(axis) == count
                 ? array
                 : temporaries.add(array.get(NDIndex.sliceAxis(axis, from, (long) from + count)));
@@ -194,35 +193,34 @@ abstract class Kernel {
 
         @Override
         NDArray attend(Temporaries temporaries, AttentionCall call) {
-            NDArray partOfQueries = queryPart(temporaries, queries, call);
-            NDArray keys = keyPart(temporaries, operands.keysAndValues.keys(), 2, call);
-            NDArray values = keyPart(temporaries, operands.keysAndValues.values(), 2, call);
+            NDArray someQueries = sliceByQuery(temporaries, queries, call);
+            NDArray keys = sliceByKey(temporaries, operands.keysAndValues.keys(), 2, call);
+            NDArray values = sliceByKey(temporaries, operands.keysAndValues.values(), 2, call);
             if (name == Name.CAUSAL) {
-                return functions.attendCausally(partOfQueries, keys, values, type);
+                return functions.attendCausally(someQueries, keys, values, type);
             }
             if (name == Name.BY_DISTANCE) {
                 return functions.attendByDistance(
-                        partOfQueries, keys, values, biasesByDistance(temporaries, call, partOfQueries, keys), type);
+                        someQueries, keys, values, biasesByDistance(temporaries, call, someQueries, keys), type);
             }
-            NDArray unencoded = queryPart(temporaries, operands.queries, call);
-            NDArray like = terms.areAdded() ? inScoreType(temporaries, unencoded) : partOfQueries;
+            NDArray unencoded = sliceByQuery(temporaries, operands.queries, call);
+            NDArray like = terms.areAdded() ? inScoreType(temporaries, unencoded) : someQueries;
             NDArray term = terms.term(temporaries, call, like, keys);
             NDArray bias = operands.visibility.bias(temporaries, call, like);
             if (term != null) {
                 bias = bias == null ? term : temporaries.add(bias.add(term));
             }
-            return functions.attend(partOfQueries, keys, values, bias, operands.visibility.mayHideAll(), type);
+            return functions.attend(someQueries, keys, values, bias, operands.visibility.mayHideAll(), type);
         }
 
         /** The biases and masks that the kernel adds to the scores by distance, (1 or N, T + F - 1). */
         private NDArray biasesByDistance(
-                Temporaries temporaries, AttentionCall call, NDArray partOfQueries, NDArray keys) {
-            NDArray like = inScoreType(temporaries, partOfQueries);
+                Temporaries temporaries, AttentionCall call, NDArray someQueries, NDArray keys) {
+            NDArray like = inScoreType(temporaries, someQueries);
             NDArray biases = terms.biasesByDistance(temporaries, call, call.allDistances(like));
             NDArray hidden = operands.visibility.biasByDistance(temporaries, call, like);
             NDArray adjusted = temporaries.addResult(biases, () -> {
-                NDArray limited =
-                        isLimited(call, partOfQueries) ? functions.limited(partOfQueries, keys, biases) : biases;
+                NDArray limited = isLimited(call, someQueries) ? functions.limited(someQueries, keys, biases) : biases;
                 if (isFullPrecision()) {
                     return limited;
                 }
@@ -240,11 +238,11 @@ abstract class Kernel {
         }
 
         /** Whether denormal numbers would make training slow, as in FLOAT32 on a CPU. */
-        private boolean isLimited(AttentionCall call, NDArray partOfQueries) {
+        private boolean isLimited(AttentionCall call, NDArray someQueries) {
             return call.training()
-                    && partOfQueries.getDataType() == DataType.FLOAT32
+                    && someQueries.getDataType() == DataType.FLOAT32
                     && type == DataType.FLOAT32
-                    && HostData.isHost(partOfQueries.getDevice())
+                    && HostData.isHost(someQueries.getDevice())
                     && areSameTokens(call);
         }
     }
@@ -341,7 +339,7 @@ abstract class Kernel {
                 }
                 return Arithmetic.toType(dropped, values.getDataType());
             });
-            NDArray valuesOfCall = keyPart(temporaries, values, 2, call);
+            NDArray valuesOfCall = sliceByKey(temporaries, values, 2, call);
             NDArray result =
                     temporaries.addResult(() -> byHead(byGroup(probabilities).matMul(valuesOfCall)));
             NDArray term = terms.valueTerm(temporaries, call, probabilities, result.getShape());
@@ -355,19 +353,19 @@ abstract class Kernel {
          * @param probabilities the softmax of the scores, (B, N, T, F)
          * @param mask the queries that see no key; their probabilities are meaningless
          */
-        private record Weights(NDArray probabilities, Visibility.Part mask) {}
+        private record Weights(NDArray probabilities, Visibility.Slice mask) {}
 
         private Weights weights(Temporaries temporaries, AttentionCall call) {
-            NDArray partOfQueries = queryPart(temporaries, scaled, call);
-            NDArray transposed = keyPart(temporaries, keys, 3, call);
+            NDArray someQueries = sliceByQuery(temporaries, scaled, call);
+            NDArray transposed = sliceByKey(temporaries, keys, 3, call);
             NDArray products =
-                    temporaries.addResult(() -> byHead(byGroup(partOfQueries).matMul(transposed)));
-            NDArray unscaled = queryPart(temporaries, queries, call);
-            NDArray encoded = keyPart(temporaries, operands.keysAndValues.keys(), 2, call);
+                    temporaries.addResult(() -> byHead(byGroup(someQueries).matMul(transposed)));
+            NDArray unscaled = sliceByQuery(temporaries, queries, call);
+            NDArray encoded = sliceByKey(temporaries, operands.keysAndValues.keys(), 2, call);
             NDArray term = terms.term(temporaries, call, unscaled, encoded);
             NDArray scores =
                     temporaries.addResult(products, () -> capped(term == null ? products : plus(products, term)));
-            Visibility.Part mask = operands.visibility.part(temporaries, call, scores);
+            Visibility.Slice mask = operands.visibility.slice(temporaries, call, scores);
             NDArray softmax = temporaries.addResult(() -> {
                 NDArray masked = mask.bias() == null ? scores : plus(scores, mask.bias());
                 Parameter sinks = operands.attention.getSinks();

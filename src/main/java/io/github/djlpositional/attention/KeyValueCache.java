@@ -47,7 +47,7 @@ import java.util.function.Supplier;
  *   <li>A distance bias, such as that of ALiBi, T5 or a network, is cached for up to twice as many distances as there
  *       are keys, (1, N, 2F), from the first step of one token on. Like the keys, cached biases do not change when the
  *       parameters do.
- *   <li>The {@linkplain Term#scoresOfTokens numbers} that an encoding computes for the keys, (B, capacity, W).
+ *   <li>The {@linkplain Term#scoresOfTokens features} that an encoding computes of the keys, (B, capacity, W).
  *   <li>Masks of keys. A mask of the tokens of a step, (B, T), is appended to the previous ones, so that padding stays
  *       hidden in later steps. A mask of all tokens so far, (B, F), replaces them. The tokens of a step without a mask
  *       are visible. A mask with an axis of queries, (B, T, F) or (B, N, T, F), applies to its own step only. The mask
@@ -368,17 +368,17 @@ public final class KeyValueCache implements AutoCloseable {
     /** Caches projected keys and values without their gradients, and a copy of the hidden keys. */
     void putProjected(Block attention, ProjectedKeysAndValues entry) {
         NDArray hidden = entry.hidden == null ? null : TokenColumn.owned(manager, entry.hidden.duplicate());
-        Map<Term, NDArray> numbers = new HashMap<>(entry.numbers);
-        numbers.replaceAll((term, array) -> detached(array));
+        Map<Term, NDArray> features = new HashMap<>(entry.features);
+        features.replaceAll((term, array) -> detached(array));
         ProjectedKeysAndValues copy = new ProjectedKeysAndValues(
-                entry.keysInput, entry.valuesInput, detached(entry.keys), detached(entry.values), numbers, hidden);
+                entry.keysInput, entry.valuesInput, detached(entry.keys), detached(entry.values), features, hidden);
         ProjectedKeysAndValues before = projected.put(attention, copy);
         if (before != null) {
             before.close();
         }
     }
 
-    /** The numbers of an array without their gradient, as an array that no scope closes. */
+    /** An array without its gradient, which no scope closes. */
     private NDArray detached(NDArray array) {
         return TokenColumn.owned(manager, array.stopGradient());
     }
@@ -386,7 +386,7 @@ public final class KeyValueCache implements AutoCloseable {
     /**
      * Projected keys and values, (B, N, F, H), and the inputs that they were projected from.
      *
-     * @param numbers the numbers that terms have for the keys, (B, F, W)
+     * @param features the features of the keys that terms computed, (B, F, W)
      * @param hidden which of the keys are hidden, (B, F); null for none
      */
     record ProjectedKeysAndValues(
@@ -394,14 +394,14 @@ public final class KeyValueCache implements AutoCloseable {
             NDArray valuesInput,
             NDArray keys,
             NDArray values,
-            Map<Term, NDArray> numbers,
+            Map<Term, NDArray> features,
             NDArray hidden)
             implements AutoCloseable {
         @Override
         public void close() {
             keys.close();
             values.close();
-            numbers.values().forEach(NDArray::close);
+            features.values().forEach(NDArray::close);
             if (hidden != null) {
                 hidden.close();
             }

@@ -39,7 +39,7 @@ import java.util.Map;
  *
  * Extend {@link Base}, and declare one term or several. The attention does the rest, as for the encodings of this
  * library: it selects biases for each query and key, applies masks, caches biases for later steps, processes long
- * sequences in parts, closes arrays, and uses PyTorch's fused kernel where there is no {@linkplain Term#values term of
+ * sequences in slices, closes arrays, and uses PyTorch's fused kernel where there is no {@linkplain Term#values term of
  * values} and no term is being trained. The encoding is initialized with the shape of the queries, (B, N, T, H), of
  * which B and T may be -1.
  */

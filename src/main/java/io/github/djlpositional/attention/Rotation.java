@@ -95,15 +95,16 @@ public record Rotation(int start, int size, PairLayout layout, Angles angles) im
         }
         int end = start + size;
         return Temporaries.result(() -> {
-            NDArray part = size == headSize ? x : x.get(NDIndex.sliceAxis(3, start, end));
-            NDList parts = new NDList(functions == null ? product(part, rows) : functions.rotate(part, rows, layout));
+            NDArray slice = size == headSize ? x : x.get(NDIndex.sliceAxis(3, start, end));
+            NDList slices =
+                    new NDList(functions == null ? product(slice, rows) : functions.rotate(slice, rows, layout));
             if (start > 0) {
-                parts.add(0, x.get(NDIndex.sliceAxis(3, 0, start)));
+                slices.add(0, x.get(NDIndex.sliceAxis(3, 0, start)));
             }
             if (end < headSize) {
-                parts.add(x.get(NDIndex.sliceAxis(3, end, headSize)));
+                slices.add(x.get(NDIndex.sliceAxis(3, end, headSize)));
             }
-            return parts.size() == 1 ? parts.head() : NDArrays.concat(parts, 3);
+            return slices.size() == 1 ? slices.head() : NDArrays.concat(slices, 3);
         });
     }
 

@@ -34,19 +34,19 @@ public sealed interface Term permits Rotation, Terms.Heads, Terms.DistanceBias, 
      * distances are real numbers if positions are.
      *
      * @param biases returns (1 or N, {@link Distances#size}), finite, of any floating-point type, for all queries of a
-     *     forward or a part of them
+     *     forward or a slice of them
      */
     static Term bias(BiFunction<AttentionCall, Distances, NDArray> biases) {
         return new Terms.DistanceBias(biases, null, null, call -> 0);
     }
 
     /**
-     * {@return a bias like {@link #bias(BiFunction)}, by the differences of numbers of the tokens, such as the cells of
-     * a window, instead of their positions}
+     * {@return a bias like {@link #bias(BiFunction)}, by the differences of coordinates of the tokens, such as the
+     * cells of a window, instead of their positions}
      *
      * @param biases returns the biases of differences
-     * @param queries returns the number of each query
-     * @param keys returns the number of each key
+     * @param queries returns the coordinate of each query
+     * @param keys returns the coordinate of each key
      */
     static Term bias(BiFunction<AttentionCall, Distances, NDArray> biases, Coordinates queries, Coordinates keys) {
         return new Terms.DistanceBias(biases, queries, keys, call -> 0);
@@ -56,21 +56,21 @@ public sealed interface Term permits Rotation, Terms.Heads, Terms.DistanceBias, 
      * {@return a term of the scores that depends on the content or on the positions themselves} It is not scaled: a
      * term that has to be scaled is multiplied by {@link AttentionCall#scale}.
      *
-     * @param scores gets the queries of the call, (B, N, T, H), before any encoding, FLOAT32 if the attention is
+     * @param function gets the queries of the call, (B, N, T, H), before any encoding, FLOAT32 if the attention is
      *     FLOAT16; and the keys of the call, (B, K, F, H), after all encodings, in the data type of the attention
      */
-    static Term scores(Scores scores) {
-        return new Terms.ScoreTerm(null, null, scores, call -> 0);
+    static Term scores(Scores function) {
+        return new Terms.ScoreTerm(null, null, function, call -> 0);
     }
 
     /**
-     * {@return a term of the scores that depends on numbers of each token, which are computed once in a forward from
-     * the input of the attention} A cache stores the numbers of keys, so they must not depend on other tokens.
+     * {@return a term of the scores that depends on features of each token, which are computed once in a forward from
+     * the input of the attention} A cache stores the features of keys, so they must not depend on other tokens.
      *
-     * @param queries returns numbers of the queries, (B, T, W), of any floating-point type, from the queries before
+     * @param queries returns features of the queries, (B, T, W), of any floating-point type, from the queries before
      *     their projection, (B, T, D), FLOAT32 if the attention is FLOAT16; null for none
-     * @param keys returns numbers of the keys, (B, F, W), from the keys before their projection; null for none
-     * @param scores gets both numbers; null for none. Its result has {@link AttentionCall#scoreType}
+     * @param keys returns features of the keys, (B, F, W), from the keys before their projection; null for none
+     * @param scores gets the features of both; null for none. Its result has {@link AttentionCall#scoreType}
      */
     static Term scoresOfTokens(
             BiFunction<AttentionCall, NDArray, NDArray> queries,
@@ -78,7 +78,7 @@ public sealed interface Term permits Rotation, Terms.Heads, Terms.DistanceBias, 
             Scores scores) {
         Check.that(
                 queries != null || keys != null,
-                "there are numbers neither of queries nor of keys: expected a function; pass one");
+                "features are computed neither of queries nor of keys: expected a function; pass one");
         return new Terms.ScoreTerm(queries, keys, scores, call -> 0);
     }
 
@@ -111,19 +111,19 @@ public sealed interface Term permits Rotation, Terms.Heads, Terms.DistanceBias, 
         /**
          * {@return a finite array that broadcasts to (B, N, T, F), or null to add nothing}
          *
-         * @param call all queries of the forward, or a part of them
-         * @param queries the queries of the call, or numbers of their tokens
-         * @param keys the keys of the call, or numbers of their tokens
+         * @param call all queries of the forward, or a slice of them
+         * @param queries the queries of the call, or the features of their tokens
+         * @param keys the keys of the call, or the features of their tokens
          */
         NDArray of(AttentionCall call, NDArray queries, NDArray keys);
     }
 
-    /** Returns a number for each token, whose differences are the distances of a bias. */
+    /** Returns a coordinate of each token, whose differences are the distances of a bias. */
     @FunctionalInterface
     interface Coordinates {
 
         /**
-         * {@return a number for each token, (1 or B, n), INT32}
+         * {@return a coordinate of each token, (1 or B, n), INT32}
          *
          * @param tokens queries or keys
          * @param like an array on the device of the result
@@ -132,9 +132,9 @@ public sealed interface Term permits Rotation, Terms.Heads, Terms.DistanceBias, 
     }
 
     /**
-     * {@return the same term, which needs so many numbers at a time for each query and key, summed over the batch} If
-     * this is more than the attention itself needs, a long sequence is processed in smaller parts. By default it is 0.
-     * For rotations and heads, it has no effect.
+     * {@return the same term, which computes arrays of so many elements for each query and key, summed over the batch}
+     * If this is more than the attention itself needs, a long sequence is processed in smaller slices. By default it is
+     * 0. For rotations and heads, it has no effect.
      *
      * @param size returns the size for all queries and keys of a forward
      */

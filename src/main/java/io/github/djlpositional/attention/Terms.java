@@ -23,8 +23,8 @@ import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Supplier;
 import java.util.function.BiFunction;
+import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 
 /** The terms of the relative encodings of an attention, which are read once. */
@@ -151,7 +151,7 @@ final class Terms {
                         || (parameter.isInitialized() && parameter.getArray().hasGradient()));
     }
 
-    /** How many numbers the terms take for each query and key; 0 without terms. */
+    /** How many array elements the terms take for each query and key; 0 without terms. */
     long sizePerQueryAndKey(AttentionCall call) {
         return added.stream()
                 .mapToLong(term -> pairSize(term).applyAsLong(call))
@@ -183,22 +183,22 @@ final class Terms {
         return x;
     }
 
-    /** The numbers of each token of queries or keys, (B, n, W), by term; see {@link Term#scoresOfTokens}. */
-    Map<Term, NDArray> numbers(Temporaries temporaries, AttentionCall call, NDArray input, boolean areKeys) {
-        Map<Term, NDArray> numbers = new HashMap<>();
+    /** The features of each token of queries or keys, (B, n, W), by term; see {@link Term#scoresOfTokens}. */
+    Map<Term, NDArray> features(Temporaries temporaries, AttentionCall call, NDArray input, boolean areKeys) {
+        Map<Term, NDArray> features = new HashMap<>();
         for (ScoreTerm term : scoreTerms) {
             var function = areKeys ? term.keys() : term.queries();
             if (function != null) {
                 NDArray typed = temporaries.toType(input, DataTypes.ofScores(input));
                 NDArray found = temporaries.addResult(typed, () -> use(term, () -> function.apply(call, typed)));
-                numbers.put(term, found);
+                features.put(term, found);
                 Shape shape = found.getShape();
                 Shape tokens = new Shape(input.getShape().get(0), (areKeys ? call.keys() : call.queries()).count());
                 boolean fits = shape.dimension() == 3 && shape.slice(0, 2).equals(tokens);
-                require(term, "numbers of tokens", found, fits, tokens.add(-1) + ", with any last size");
+                require(term, "features of tokens", found, fits, tokens.add(-1) + ", with any last size");
             }
         }
-        return numbers;
+        return features;
     }
 
     /** Calls a function of a term. Its encoding is not cleared, loaded or initialized meanwhile. */
@@ -231,8 +231,8 @@ final class Terms {
             terms.add(coordinateTerm(temporaries, bias, call, queries));
         }
         for (ScoreTerm term : scoreTerms) {
-            NDArray ofQueries = term.isOfTokens() ? call.queryNumbers(term) : queries;
-            NDArray ofKeys = term.isOfTokens() ? call.keyNumbers(term) : keys;
+            NDArray ofQueries = term.isOfTokens() ? call.queryFeatures(term) : queries;
+            NDArray ofKeys = term.isOfTokens() ? call.keyFeatures(term) : keys;
             NDArray scores = temporaries.addResult(queries, () -> {
                 NDArray found = use(term, () -> term.scores().of(call, ofQueries, ofKeys));
                 return found == null ? null : Arithmetic.toType(found, queries.getDataType());
@@ -334,8 +334,7 @@ final class Terms {
         });
     }
 
-    private static NDArray positions(
-            Temporaries temporaries, Positions tokens, NDArray like, DataType type) {
+    private static NDArray positions(Temporaries temporaries, Positions tokens, NDArray like, DataType type) {
         return temporaries.addUnless(tokens.array(), tokens.toArray(like, type));
     }
 
@@ -348,8 +347,7 @@ final class Terms {
     private NDArray coordinates(
             Temporaries temporaries, Term term, Term.Coordinates function, Positions tokens, NDArray like) {
         NDArray found = temporaries.addResult(() -> use(term, () -> function.of(tokens, like)));
-        long batch =
-                tokens.array() == null ? 1 : tokens.array().getShape().get(0);
+        long batch = tokens.array() == null ? 1 : tokens.array().getShape().get(0);
         Shape expected = new Shape(batch, tokens.count());
         require(term, "coordinates", found, found.getShape().equals(expected), expected);
         return found;
@@ -357,8 +355,8 @@ final class Terms {
 
     /**
      * The biases for each query and key, (1 or B, 1 or N, T, F), by the differences of two arrays, (1 or B, T) and (1
-     * or B, F). On a CPU whole numbers are read, and the bias of each difference is computed once unless the
-     * differences are far apart.
+     * or B, F). On a CPU integers are read, and the bias of each difference is computed once unless the differences are
+     * far apart.
      */
     private NDArray biasesOfPairs(
             Temporaries temporaries,
@@ -433,7 +431,7 @@ final class Terms {
             AttentionCall bare = new AttentionCall(
                     encoding, queries.getDataType(), parameterStore, training, params, tokens, keyPositions, false, 1);
             AttentionCall call =
-                    bare.with(numbers(temporaries, bare, queries, false), numbers(temporaries, bare, keys, true));
+                    bare.with(features(temporaries, bare, queries, false), features(temporaries, bare, keys, true));
             NDArray encoded = encode(temporaries, call, keys, true);
             NDArray term = term(temporaries, call, queries, encoded);
             Check.that(

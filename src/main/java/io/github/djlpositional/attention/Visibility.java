@@ -85,8 +85,7 @@ final class Visibility {
             int firstKey = call.keys().first();
             return (chunkSize == null || !call.hasPositions())
                     && Math.max(first[0], last[0]) == firstKey
-                    && Math.min(first[1], last[1])
-                            == firstKey + call.keys().count();
+                    && Math.min(first[1], last[1]) == firstKey + call.keys().count();
         }
 
         /** Where a key is too far before or after a query, by their indices, INT32; null without a limit. */
@@ -112,11 +111,16 @@ final class Visibility {
             return onAxis(Indices.range(like, tokens.first(), tokens.count(), DataType.INT32), tokens, axis);
         }
 
-        /** Numbers of tokens, (n) or (1 or B, n), with four axes. */
-        private static NDArray onAxis(NDArray numbers, Positions tokens, int axis) {
+        /** Positions or indices, (n) or (1 or B, n), with four axes. */
+        private static NDArray onAxis(NDArray positions, Positions tokens, int axis) {
             Shape shape = new Shape(
-                    numbers.getShape().dimension() == 1 ? 1 : numbers.getShape().get(0), 1, 1, 1);
-            return numbers.reshape(Shape.update(shape, axis, tokens.count()));
+                    positions.getShape().dimension() == 1
+                            ? 1
+                            : positions.getShape().get(0),
+                    1,
+                    1,
+                    1);
+            return positions.reshape(Shape.update(shape, axis, tokens.count()));
         }
 
         /** The chunk of each token: its position divided by the size, rounded down. */
@@ -135,13 +139,13 @@ final class Visibility {
     }
 
     /**
-     * What is added to the scores of a part of the queries.
+     * What is added to the scores of a slice of the queries.
      *
      * @param bias added to the scores: -infinity for a hidden key, but 0 for all keys of a query that sees none,
      *     because its softmax would be NaN; null for none
      * @param withoutKey where a query sees no key, (B or 1, N or 1, T or 1, 1); null if every query sees a key
      */
-    record Part(NDArray bias, NDArray withoutKey) {
+    record Slice(NDArray bias, NDArray withoutKey) {
 
         /** Replaces the results of queries that see no key with zeros, so that their gradients are zero too. */
         NDArray maskQueriesWithoutKeys(Temporaries temporaries, NDArray result) {
@@ -165,7 +169,7 @@ final class Visibility {
     /** Where the mask of the forward hides a key, (B or 1, N or 1, T or 1, F or 1); null for none. */
     private final NDArray hiddenPairs;
 
-    /** Numbers that are added to the scores, of the same shape, in the data type of the queries; null for none. */
+    /** A mask that is added to the scores, of the same shape, in the data type of the queries; null for none. */
     private final NDArray added;
 
     /**
@@ -207,9 +211,9 @@ final class Visibility {
                 !isAdded(mask) || mask.getDataType() == queries.getDataType(),
                 () -> "mask " + mask.getShape() + " has data type " + mask.getDataType() + ": expected "
                         + queries.getDataType()
-                        + ", the data type of the queries, for numbers that are added to the scores,"
-                        + " or boolean, true for visible keys; pass mask.neq(0) if 1 means visible, or convert the"
-                        + " numbers with toType");
+                        + ", the data type of the queries, for a mask that is added to the scores,"
+                        + " or boolean, true for visible keys; pass mask.neq(0) if 1 means visible, or convert it"
+                        + " with toType");
         NDArray moved = temporaries.addUnless(mask, mask.toDevice(queries.getDevice(), false));
         // without the keys that the cache of a window has dropped
         int first = whole.keys().first();
@@ -262,22 +266,22 @@ final class Visibility {
                         + ", with 0 for each hidden token; pass one number for each token");
     }
 
-    /** Whether the numbers of a mask are added to the scores. */
+    /** Whether a mask is added to the scores. */
     static boolean isAdded(NDArray mask) {
         return mask.getShape().dimension() == 4 && mask.getDataType() != DataType.BOOLEAN;
     }
 
-    /** Where numbers that are added to scores hide the key: -infinity, or the smallest finite number. */
-    private static NDArray isHidden(NDArray numbers) {
-        double lowest = numbers.getDataType() == DataType.FLOAT16 ? -65504 : -Float.MAX_VALUE;
-        return numbers.lte(Arithmetic.number(numbers, lowest));
+    /** Where an added mask hides the key: -infinity, or the smallest finite number. */
+    private static NDArray isHidden(NDArray mask) {
+        double lowest = mask.getDataType() == DataType.FLOAT16 ? -65504 : -Float.MAX_VALUE;
+        return mask.lte(Arithmetic.number(mask, lowest));
     }
 
     /** Replaces the smallest finite number of FLOAT16, which scores in FLOAT32 may reach, with -infinity. */
-    private static NDArray withInfinity(NDArray numbers) {
-        return numbers.getDataType() != DataType.FLOAT16
-                ? numbers
-                : where(numbers.getShape(), isHidden(numbers), number(numbers, Double.NEGATIVE_INFINITY), numbers);
+    private static NDArray withInfinity(NDArray mask) {
+        return mask.getDataType() != DataType.FLOAT16
+                ? mask
+                : where(mask.getShape(), isHidden(mask), number(mask, Double.NEGATIVE_INFINITY), mask);
     }
 
     Order order() {
@@ -313,7 +317,7 @@ final class Visibility {
         return pairs() != null && pairs().getShape().get(1) > 1;
     }
 
-    /** How many numbers the bias has for each query and key. */
+    /** How many elements the bias has for each query and key. */
     long sizePerQueryAndKey() {
         long ofKeys = hiddenKeys == null ? 1 : hiddenKeys.getShape().get(0);
         if (pairs() != null) {
@@ -327,18 +331,19 @@ final class Visibility {
     private NDArray hidden(AttentionCall call, NDArray like) {
         NDArray all = order.hidden(call, like);
         if (hiddenPairs != null) {
-            all = or(all, part(hiddenPairs, call));
+            all = or(all, slice(hiddenPairs, call));
         }
         if (hiddenKeys != null) {
             all = or(
                     all,
-                    part(condition(hiddenKeys).reshape(hiddenKeys.getShape().get(0), 1, 1, -1), call));
+                    slice(condition(hiddenKeys).reshape(hiddenKeys.getShape().get(0), 1, 1, -1), call));
         }
         return all;
     }
 
     /**
-     * Returns what is added to the scores of a call: numbers, and -infinity for hidden keys; null if nothing is added.
+     * Returns what is added to the scores of a call: the added mask, and -infinity for hidden keys; null if nothing is
+     * added.
      *
      * @param temporaries closes the result
      * @param call the queries and keys
@@ -353,19 +358,19 @@ final class Visibility {
                     if (added == null) {
                         return bias;
                     }
-                    NDArray numbers = Arithmetic.toType(part(added, call), like.getDataType());
-                    return bias == null ? numbers : numbers.add(bias);
+                    NDArray mask = Arithmetic.toType(slice(added, call), like.getDataType());
+                    return bias == null ? mask : mask.add(bias);
                 });
     }
 
     /** Returns the bias, with 0 for all keys of a query that sees none, and which queries these are. */
-    Part part(Temporaries temporaries, AttentionCall call, NDArray like) {
+    Slice slice(Temporaries temporaries, AttentionCall call, NDArray like) {
         NDArray bias = bias(temporaries, call, like);
         if (bias == null || !mayHideAll()) {
-            return new Part(bias, null);
+            return new Slice(bias, null);
         }
         NDArray withoutKey = temporaries.addResult(() -> isHidden(bias.max(new int[] {3}, true)));
-        return new Part(
+        return new Slice(
                 temporaries.addResult(() -> bias.maximum(where(
                         withoutKey.getShape(), withoutKey, number(like, 0), number(like, Double.NEGATIVE_INFINITY)))),
                 withoutKey);
@@ -385,13 +390,13 @@ final class Visibility {
                 });
     }
 
-    /** The part of a mask for a call. */
-    private NDArray part(NDArray mask, AttentionCall call) {
-        NDArray rows = part(mask, 2, call.queries(), whole.queries());
-        return part(rows, 3, call.keys(), whole.keys());
+    /** The slice of a mask for a call. */
+    private NDArray slice(NDArray mask, AttentionCall call) {
+        NDArray rows = slice(mask, 2, call.queries(), whole.queries());
+        return slice(rows, 3, call.keys(), whole.keys());
     }
 
-    private static NDArray part(NDArray mask, int axis, Positions tokens, Positions all) {
+    private static NDArray slice(NDArray mask, int axis, Positions tokens, Positions all) {
         long size = mask.getShape().get(axis);
         long from = tokens.first() - all.first();
         return size == 1 || size == tokens.count()

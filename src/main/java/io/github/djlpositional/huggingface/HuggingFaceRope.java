@@ -127,7 +127,7 @@ public final class HuggingFaceRope {
         Object textType = ModelType.WITH_TEXT_CONFIG.get(config.get("model_type"));
         if (textType != null && config.get("text_config") instanceof Map<?, ?> textConfig) {
             Object named = textConfig.get("model_type");
-            return new HuggingFaceRope(part(textConfig, named == null ? textType : named));
+            return new HuggingFaceRope(nested(textConfig, named == null ? textType : named));
         }
         return new HuggingFaceRope(config);
     }
@@ -157,14 +157,14 @@ public final class HuggingFaceRope {
                 () -> "model_type " + quoted(config.get("model_type")) + ": expected one of "
                         + ModelType.WITH_VISION_CONFIG.keySet()
                         + " with a vision_config; build other vision towers with RotaryPresets");
-        return new HuggingFaceRope(part(config.get("vision_config"), type));
+        return new HuggingFaceRope(nested(config.get("vision_config"), type));
     }
 
-    private static Map<String, Object> part(Object config, Object type) {
-        Map<String, Object> part = new LinkedHashMap<>();
-        ((Map<?, ?>) config).forEach((key, value) -> part.put(String.valueOf(key), value));
-        part.put("model_type", type);
-        return part;
+    private static Map<String, Object> nested(Object config, Object type) {
+        Map<String, Object> values = new LinkedHashMap<>();
+        ((Map<?, ?>) config).forEach((key, value) -> values.put(String.valueOf(key), value));
+        values.put("model_type", type);
+        return values;
     }
 
     /**
@@ -315,16 +315,16 @@ public final class HuggingFaceRope {
 
     /** The types of layers that are rotated differently, or a single type for all layers. */
     private List<String> layerTypes() {
-        Map<String, Map<?, ?>> parts = parts(sectionOfAll());
+        Map<String, Map<?, ?>> sections = sectionsByLayerType(sectionOfAll());
         if (isLocal(ModelType.SLIDING)) {
-            requireParts(parts);
+            requireSections(sections);
         }
-        if (!parts.isEmpty()) {
+        if (!sections.isEmpty()) {
             Check.that(
                     type.reads("layer_types"),
-                    () -> "rope_parameters " + shown(parts.keySet()) + " of " + this
+                    () -> "rope_parameters " + shown(sections.keySet()) + " of " + this
                             + ": expected one section, since all its layers have one type; correct the configuration");
-            return List.copyOf(parts.keySet());
+            return List.copyOf(sections.keySet());
         }
         return isLocal(ModelType.SLIDING)
                 ? List.of(ModelType.FULL, ModelType.SLIDING)
@@ -336,24 +336,24 @@ public final class HuggingFaceRope {
         return value("sliding_window") == null ? null : (String) value("rotary_layer_type");
     }
 
-    /** The parts of a rope section by layer type, empty for one section of all layers. */
-    private static Map<String, Map<?, ?>> parts(Map<?, ?> section) {
-        Map<String, Map<?, ?>> parts = new TreeMap<>();
+    /** The sections within a rope section, by layer type, empty for one section of all layers. */
+    private static Map<String, Map<?, ?>> sectionsByLayerType(Map<?, ?> section) {
+        Map<String, Map<?, ?>> sections = new TreeMap<>();
         Map<Object, Object> others = new LinkedHashMap<>();
         section.forEach((key, value) -> {
-            if (value instanceof Map<?, ?> part) {
-                parts.put(String.valueOf(key), part);
+            if (value instanceof Map<?, ?> ofLayers) {
+                sections.put(String.valueOf(key), ofLayers);
             } else if (value != null) {
                 others.put(key, value);
             }
         });
         others.remove("rope_type", "default");
         Check.that(
-                parts.isEmpty() || others.isEmpty(),
+                sections.isEmpty() || others.isEmpty(),
                 () -> "keys " + shown(others)
                         + " beside the rope sections of layer types: expected sections only; move them"
                         + " into the sections");
-        return parts;
+        return sections;
     }
 
     private Map<?, ?> sectionOfAll() {
@@ -372,11 +372,11 @@ public final class HuggingFaceRope {
     }
 
     /** Checks that the sections of a model whose layers have different bases name their layers. */
-    private void requireParts(Map<String, Map<?, ?>> parts) {
+    private void requireSections(Map<String, Map<?, ?>> sections) {
         Map<?, ?> scaling = get("rope_scaling", Map.class);
         boolean isOld = scaling == null || scaling.isEmpty() || scaling.containsKey("rope_type");
         Check.that(
-                isOld && (isMissing(get("rope_parameters", Map.class)) || !parts.isEmpty()),
+                isOld && (isMissing(get("rope_parameters", Map.class)) || !sections.isEmpty()),
                 () -> "rope_parameters or rope_scaling " + shown(sectionOfAll()) + " of " + this
                         + ": expected a section for each type of layers, or rope_scaling with a rope_type; correct the"
                         + " configuration");
@@ -392,13 +392,13 @@ public final class HuggingFaceRope {
     RopeSection section(String layerType) {
         requireKnown(layerType);
         Map<?, ?> all = isLocal(layerType) ? Map.of() : sectionOfAll();
-        Map<String, Map<?, ?>> parts = parts(sectionOfAll());
+        Map<String, Map<?, ?>> sections = sectionsByLayerType(sectionOfAll());
         Check.that(
-                parts.isEmpty() || parts.containsKey(layerType),
-                () -> "layer type \"" + layerType + "\": expected one of " + shown(parts.keySet())
+                sections.isEmpty() || sections.containsKey(layerType),
+                () -> "layer type \"" + layerType + "\": expected one of " + shown(sections.keySet())
                         + ", the keys of the rope section; pass one of them");
         return new RopeSection(
-                parts.getOrDefault(layerType, all),
+                sections.getOrDefault(layerType, all),
                 (List<?>) value("rope_types"),
                 (List<?>) value("rope_keys"),
                 requireInt("max_position_embeddings"),

@@ -13,9 +13,9 @@ import java.util.Objects;
 import java.util.TreeSet;
 
 /**
- * The rope section of a configuration, {@code rope_scaling} or {@code rope_parameters}, or its part for one type of
- * layers. Keys have the meaning of {@code modeling_rope_utils.py} of Hugging Face's transformers. A key with the value
- * null counts as missing.
+ * The rope section of a configuration, {@code rope_scaling} or {@code rope_parameters}, or the section within it for
+ * one type of layers. Keys have the meaning of {@code modeling_rope_utils.py} of Hugging Face's transformers. A key
+ * with the value null counts as missing.
  */
 final class RopeSection {
 

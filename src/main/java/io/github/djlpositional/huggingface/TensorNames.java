@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
  * them, for {@code WeightLoader.module}.
  *
  * <p>They cover the layers, the normalization after them, and the input: the token table, a
- * {@link LearnedPositionalEncodingBlock} and a layer normalization, which may be parts of the
+ * {@link LearnedPositionalEncodingBlock} and a layer normalization, which may be children of the
  * {@linkplain InputEmbeddingBlock.Builder#optPositionalEncoding positional encoding}.
  */
 public enum TensorNames {
@@ -36,7 +36,7 @@ public enum TensorNames {
     /** {@code Phi3Model}: as {@link #LLAMA}; queries, keys and values are one matrix, as are gate and hidden layer. */
     PHI3(5, "layers.");
 
-    /** The names of the parts of a stack, and of a layer, whose names follow its number; a dash for none. */
+    /** The names of the blocks of a stack, and of a layer, whose names follow its number; a dash for none. */
     private static final String[] TABLE = """
             input_embedding              embeddings.word_embeddings     embeddings.word_embeddings     wte         embed_tokens             embed_tokens
             input_.*encodings            embeddings.position_embeddings embeddings.position_embeddings wpe         -                        -
@@ -85,10 +85,10 @@ public enum TensorNames {
             String[] row = line.split(" +", -1);
             Pattern pattern = Pattern.compile("(?:layer(\\d+)_)?" + row[0] + "(?:_(?:weight|gamma|(bias|beta)))?");
             paths.forEach((path, parameter) -> {
-                Matcher part = pattern.matcher(path);
-                if (part.matches() && !row[column].equals("-")) {
-                    String layer = part.group(1) == null ? "" : layers + part.group(1) + ".";
-                    String name = layer + row[column] + (part.group(2) == null ? ".weight" : ".bias");
+                Matcher block = pattern.matcher(path);
+                if (block.matches() && !row[column].equals("-")) {
+                    String layer = block.group(1) == null ? "" : layers + block.group(1) + ".";
+                    String name = layer + row[column] + (block.group(2) == null ? ".weight" : ".bias");
                     found.computeIfAbsent(name, missing -> new ArrayList<>()).add(parameter);
                 }
             });

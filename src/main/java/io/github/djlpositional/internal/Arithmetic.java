@@ -7,8 +7,8 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 
 /**
- * Operations that differ between the engines while gradients are recorded, and operations with numbers. An operation of
- * DJL with a number of Java waits for a GPU; one with a {@link #number} does not.
+ * Operations that differ between the engines while gradients are recorded, and operations with Java numbers. An
+ * operation of DJL with a number of Java waits for a GPU; one with a {@link #number} does not.
  */
 public final class Arithmetic {
 

@@ -93,10 +93,10 @@ public final class DataTypes {
     }
 
     /** Checks that real positions, or distances between them, are not converted to integers. */
-    public static void requireWhole(DataType type, NDArray numbers) {
+    public static void requireWhole(DataType type, NDArray positions) {
         Check.that(
-                !type.isInteger() || numbers.getDataType().isInteger(),
-                () -> "positions or distances of shape " + numbers.getShape() + " are floating-point numbers:"
+                !type.isInteger() || positions.getDataType().isInteger(),
+                () -> "positions or distances of shape " + positions.getShape() + " are floating-point numbers:"
                         + " expected integers for this encoding; pass integers, or use an encoding of real positions:"
                         + " ALiBi, distance network, FIRE, Gaussian, KERPLE, learned rotary, RoPE-Mixed, rotary, Sandwich or"
                         + " T5");

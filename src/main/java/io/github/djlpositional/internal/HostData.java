@@ -26,7 +26,7 @@ import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/** Copies numbers between Java and an engine, and checks that there is memory for them. */
+/** Copies values between Java and an engine, and checks that there is memory for them. */
 public final class HostData {
 
     /**
@@ -117,7 +117,7 @@ public final class HostData {
         Check.that(
                 bytes <= LARGEST_BUFFER,
                 () -> "a table of shape " + shape + " has rows of " + bytes + " bytes: expected at most "
-                        + LARGEST_BUFFER + "; encode it in parts");
+                        + LARGEST_BUFFER + "; encode slices of it");
         requireRoomFor(shape, type, device);
         String engine = manager.getEngine().getEngineName();
         Check.that(

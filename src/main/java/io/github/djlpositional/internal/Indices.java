@@ -16,7 +16,7 @@ public final class Indices {
     /** Reading so many values costs less than two reductions by the engine. */
     private static final int FEW = 64;
 
-    /** A float is exact for all whole numbers up to this one. */
+    /** A float is exact for all integers up to this one. */
     private static final int FLOATS = 1 << 24;
 
     private Indices() {}
@@ -54,28 +54,28 @@ public final class Indices {
         return (int) largest;
     }
 
-    /** Reads a whole number, and closes its array. This waits for the device. */
-    public static long scalar(NDArray scalar) {
-        try (scalar) {
-            return HostData.read(scalar, DataType.INT64, NDArray::toLongArray)[0];
+    /** Reads an integer, and closes its array. This waits for the device. */
+    public static long scalar(NDArray array) {
+        try (array) {
+            return HostData.read(array, DataType.INT64, NDArray::toLongArray)[0];
         }
     }
 
     /**
-     * Returns consecutive whole numbers, (count), on the device of an array: exact, where {@code arange} of DJL passes
-     * its bounds as floats.
+     * Returns consecutive integers, (count), on the device of an array: exact, where {@code arange} of DJL passes its
+     * bounds as floats.
      */
     public static NDArray range(NDArray like, int first, int count, DataType type) {
         NDManager manager = like.getManager();
         boolean isExact = first >= -FLOATS && first + count <= FLOATS;
         int from = isExact ? first : 0;
-        NDArray numbers = manager.arange(from, from + count, 1, type, like.getDevice());
+        NDArray integers = manager.arange(from, from + count, 1, type, like.getDevice());
         if (isExact) {
-            return numbers;
+            return integers;
         }
-        try (numbers;
-                NDArray added = Arithmetic.number(numbers, first)) {
-            return numbers.add(added);
+        try (integers;
+                NDArray added = Arithmetic.number(integers, first)) {
+            return integers.add(added);
         }
     }
 

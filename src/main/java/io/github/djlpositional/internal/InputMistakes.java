@@ -42,7 +42,7 @@ public final class InputMistakes {
     static final Set<Mistake> REPORTED = ConcurrentHashMap.newKeySet();
     private static final Set<String> OTHER_NAMES =
             Set.of("attention_mask", "key_padding_mask", "position_ids", "past_key_values", "past_key_value");
-    private static final int MOST_NUMBERS = 1 << 20; // a check must not take much memory and time
+    private static final int MAX_SIZE = 1 << 20; // a check must not take much memory and time
 
     private final Set<String> checked = ConcurrentHashMap.newKeySet();
 
@@ -54,7 +54,7 @@ public final class InputMistakes {
     }
 
     private boolean isFirst(String argument, NDArray array) {
-        return HostData.isHost(array.getDevice()) && array.size() <= MOST_NUMBERS && checked.add(argument);
+        return HostData.isHost(array.getDevice()) && array.size() <= MAX_SIZE && checked.add(argument);
     }
 
     /** Checks a mask for T queries. Without it, a query sees the keys of a range, from the first to before the last. */

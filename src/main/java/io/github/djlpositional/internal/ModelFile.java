@@ -44,7 +44,7 @@ final class ModelFile {
     private static final int MAX_SHAPES = 8;
     private static final int MAX_DIMENSIONS = 32;
 
-    /** The longest part of a file that a message quotes. */
+    /** The longest text of a file that a message quotes. */
     private static final int MAX_TEXT = 200;
 
     private static final int BUFFER_BYTES = 1 << 16;

@@ -44,7 +44,7 @@ public abstract class OptionsBlock extends AbstractBlock implements HasArguments
     private final Record options;
 
     /** The blocks within this one that are options. */
-    private final List<Block> parts = new ArrayList<>();
+    private final List<Block> optionBlocks = new ArrayList<>();
 
     private final List<ConstantTable> tables = new ArrayList<>();
 
@@ -90,9 +90,9 @@ public abstract class OptionsBlock extends AbstractBlock implements HasArguments
      * section of its own. Other children are blocks of DJL, whose own format may change: their parameters, of known
      * shapes, are in the section of this block.
      */
-    protected final <B extends Block> B addPart(String name, B part) {
-        parts.add(part);
-        return addChildBlock(name, part);
+    protected final <B extends Block> B addChild(String name, B child) {
+        optionBlocks.add(child);
+        return addChildBlock(name, child);
     }
 
     /**
@@ -190,7 +190,9 @@ public abstract class OptionsBlock extends AbstractBlock implements HasArguments
 
     /** The children with a section of their own. */
     private List<Block> ownChildren() {
-        return parts.stream().filter(part -> !(part instanceof LambdaBlock)).toList();
+        return optionBlocks.stream()
+                .filter(child -> !(child instanceof LambdaBlock))
+                .toList();
     }
 
     /** The parameters in this block's section of a model file. */

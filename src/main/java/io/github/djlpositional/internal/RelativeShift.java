@@ -14,8 +14,8 @@ import ai.djl.ndarray.types.Shape;
  *
  * <p>By relative position, (B, N, T, W), column c of every row belongs to the keys that are {@code c + first} after the
  * query, where {@code first} is the first key's index minus the last query's. By key, (B, N, T, F), column j belongs to
- * key j. Row i by key is row i by relative position, moved by i columns. In memory these are the same numbers in rows
- * of W - 1 instead of W, as in Huang et al., <em>Music Transformer</em> (2018), section 3.4.1, and Dai et al.,
+ * key j. Row i by key is row i by relative position, moved by i columns. In memory these are the same values in rows of
+ * W - 1 instead of W, as in Huang et al., <em>Music Transformer</em> (2018), section 3.4.1, and Dai et al.,
  * <em>Transformer-XL</em> (2019), appendix B. So no array of the shape (T, F, H) is needed.
  *
  * <p>Intermediate arrays are closed by {@link Temporaries#result}, which the methods are called in.

@@ -73,7 +73,7 @@ public final class TorchFunctions {
     /** Empty arrays, by their shapes. */
     private final Map<LongBuffer, NDArray> bySizes = new ConcurrentHashMap<>();
 
-    private final Map<Double, NDArray> numbers = new ConcurrentHashMap<>();
+    private final Map<Double, NDArray> scalars = new ConcurrentHashMap<>();
 
     private TorchFunctions(Model model) {
         this.model = model;
@@ -110,8 +110,8 @@ public final class TorchFunctions {
 
     /** The first two numbers of a version: 2.07 for 2.7.1. */
     private static double versionOf(Engine engine) {
-        String[] numbers = engine.getVersion().split("\\D+", 3);
-        return Integer.parseInt(numbers[0]) + Integer.parseInt(numbers[1]) / 100.0;
+        String[] fields = engine.getVersion().split("\\D+", 3);
+        return Integer.parseInt(fields[0]) + Integer.parseInt(fields[1]) / 100.0;
     }
 
     /** The lines of {@code functions.py} without blank lines and comments, so that all are ASCII. */
@@ -165,7 +165,7 @@ public final class TorchFunctions {
     }
 
     private NDArray kernel(DataType type, NDArray queries, NDArray keys, int causal) {
-        return sizes(number(type), hiddenKeys(queries, keys.getShape().get(2)), causal);
+        return emptyWith(number(type), hiddenKeys(queries, keys.getShape().get(2)), causal);
     }
 
     /**
@@ -196,9 +196,9 @@ public final class TorchFunctions {
      */
     public NDArray step(NDArray[] arrays, int at, int firstKey) {
         NDArray[] all = Arrays.copyOf(arrays, arrays.length + 2);
-        // in two numbers, so that few arrays are needed for all steps
-        all[arrays.length] = sizes(at % BLOCK, firstKey % BLOCK);
-        all[arrays.length + 1] = sizes(at / BLOCK, firstKey / BLOCK);
+        // in two sizes, so that few arrays are needed for all steps
+        all[arrays.length] = emptyWith(at % BLOCK, firstKey % BLOCK);
+        all[arrays.length + 1] = emptyWith(at / BLOCK, firstKey / BLOCK);
         return run("step", all);
     }
 
@@ -208,14 +208,14 @@ public final class TorchFunctions {
     }
 
     /**
-     * Returns the feed-forward part of a layer with its residual connection and normalization, without gradients.
+     * Returns the feed-forward network of a layer with its residual connection and normalization, without gradients.
      *
      * @param arrays the arrays of {@code feedForward} in {@code functions.py}; null for None
      * @param sizes the sizes of the function
      */
     public NDArray feedForward(NDArray[] arrays, long... sizes) {
         NDArray[] all = Arrays.copyOf(arrays, arrays.length + 1);
-        all[arrays.length] = sizes(sizes);
+        all[arrays.length] = emptyWith(sizes);
         return run("feedForward", all);
     }
 
@@ -223,7 +223,7 @@ public final class TorchFunctions {
      * Returns a number, FLOAT64 on the CPU, which does not change the data type of a result; it belongs to this object.
      */
     public NDArray number(double value) {
-        return numbers.computeIfAbsent(
+        return scalars.computeIfAbsent(
                 value, number -> owned(HostData.number(model.getNDManager(), Device.cpu(), number)));
     }
 
@@ -268,7 +268,7 @@ public final class TorchFunctions {
 
     /** Converts to FLOAT16, FLOAT32 or FLOAT64. Gradients pass. */
     NDArray toType(NDArray array, DataType type) {
-        return run("toType", array, sizes(number(type)));
+        return run("toType", array, emptyWith(number(type)));
     }
 
     /** Looks up rows of a table (n, D) by integer indices; a row is NaN where the index is out of range. */
@@ -286,8 +286,8 @@ public final class TorchFunctions {
         };
     }
 
-    /** An empty array with the specified sizes, which passes whole numbers to a method. */
-    private NDArray sizes(long... sizes) {
+    /** An empty array with the specified sizes, which passes integers to a method. */
+    private NDArray emptyWith(long... sizes) {
         return bySizes.computeIfAbsent(LongBuffer.wrap(sizes), key -> empty(new Shape(sizes).add(0)));
     }
 
@@ -319,7 +319,7 @@ public final class TorchFunctions {
             for (NDArray array : arrays) {
                 String name = array == null ? null : array.getName();
                 boolean isGrouped = name != null && GROUPED.matcher(name).find();
-                NDArray input = array == null ? sizes(0) : array;
+                NDArray input = array == null ? emptyWith(0) : array;
                 inputs.add(isGrouped ? temporaries.add(array.reshape(array.getShape())) : input);
             }
             inputs.add(method(method));

@@ -50,8 +50,8 @@ public abstract class BlockBuilder<T, B extends BlockBuilder<T, B>> {
     private final Function<Map<String, Object>, T> create;
     private final Map<String, Object> options = new LinkedHashMap<>();
 
-    /** Options that become a part of the built object, by name, and whether an object was built with them. */
-    private final Map<String, Boolean> parts = new HashMap<>();
+    /** Options that become children of the built block, by name, and whether an object was built with them. */
+    private final Map<String, Boolean> children = new HashMap<>();
 
     /**
      * Starts without any option.
@@ -93,14 +93,14 @@ public abstract class BlockBuilder<T, B extends BlockBuilder<T, B>> {
                     + " the default");
         }
         options.put(name, value);
-        parts.remove(name);
+        children.remove(name);
         return (B) this;
     }
 
-    /** Sets an option that becomes a part of the built object, so only one object may be built with it. */
-    protected final B setPart(String name, Object value) {
+    /** Sets an option that becomes a child of the built block, so only one block may be built with it. */
+    protected final B setChild(String name, Object value) {
         B builder = set(name, value);
-        parts.put(name, false);
+        children.put(name, false);
         return builder;
     }
 
@@ -128,11 +128,11 @@ public abstract class BlockBuilder<T, B extends BlockBuilder<T, B>> {
      * @return the object
      * @throws IllegalArgumentException if a required option was not set, an option is unknown, of another type or out
      *     of range, or options contradict each other
-     * @throws IllegalStateException if an object was built with the same part, such as an attention, which both would
+     * @throws IllegalStateException if an object was built with the same child, such as an attention, which both would
      *     share
      */
     public T build() {
-        parts.forEach((name, isBuilt) -> {
+        children.forEach((name, isBuilt) -> {
             if (isBuilt) {
                 throw new IllegalStateException("build() was called twice with the same " + name
                         + ", which both blocks would share: expected one block; use another builder, or set another "
@@ -142,7 +142,7 @@ public abstract class BlockBuilder<T, B extends BlockBuilder<T, B>> {
         Map<String, Object> values = new LinkedHashMap<>(options);
         values.replaceAll((name, value) -> value instanceof Supplier<?> supplier ? supplier.get() : value);
         T built = create.apply(values);
-        parts.replaceAll((name, isBuilt) -> true);
+        children.replaceAll((name, isBuilt) -> true);
         return built;
     }
 }

@@ -57,10 +57,10 @@ public final class Check {
     }
 
     /** Checks that a dropout rate is in [0, 1). */
-    public static void rate(String name, float rate) {
+    public static void rate(String name, float value) {
         that(
-                rate >= 0 && rate < 1,
-                () -> name + " " + rate + ": expected 0 or more and less than 1; use 0 for no dropout");
+                value >= 0 && value < 1,
+                () -> name + " " + value + ": expected 0 or more and less than 1; use 0 for no dropout");
     }
 
     /**

@@ -51,7 +51,7 @@ public final class OptionTypes {
                         + names.keySet() + ", in any case; use one of these names"));
     }
 
-    /** The part of a name that distinguishes it from others. */
+    /** The segment of a name that distinguishes it from others. */
     private static String plain(String name) {
         return name.replaceAll("[\\s_-]", "").toLowerCase(Locale.ROOT);
     }

@@ -117,7 +117,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
         super(options);
         this.options = options;
         crossAttention = options.crossAttention;
-        attention = addPart("attention", options.attention);
+        attention = addChild("attention", options.attention);
         embeddingSize = attention.getEmbeddingSize();
         attentionResidual = addResidual("attention");
         if (crossAttention == null) {
@@ -127,11 +127,11 @@ public final class TransformerLayerBlock extends OptionsBlock {
                     crossAttention != attention,
                     "the attention and the cross-attention are the same block: expected two blocks; build another");
             requireSize("cross-attention", crossAttention.getEmbeddingSize());
-            addPart("crossAttention", crossAttention);
+            addChild("crossAttention", crossAttention);
             crossAttentionResidual = addResidual("crossAttention");
         }
         requireSize("feed-forward network", options.feedForward.embeddingSize());
-        feedForward = addPart("feedForward", options.feedForward);
+        feedForward = addChild("feedForward", options.feedForward);
         feedForwardResidual = addResidual("feedForward");
     }
 
@@ -377,17 +377,17 @@ public final class TransformerLayerBlock extends OptionsBlock {
 
         /** Sets the attention over the layer's input, and with it D; in a decoder it is causal. */
         public Builder setAttention(MultiHeadAttentionBlock block) {
-            return setPart("attention", block);
+            return setChild("attention", block);
         }
 
         /** Sets the attention over an encoder's output, of the same embedding size (default: none). */
         public Builder optCrossAttention(MultiHeadAttentionBlock block) {
-            return setPart("crossAttention", block);
+            return setChild("crossAttention", block);
         }
 
         /** Sets the feed-forward network, of the same embedding size. */
         public Builder setFeedForward(FeedForwardBlock block) {
-            return setPart("feedForward", block);
+            return setChild("feedForward", block);
         }
 
         /** Sets the normalization (default: {@link Norm#LAYER}). */

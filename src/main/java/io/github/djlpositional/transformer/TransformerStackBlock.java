@@ -104,18 +104,18 @@ public final class TransformerStackBlock extends OptionsBlock {
                 options.input == null || options.input.getEmbeddingSize() == size,
                 () -> "the input has embeddingSize " + options.input.getEmbeddingSize()
                         + ": expected the size of the layers, " + size + "; use the same size for both");
-        input = options.input == null ? null : addPart("input", options.input);
-        Set<Block> parts = Collections.newSetFromMap(new IdentityHashMap<>());
+        input = options.input == null ? null : addChild("input", options.input);
+        Set<Block> children = Collections.newSetFromMap(new IdentityHashMap<>());
         for (int i = 0; i < layers.size(); i++) {
             TransformerLayerBlock layer = layers.get(i);
             requireFitting(i, layer, first);
             requirePositionsOnce(i, layer, input);
             Check.that(
-                    parts(layer).allMatch(parts::add),
+                    children(layer).allMatch(children::add),
                     "layer " + i
                             + " has an attention or a feed-forward network of an earlier layer: expected layers that"
                             + " share neither; build each layer with its own builders and blocks");
-            addPart("layer" + i, layer);
+            addChild("layer" + i, layer);
         }
         finalNorm = options.finalNorm
                 ? addChildBlock("finalNorm", layers.get(layers.size() - 1).newNorm())
@@ -146,9 +146,9 @@ public final class TransformerStackBlock extends OptionsBlock {
                         + relative.get(0));
     }
 
-    private static Stream<Block> parts(TransformerLayerBlock layer) {
+    private static Stream<Block> children(TransformerLayerBlock layer) {
         return Stream.<Block>of(layer.getAttention(), layer.getCrossAttention(), layer.getFeedForward())
-                .filter(part -> part != null);
+                .filter(child -> child != null);
     }
 
     /** {@return a new builder} */
@@ -294,7 +294,7 @@ public final class TransformerStackBlock extends OptionsBlock {
          * x).
          */
         public Builder optInput(InputEmbeddingBlock input) {
-            return setPart("input", input);
+            return setChild("input", input);
         }
 
         /**
@@ -318,7 +318,7 @@ public final class TransformerStackBlock extends OptionsBlock {
         public Builder setLayers(List<TransformerLayerBlock> layers) {
             Check.notNull("layers", layers, "a list of TransformerLayerBlock");
             layers.forEach(layer -> Check.notNull("a block of layers", layer, "a TransformerLayerBlock"));
-            return setPart("layers", List.copyOf(layers));
+            return setChild("layers", List.copyOf(layers));
         }
 
         /**

@@ -20,14 +20,14 @@ import java.util.function.Supplier;
  * @param appendsRows whether the parameter may have more rows, which do not change
  * @param takesFirstRows whether the parameter may have fewer rows
  */
-record Assignment(TensorPart part, Parameter parameter, boolean appendsRows, boolean takesFirstRows) {
+record Assignment(TensorSlice slice, Parameter parameter, boolean appendsRows, boolean takesFirstRows) {
 
     /**
-     * Checks that the parameter has an array of the part's shape, and of a type as wide or wider, or any if rounded.
+     * Checks that the parameter has an array of the slice's shape, and of a type as wide or wider, or any if rounded.
      */
     void requireFits(boolean isRounded, Supplier<String> described) {
-        StoredTensor tensor = part.tensor();
-        Supplier<String> target = () -> described.get() + " for " + part;
+        StoredTensor tensor = slice.tensor();
+        Supplier<String> target = () -> described.get() + " for " + slice;
         Check.that(
                 parameter.isInitialized() && !parameter.getArray().isReleased(),
                 () -> target.get() + " has no array: expected an initialized parameter; initialize its block first");
@@ -41,16 +41,16 @@ record Assignment(TensorPart part, Parameter parameter, boolean appendsRows, boo
         Check.that(
                 hasType && tensor.shape().dimension() > 0 && hasShape(),
                 () -> target.get() + " of shape " + array.getShape() + " and type " + type + " has type "
-                        + InvalidFileException.quoted(tensor.typeName()) + " and shape " + part.shape()
+                        + InvalidFileException.quoted(tensor.typeName()) + " and shape " + slice.shape()
                         + ": expected the parameter's type or a narrower float, its shape, and at least one axis;"
                         + " convert the tensor where the file is created, build the block with the tensor's sizes"
                         + " and a wider type, pass other rows or another name, or use allowRounding, appendRows or"
                         + " firstRows");
     }
 
-    /** Whether the part has the shape of the parameter, or another number of rows that is allowed. */
+    /** Whether the slice has the shape of the parameter, or another number of rows that is allowed. */
     boolean hasShape() {
-        Shape shape = part.shape();
+        Shape shape = slice.shape();
         Shape wanted = parameter.getShape();
         if (shape.equals(wanted) || wanted == null || wanted.dimension() == 0) {
             return shape.equals(wanted);
@@ -65,8 +65,8 @@ record Assignment(TensorPart part, Parameter parameter, boolean appendsRows, boo
     /** Reads the rows into an array of a manager on the CPU, and returns the action that writes the parameter. */
     Runnable read(NDManager staging) throws IOException, MalformedModelException {
         NDArray target = parameter.getArray();
-        TensorPart first =
-                part.until(Math.min(part.to(), part.from() + target.getShape().get(0)));
+        TensorSlice first = slice.until(
+                Math.min(slice.to(), slice.from() + target.getShape().get(0)));
         if (first.shape().size() == 0) {
             return () -> {};
         }

@@ -54,7 +54,7 @@ public final class HalfPrecision {
         try (NDManager staging = manager.newSubManager(Device.cpu())) {
             Map<Parameter, NDArray> rounded = new LinkedHashMap<>();
             for (Parameter parameter : tensors.keySet()) {
-                rounded.put(parameter, TensorPart.whole(tensors.get(parameter)).read(staging, DataType.FLOAT16));
+                rounded.put(parameter, TensorSlice.whole(tensors.get(parameter)).read(staging, DataType.FLOAT16));
             }
             rounded.forEach(HalfPrecision::replace);
         } catch (IOException | MalformedModelException e) {

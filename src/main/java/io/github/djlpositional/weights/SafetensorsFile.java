@@ -135,7 +135,7 @@ final class SafetensorsFile {
                     check(json.peek() == JsonToken.STRING, "the type of tensor %s is not a string", name);
                     fields.put(field, json.nextString());
                 }
-                case "shape", "data_offsets" -> fields.put(field, readNumbers(name, json));
+                case "shape", "data_offsets" -> fields.put(field, readIntegers(name, json));
                 default -> json.skipValue(); // as the reference implementation does; Gson limits its depth
             }
         });
@@ -152,19 +152,19 @@ final class SafetensorsFile {
         return entry;
     }
 
-    /** Reads whole numbers in plain digits; Gson would also accept 1e3, 1.0 and "1". */
-    private static long[] readNumbers(String name, JsonReader json) throws IOException {
-        LongStream.Builder numbers = LongStream.builder();
+    /** Reads integers in plain digits; Gson would also accept 1e3, 1.0 and "1". */
+    private static long[] readIntegers(String name, JsonReader json) throws IOException {
+        LongStream.Builder integers = LongStream.builder();
         json.beginArray();
         for (int count = 1; json.hasNext(); count++) {
             check(json.peek() == JsonToken.NUMBER, "a size or an offset of tensor %s is not a number", name);
             String digits = json.nextString();
             boolean isNumber = NUMBER.matcher(digits).matches() && count <= MOST;
             check(isNumber, "tensor %s has %s as a size or an offset, or too many of them", name, digits);
-            numbers.add(Long.parseLong(digits));
+            integers.add(Long.parseLong(digits));
         }
         json.endArray();
-        return numbers.build().toArray();
+        return integers.build().toArray();
     }
 
     /** Returns the size of a number in bits, or 0 for an unknown type: the format may get new types. */

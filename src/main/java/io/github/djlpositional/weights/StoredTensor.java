@@ -22,24 +22,24 @@ import java.util.stream.Stream;
  * @param typeName its type as the file names it
  * @param type its type, or null if it cannot be loaded
  */
-record StoredTensor(String origin, String name, String typeName, StoredType type, Shape shape, Numbers numbers) {
+record StoredTensor(String origin, String name, String typeName, StoredType type, Shape shape, Values values) {
 
-    /** Receives {@code count} stored numbers, beginning with the index {@code first} in the tensor. */
+    /** Receives {@code count} stored values, beginning with the index {@code first} in the tensor. */
     @FunctionalInterface
     interface Receiver {
         void accept(long first, int count, ByteBuffer raw);
     }
 
-    /** The numbers of a tensor, row-major. */
+    /** The values of a tensor, row-major. */
     @FunctionalInterface
-    interface Numbers {
-        /** Reads the numbers from index {@code start} to {@code end - 1}, at most {@code most} at once. */
+    interface Values {
+        /** Reads the values from index {@code start} to {@code end - 1}, at most {@code most} at once. */
         void read(long start, long end, int most, Receiver receiver) throws IOException, MalformedModelException;
     }
 
-    /** Returns a tensor in a file, whose little-endian numbers begin at an offset. */
+    /** Returns a tensor in a file, whose little-endian values begin at an offset. */
     static StoredTensor inFile(Path file, String name, String typeName, StoredType type, Shape shape, long dataStart) {
-        Numbers numbers = (start, end, most, receiver) -> {
+        Values values = (start, end, most, receiver) -> {
             byte[] bytes = new byte[(int) Math.min(end - start, most) * type.bytes()];
             ByteBuffer raw = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
             try (InputStream in = WeightFile.stream(file, dataStart + start * type.bytes())) {
@@ -55,7 +55,7 @@ record StoredTensor(String origin, String name, String typeName, StoredType type
                 }
             }
         };
-        return new StoredTensor(file.toString(), name, typeName, type, shape, numbers);
+        return new StoredTensor(file.toString(), name, typeName, type, shape, values);
     }
 
     /** Returns the values that a parameter of a block has, on any device. */
@@ -69,7 +69,7 @@ record StoredTensor(String origin, String name, String typeName, StoredType type
                 .filter(each -> each.isStoredAs(array.getDataType()))
                 .findFirst()
                 .orElse(null);
-        Numbers numbers = (start, end, most, receiver) -> {
+        Values values = (start, end, most, receiver) -> {
             for (long first = start; first < end; first += most) {
                 int count = (int) Math.min(most, end - first);
                 // DJL attaches copies of views and of arrays on a GPU to the manager of the array
@@ -81,10 +81,10 @@ record StoredTensor(String origin, String name, String typeName, StoredType type
                 }
             }
         };
-        return new StoredTensor(block, name, array.getDataType().toString(), type, array.getShape(), numbers);
+        return new StoredTensor(block, name, array.getDataType().toString(), type, array.getShape(), values);
     }
 
-    /** Returns whether an array of numbers of {@code bits} each takes exactly a number of bytes. */
+    /** Returns whether an array of values of {@code bits} each takes exactly a number of bytes. */
     static boolean isSize(Shape shape, int bits, long bytes) {
         try {
             long product = bits;

@@ -4,7 +4,7 @@ import ai.djl.ndarray.types.DataType;
 import java.nio.ByteBuffer;
 
 /**
- * A type of numbers that can be read, by its name in safetensors, and the data type of its arrays. The engines have no
+ * A type of values that can be read, by its name in safetensors, and the data type of its arrays. The engines have no
  * arrays of other integers. Complex numbers and 8-bit floats are not supported.
  */
 enum StoredType {
@@ -13,7 +13,7 @@ enum StoredType {
     BF16(Short.BYTES, DataType.FLOAT32),
     F32(Float.BYTES, DataType.FLOAT32),
     F64(Double.BYTES, DataType.FLOAT64),
-    /** Any byte but 0 is true. Read as integers: MXNet copies parts of boolean arrays wrongly. */
+    /** Any byte but 0 is true. Read as integers: MXNet copies slices of boolean arrays wrongly. */
     BOOL(1, DataType.UINT8),
     U8(1, DataType.UINT8),
     I8(1, DataType.INT8),
@@ -41,7 +41,7 @@ enum StoredType {
         return dataType.isFloating();
     }
 
-    /** Returns a stored floating-point number exactly; {@code index} counts numbers from the start of the buffer. */
+    /** Returns a stored floating-point number exactly; {@code index} counts values from the start of the buffer. */
     double get(ByteBuffer raw, int index) {
         return switch (this) {
             case F16 -> half(raw.getShort(index * Short.BYTES));
@@ -60,7 +60,7 @@ enum StoredType {
         return bits < 0 ? -value : value;
     }
 
-    /** Returns whether this is a floating-point type, and a data type represents all of its numbers. */
+    /** Returns whether this is a floating-point type, and a data type represents all of its values. */
     boolean fitsInto(DataType wanted) {
         return isReal() && (isStoredAs(wanted) || bytes < wanted.getNumOfBytes());
     }

@@ -159,7 +159,7 @@ public final class WeightFile {
         HostData.requireRoomFor(tensor.shape(), type, manager.getDevice());
         requireUnchanged();
         try (NDManager temporary = manager.newSubManager()) {
-            NDArray read = TensorPart.whole(tensor).read(temporary, type).reshape(tensor.shape());
+            NDArray read = TensorSlice.whole(tensor).read(temporary, type).reshape(tensor.shape());
             requireUnchanged();
             NDArray array = tensor.type() == StoredType.BOOL ? read.toType(DataType.BOOLEAN, false) : read;
             array.attach(manager);

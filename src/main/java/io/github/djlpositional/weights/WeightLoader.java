@@ -42,7 +42,7 @@ import java.util.stream.Stream;
  *
  * <p>Loading is strict, like PyTorch's {@code load_state_dict}: each parameter of the model must get a tensor, and each
  * tensor of the file must be used. {@link #allowMissing} and {@link #allowUnused} name exceptions. All files of a model
- * belong to one loader, which is passed to the parts of the model.
+ * belong to one loader, which is passed to the blocks of the model.
  *
  * <p>A parameter may belong to any block, including blocks of DJL: a bias (buckets, N) of T5, vectors (2k + 1, H) of
  * Shaw, a weight (out, in) of {@code Linear}. A layer normalization's {@code weight} and {@code bias} are {@code gamma}
@@ -50,7 +50,7 @@ import java.util.stream.Stream;
  * are written into this array. Its device, data type and owner do not change, and it is trained, frozen and saved as
  * before.
  *
- * <p>Numbers are not rounded without {@link #allowRounding}. A {@code FLOAT16} parameter accepts F16; {@code FLOAT32}
+ * <p>Values are not rounded without {@link #allowRounding}. A {@code FLOAT16} parameter accepts F16; {@code FLOAT32}
  * accepts F32, F16 and BF16; {@code FLOAT64} accepts F64 and all of these. All other types are rejected.
  *
  * <p>Load before a trainer is initialized and before a predictor on another device is created: they copy parameters to
@@ -78,8 +78,8 @@ public final class WeightLoader {
     /** The paths of the files, or the block. */
     private final String origin;
 
-    private final Map<Parameter, TensorPart> assignments = new LinkedHashMap<>();
-    private final Map<TensorPart, Parameter> parts = new HashMap<>();
+    private final Map<Parameter, TensorSlice> assignments = new LinkedHashMap<>();
+    private final Map<TensorSlice, Parameter> slices = new HashMap<>();
 
     /** The blocks of modules, with which messages describe parameters. */
     private final List<Block> blocks = new ArrayList<>();
@@ -163,7 +163,7 @@ public final class WeightLoader {
      * @throws IllegalArgumentException if the file has no such tensor, or the tensor or the parameter was added before
      */
     public WeightLoader table(String name, Parameter parameter) {
-        return add(TensorPart.whole(tensor(name, parameter)), parameter);
+        return add(TensorSlice.whole(tensor(name, parameter)), parameter);
     }
 
     /**
@@ -180,7 +180,7 @@ public final class WeightLoader {
      *     the parameter were added before
      */
     public WeightLoader rows(String name, long from, long to, Parameter parameter) {
-        return add(new TensorPart(tensor(name, parameter), false, from, to), parameter);
+        return add(new TensorSlice(tensor(name, parameter), false, from, to), parameter);
     }
 
     /**
@@ -196,7 +196,7 @@ public final class WeightLoader {
      *     columns, or these columns or the parameter were added before
      */
     public WeightLoader columnsAsRows(String name, long from, long to, Parameter parameter) {
-        return add(new TensorPart(tensor(name, parameter), true, from, to), parameter);
+        return add(new TensorSlice(tensor(name, parameter), true, from, to), parameter);
     }
 
     /**
@@ -236,7 +236,7 @@ public final class WeightLoader {
             return stack.getFinalNorm() == null ? this : module(prefix + "norm.", stack.getFinalNorm());
         }
         if (block instanceof TransformerLayerBlock layer) {
-            return layer(prefix, layer);
+            return transformerLayer(prefix, layer);
         }
         if (block instanceof MultiHeadAttentionBlock attention) {
             return attention(prefix, attention);
@@ -248,7 +248,7 @@ public final class WeightLoader {
                         && block.getChildren().isEmpty(),
                 () -> "the block " + Settings.classOf(block) + " with the parameters "
                         + block.getParameters().keys() + ": expected one that corresponds to a module of PyTorch; load"
-                        + " its parts with module, or its parameters with table");
+                        + " its children with module, or its parameters with table");
         parameters.forEach(entry -> {
             String name = prefix + nameOf(entry.getValue(), prefix);
             if (!entry.getKey().equals("beta") || has(name)) {
@@ -290,14 +290,14 @@ public final class WeightLoader {
         return this;
     }
 
-    /** Adds parts of a tensor for parameters, one after another; the last one gets the rest. */
+    /** Adds slices of a tensor for parameters, one after another; the last one gets the rest. */
     private void addInOrder(StoredTensor tensor, boolean isTransposed, long from, List<Parameter> parameters) {
-        TensorPart rest = TensorPart.rest(tensor, isTransposed, from);
+        TensorSlice rest = TensorSlice.rest(tensor, isTransposed, from);
         int last = parameters.size() - 1;
         for (Parameter parameter : parameters.subList(0, last)) {
-            TensorPart part = rest.until(rest.from() + parameter.getShape().get(0));
-            add(part, parameter);
-            rest = TensorPart.rest(tensor, isTransposed, part.to());
+            TensorSlice slice = rest.until(rest.from() + parameter.getShape().get(0));
+            add(slice, parameter);
+            rest = TensorSlice.rest(tensor, isTransposed, slice.to());
         }
         add(rest, parameters.get(last));
     }
@@ -325,14 +325,14 @@ public final class WeightLoader {
         return this;
     }
 
-    private WeightLoader layer(String prefix, TransformerLayerBlock layer) {
+    private WeightLoader transformerLayer(String prefix, TransformerLayerBlock layer) {
         boolean isDecoder = layer.getCrossAttention() != null;
         FeedForwardBlock feedForward = layer.getFeedForward();
         Check.that(
                 feedForward.getGateProjection() == null && layer.getFeedForwardNorm() != null,
                 () -> "the layer for " + InvalidFileException.quoted(prefix) + " has a gate, or one norm for parallel"
                         + " parts: expected neither, as in PyTorch; build it with another optNonlinearity or"
-                        + " optArrangement, or load its parts with module");
+                        + " optArrangement, or load its children with module");
         module(prefix + "self_attn.", layer.getAttention()).module(prefix + "norm1.", layer.getAttentionNorm());
         if (isDecoder) {
             module(prefix + "multihead_attn.", layer.getCrossAttention());
@@ -397,8 +397,8 @@ public final class WeightLoader {
     }
 
     /**
-     * Rounds floating-point numbers to the types of the parameters, to nearest, ties to even: F32 and BF16 to FLOAT16.
-     * A number that would become infinite is rejected.
+     * Rounds floating-point values to the types of the parameters, to nearest, ties to even: F32 and BF16 to FLOAT16. A
+     * number that would become infinite is rejected.
      */
     public WeightLoader allowRounding() {
         isRounded = true;
@@ -443,18 +443,18 @@ public final class WeightLoader {
         return null;
     }
 
-    private WeightLoader add(TensorPart part, Parameter parameter) {
-        part.requireExists(() -> describe(parameter));
+    private WeightLoader add(TensorSlice slice, Parameter parameter) {
+        slice.requireExists(() -> describe(parameter));
         Check.that(
                 !assignments.containsKey(parameter),
-                () -> describe(parameter) + " was added before " + part
+                () -> describe(parameter) + " was added before " + slice
                         + ": expected one tensor for each parameter; add each parameter once");
         Check.that(
-                !parts.containsKey(part),
-                () -> part + " for " + describe(parameter) + " were added before for " + describe(parts.get(part))
-                        + ": expected one use of each tensor or of the same part; add each once");
-        parts.put(part, parameter);
-        assignments.put(parameter, part);
+                !slices.containsKey(slice),
+                () -> slice + " for " + describe(parameter) + " were added before for " + describe(slices.get(slice))
+                        + ": expected one use of each tensor or of the same slice; add each once");
+        slices.put(slice, parameter);
+        assignments.put(parameter, slice);
         return this;
     }
 
@@ -463,7 +463,7 @@ public final class WeightLoader {
      * parameter has changed. Until this method returns, the tables are in the engine's memory twice; {@link #oneByOne}
      * avoids this.
      *
-     * @param models the model that is loaded, or its parts: each of their parameters must get a tensor. Without any,
+     * @param models the model that is loaded, or its blocks: each of their parameters must get a tensor. Without any,
      *     only the use of the file's tensors is checked
      * @throws IllegalArgumentException if a parameter of the models gets no tensor, or a tensor is not used, without
      *     {@link #allowMissing} or {@link #allowUnused}; if a tensor's shape or type does not fit its parameter, a
@@ -473,21 +473,21 @@ public final class WeightLoader {
      */
     public void load(Block... models) throws IOException, MalformedModelException {
         for (Block model : models) {
-            Check.notNull("model", model, "the model or a part of it");
+            Check.notNull("model", model, "the model or a block of it");
         }
         if (files.isEmpty()) {
             addSameNames(models);
         }
         List<Assignment> all = new ArrayList<>();
-        assignments.forEach((parameter, part) -> {
-            Assignment assignment = assignment(part, parameter);
+        assignments.forEach((parameter, slice) -> {
+            Assignment assignment = assignment(slice, parameter);
             assignment.requireFits(isRounded, () -> describe(parameter, models));
             all.add(assignment);
         });
         requireUnchanged();
         requireComplete(models);
         Check.that(
-                !parts.isEmpty(),
+                !slices.isEmpty(),
                 () -> "nothing was added to load from " + origin
                         + ": expected one or more tensors; add them with table, rows or module");
         int batchSize = isOneByOne ? 1 : all.size();
@@ -508,20 +508,20 @@ public final class WeightLoader {
         for (Block model : models) {
             model.getParameters().forEach(entry -> {
                 StoredTensor tensor = tensors.get(entry.getKey());
-                TensorPart part = tensor == null ? null : TensorPart.whole(tensor);
-                boolean isAdded = assignments.containsKey(entry.getValue()) || parts.containsKey(part);
+                TensorSlice slice = tensor == null ? null : TensorSlice.whole(tensor);
+                boolean isAdded = assignments.containsKey(entry.getValue()) || slices.containsKey(slice);
                 if (tensor != null
                         && !isAdded
-                        && assignment(part, entry.getValue()).hasShape()) {
-                    add(part, entry.getValue());
+                        && assignment(slice, entry.getValue()).hasShape()) {
+                    add(slice, entry.getValue());
                 }
             });
         }
     }
 
-    private Assignment assignment(TensorPart part, Parameter parameter) {
-        String name = part.tensor().name();
-        return new Assignment(part, parameter, appended.match(name), shortened.match(name));
+    private Assignment assignment(TensorSlice slice, Parameter parameter) {
+        String name = slice.tensor().name();
+        return new Assignment(slice, parameter, appended.match(name), shortened.match(name));
     }
 
     private void requireUnchanged() throws IOException, MalformedModelException {
@@ -544,12 +544,12 @@ public final class WeightLoader {
                 () -> assignments.get(others.get(0)) + " were added for " + describe(others.get(0))
                         + ", which the model does not have"
                         + (others.size() == 1 ? "" : ", and " + (others.size() - 1) + " others")
-                        + ": expected parameters of the model; call load with the whole model, or with all of its parts");
+                        + ": expected parameters of the model; call load with the whole model, or with all of its blocks");
         List<String> names = List.copyOf(parameters.values());
         parameters.keySet().removeAll(assignments.keySet());
         parameters.values().removeIf(mayBeMissing::match);
         Set<String> used =
-                parts.keySet().stream().map(part -> part.tensor().name()).collect(Collectors.toSet());
+                slices.keySet().stream().map(slice -> slice.tensor().name()).collect(Collectors.toSet());
         List<String> unused = tensors.keySet().stream()
                 .filter(name -> !used.contains(name) && !mayBeUnused.match(name))
                 .collect(Collectors.toCollection(ArrayList::new));

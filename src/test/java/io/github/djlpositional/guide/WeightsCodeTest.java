@@ -212,13 +212,13 @@ class WeightsCodeTest extends OnEachEngine {
         requireClose(output, doubles(outputs.read(manager, "llama")), 1e-5);
         FeedForwardBlock feedForward = decoder.getLayers().get(0).getFeedForward();
         feedForward.getGateProjection().getParameters().get("weight").getArray().subi(1);
-        // tag::parts[]
+        // tag::blocks[]
         WeightLoader.of(WeightFile.open(path))
                 .module("model.layers.0.mlp.gate_proj.", feedForward.getGateProjection())
                 .module("model.layers.0.mlp.up_proj.", feedForward.getHiddenProjection())
                 .allowUnused("*")
                 .load(feedForward.getGateProjection(), feedForward.getHiddenProjection());
-        // end::parts[]
+        // end::blocks[]
         requireClose(Forward.infer(manager, decoder, outputs.read(manager, "ids")), doubles(output), 1e-5);
     }
 

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Rows and columns of tensors, against plain indexing. */
-class TensorPartTest extends OnEachEngine {
+class TensorSliceTest extends OnEachEngine {
 
     @TempDir
     private Path folder;
@@ -29,7 +29,7 @@ class TensorPartTest extends OnEachEngine {
         Random random = new Random(15);
         for (int round = 0; round < 50; round++) {
             int rank = 1 + random.nextInt(4);
-            assertPart(random, random.ints(rank, 1, 6).toArray());
+            assertSlice(random, random.ints(rank, 1, 6).toArray());
         }
     }
 
@@ -38,11 +38,11 @@ class TensorPartTest extends OnEachEngine {
     void readsLargeMatricesInPieces() throws Exception {
         Random random = new Random(16);
         for (int round = 0; round < 8; round++) {
-            assertPart(random, random.ints(2, 900, 1800).toArray());
+            assertSlice(random, random.ints(2, 900, 1800).toArray());
         }
     }
 
-    private void assertPart(Random random, int... sizes) throws Exception {
+    private void assertSlice(Random random, int... sizes) throws Exception {
         boolean isTransposed = sizes.length == 2 && random.nextBoolean();
         int available = sizes[isTransposed ? 1 : 0];
         int from = random.nextInt(available);
@@ -57,7 +57,7 @@ class TensorPartTest extends OnEachEngine {
                 : IntStream.range(from * inner, to * inner);
         Shape shape = new Shape(IntStream.of(sizes).asLongStream().toArray());
         StoredTensor tensor = StoredTensor.inFile(file, "t", "F32", StoredType.F32, shape, 0);
-        TensorPart part = new TensorPart(tensor, isTransposed, from, to);
+        TensorSlice part = new TensorSlice(tensor, isTransposed, from, to);
         try (NDArray array = part.read(manager, DataType.FLOAT64)) {
             assertThat(array.getShape()).isEqualTo(part.shape());
             assertThat(array.toDoubleArray())
@@ -70,7 +70,7 @@ class TensorPartTest extends OnEachEngine {
     void rejectsRowsThatAreLargerThanABuffer() {
         Shape shape = new Shape(1, (1 << 28) + 1);
         StoredTensor tensor = StoredTensor.inFile(Path.of("large"), "t", "F32", StoredType.F32, shape, 0);
-        TensorPart part = TensorPart.whole(tensor);
+        TensorSlice part = TensorSlice.whole(tensor);
         assertAll(rejected(() -> part.read(manager, DataType.FLOAT32), "\"t\"", "large", (1 << 30) + 4, 1 << 30));
     }
 }

@@ -16,26 +16,26 @@ import java.nio.ByteBuffer;
 import java.util.function.Supplier;
 
 /**
- * Rows {@code from} to {@code to - 1} of a tensor, slices along its first axis, or these columns of a matrix, each of
- * which becomes a row. A scalar is a row.
+ * Rows {@code from} to {@code to - 1} of a tensor, along its first axis, or these columns of a matrix, each of which
+ * becomes a row. A scalar is a row.
  */
-record TensorPart(StoredTensor tensor, boolean isTransposed, long from, long to) {
+record TensorSlice(StoredTensor tensor, boolean isTransposed, long from, long to) {
 
     private static final int PIECE_BYTES = 8 << 20;
 
-    static TensorPart whole(StoredTensor tensor) {
-        return new TensorPart(tensor, false, 0, sizes(tensor).get(0));
+    static TensorSlice whole(StoredTensor tensor) {
+        return new TensorSlice(tensor, false, 0, sizes(tensor).get(0));
     }
 
     /** Returns the rows or columns of a tensor from one on. */
-    static TensorPart rest(StoredTensor tensor, boolean isTransposed, long from) {
+    static TensorSlice rest(StoredTensor tensor, boolean isTransposed, long from) {
         Shape shape = sizes(tensor);
-        return new TensorPart(tensor, isTransposed, from, shape.get(isTransposed && shape.dimension() > 1 ? 1 : 0));
+        return new TensorSlice(tensor, isTransposed, from, shape.get(isTransposed && shape.dimension() > 1 ? 1 : 0));
     }
 
     /** Returns the rows before one. */
-    TensorPart until(long end) {
-        return new TensorPart(tensor, isTransposed, from, end);
+    TensorSlice until(long end) {
+        return new TensorSlice(tensor, isTransposed, from, end);
     }
 
     private static Shape sizes(StoredTensor tensor) {
@@ -70,7 +70,7 @@ record TensorPart(StoredTensor tensor, boolean isTransposed, long from, long to)
      * Reads the rows into a new array of a manager, on its device. They are read in pieces into the engine's memory, so
      * neither Java's heap nor the 2 GB of a buffer limits their size.
      *
-     * <p>A line is a slice along the first axis of the tensor. Columns are a range of each line, and are transposed in
+     * <p>A line is an index of the first axis of the tensor. Columns are a range of each line, and are transposed in
      * the end.
      */
     NDArray read(NDManager manager, DataType type) throws IOException, MalformedModelException {
@@ -94,7 +94,7 @@ record TensorPart(StoredTensor tensor, boolean isTransposed, long from, long to)
             NDArray lines = temporary.create(sizes, type);
             ByteBuffer buffer = temporary.allocateDirect(linesAtOnce * lineValues * type.getNumOfBytes());
             long start = firstLine * lineValues;
-            tensor.numbers()
+            tensor.values()
                     .read(start, start + lineCount * lineValues, linesAtOnce * lineValues, (first, count, raw) -> {
                         convert(raw.clear().limit(count * tensor.type().bytes()), type, buffer.clear());
                         buffer.rewind().limit(count * type.getNumOfBytes());
@@ -112,7 +112,7 @@ record TensorPart(StoredTensor tensor, boolean isTransposed, long from, long to)
         }
     }
 
-    /** Converts all numbers of a buffer; the type of integers does not change. */
+    /** Converts all values of a buffer; the type of integers does not change. */
     private void convert(ByteBuffer raw, DataType target, ByteBuffer out) {
         StoredType type = tensor.type();
         if (!type.isReal() && type.bytes() == Long.BYTES) {
@@ -137,11 +137,11 @@ record TensorPart(StoredTensor tensor, boolean isTransposed, long from, long to)
     private void requireFinite(double value, double rounded, DataType target) {
         Check.that(
                 Double.isFinite(rounded) || !Double.isFinite(value),
-                () -> tensor + " has the number " + value + ": expected numbers that are finite in " + target
+                () -> tensor + " has the value " + value + ": expected values that are finite in " + target
                         + "; use a wider type");
     }
 
-    /** Describes this part for messages. */
+    /** Describes this slice for messages. */
     @Override
     public String toString() {
         return (isTransposed ? "columns [" : "rows [") + from + ", " + to + ") of " + tensor;
