@@ -14,11 +14,12 @@ import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.internal.options.BlockBuilder;
+import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Default;
+import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.math.FourierFeatures;
 import io.github.djlpositional.math.Rows;
-import io.github.djlpositional.options.BlockBuilder;
-import io.github.djlpositional.options.Check;
-import io.github.djlpositional.options.Default;
 import java.util.Map;
 
 /**
@@ -76,13 +77,9 @@ public final class FourierFeaturesBlock extends OptionsBlock {
         return new Builder();
     }
 
-    /**
-     * {@return the block that {@link #getArguments} describes}
-     *
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
-     */
+    /** {@return the block that {@link #getArguments} describes} */
     public static FourierFeaturesBlock fromArguments(Map<?, ?> arguments) {
-        return builder().setAll(arguments).build();
+        return Settings.build(builder(), arguments);
     }
 
     @Override

@@ -20,12 +20,12 @@ import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Temporaries;
-import io.github.djlpositional.options.BlockBuilder;
-import io.github.djlpositional.options.Check;
-import io.github.djlpositional.options.Default;
-import io.github.djlpositional.options.NotSaved;
-import io.github.djlpositional.options.Range;
-import io.github.djlpositional.options.Settings;
+import io.github.djlpositional.internal.options.BlockBuilder;
+import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Default;
+import io.github.djlpositional.internal.options.NotSaved;
+import io.github.djlpositional.internal.options.Range;
+import io.github.djlpositional.internal.options.Settings;
 import java.util.Map;
 
 /**
@@ -182,13 +182,9 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         return new Builder();
     }
 
-    /**
-     * {@return the block that {@link #getArguments} describes}
-     *
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
-     */
+    /** {@return the block that {@link #getArguments} describes} */
     public static InputEmbeddingBlock fromArguments(Map<?, ?> arguments) {
-        return builder().setAll(arguments).build();
+        return Settings.build(builder(), arguments);
     }
 
     /** {@return the number of token ids, V} */

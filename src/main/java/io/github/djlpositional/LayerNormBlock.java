@@ -8,8 +8,9 @@ import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.Temporaries;
-import io.github.djlpositional.options.Default;
-import io.github.djlpositional.options.Range;
+import io.github.djlpositional.internal.options.Default;
+import io.github.djlpositional.internal.options.Range;
+import io.github.djlpositional.internal.options.Settings;
 import java.util.Map;
 
 /**
@@ -39,13 +40,9 @@ public final class LayerNormBlock extends NormBlock {
         return new Builder();
     }
 
-    /**
-     * {@return the block that {@link #getArguments} describes}
-     *
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
-     */
+    /** {@return the block that {@link #getArguments} describes} */
     public static LayerNormBlock fromArguments(Map<?, ?> arguments) {
-        return builder().setAll(arguments).build();
+        return Settings.build(builder(), arguments);
     }
 
     /** {@return β, the parameter (D)} */

@@ -15,14 +15,14 @@ import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Default;
+import io.github.djlpositional.internal.options.NotSaved;
+import io.github.djlpositional.internal.options.Range;
+import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import io.github.djlpositional.options.Check;
-import io.github.djlpositional.options.Default;
-import io.github.djlpositional.options.NotSaved;
-import io.github.djlpositional.options.Range;
-import io.github.djlpositional.options.Settings;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -144,13 +144,9 @@ public final class LearnedPositionalEncodingBlock
         return new Builder();
     }
 
-    /**
-     * {@return the block that {@link #getArguments} describes, without initial encodings from an array}
-     *
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
-     */
+    /** {@return the block that {@link #getArguments} describes, without initial encodings from an array} */
     public static LearnedPositionalEncodingBlock fromArguments(Map<?, ?> arguments) {
-        return builder().setAll(arguments).build();
+        return Settings.build(builder(), arguments);
     }
 
     @Override

@@ -9,8 +9,8 @@ import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.OptionsBlock;
-import io.github.djlpositional.options.BlockBuilder;
-import io.github.djlpositional.options.Check;
+import io.github.djlpositional.internal.options.BlockBuilder;
+import io.github.djlpositional.internal.options.Check;
 import java.util.function.Function;
 
 /** A normalization over the last axis, with a learned scale for each dimension. */

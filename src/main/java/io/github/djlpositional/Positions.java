@@ -15,7 +15,7 @@ import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TokenPositions;
-import io.github.djlpositional.options.Check;
+import io.github.djlpositional.internal.options.Check;
 
 /**
  * The positions of consecutive tokens: their indices, or an array, which may hold integers or real numbers, for one

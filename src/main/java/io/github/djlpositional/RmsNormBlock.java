@@ -6,8 +6,9 @@ import ai.djl.training.ParameterStore;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
-import io.github.djlpositional.options.Default;
-import io.github.djlpositional.options.Range;
+import io.github.djlpositional.internal.options.Default;
+import io.github.djlpositional.internal.options.Range;
+import io.github.djlpositional.internal.options.Settings;
 import java.util.Map;
 
 /**
@@ -35,13 +36,9 @@ public final class RmsNormBlock extends NormBlock {
         return new Builder();
     }
 
-    /**
-     * {@return the block that {@link #getArguments} describes}
-     *
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
-     */
+    /** {@return the block that {@link #getArguments} describes} */
     public static RmsNormBlock fromArguments(Map<?, ?> arguments) {
-        return builder().setAll(arguments).build();
+        return Settings.build(builder(), arguments);
     }
 
     @Override

@@ -11,9 +11,9 @@ import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.internal.options.BlockBuilder;
+import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import io.github.djlpositional.options.BlockBuilder;
-import io.github.djlpositional.options.Check;
 import java.util.function.Function;
 
 /**

@@ -57,10 +57,10 @@
  *
  * <h2>Options</h2>
  *
- * A builder's {@code setX} methods are required, and its {@code optX} methods are optional. {@code getArguments()}
- * returns the options as plain values, and the static {@code fromArguments(Map)} of each class builds the same block
- * from them: the keys are the names of the builder's methods without {@code set} or {@code opt}, and {@code type} is
- * the name of the class.
+ * A builder's {@code setX} methods are required, and its {@code optX} methods are optional. {@code build()} validates
+ * the options, of which a block can be built into one other block only. {@code getArguments()} returns the options as
+ * plain values, and the static {@code fromArguments(Map)} of each class builds the same block from them: see
+ * {@link io.github.djlpositional.options.HasArguments}.
  *
  * <h2>Exceptions</h2>
  *

@@ -45,7 +45,7 @@ class ApiTest {
 
     private static boolean isPublic(Class<?> type) {
         return Modifier.isPublic(type.getModifiers())
-                && !type.getPackageName().endsWith(".internal")
+                && !type.getPackageName().contains(".internal")
                 && (type.getEnclosingClass() == null || isPublic(type.getEnclosingClass()));
     }
 

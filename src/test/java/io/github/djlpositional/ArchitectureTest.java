@@ -35,7 +35,7 @@ import org.junit.platform.commons.support.ReflectionSupport;
 
 /**
  * Dependencies point one way: weights → huggingface → transformer → relative → attention → absolute encodings →
- * internal → math → options. Of DJL, the library depends on the API only.
+ * internal → math → internal.options → options. Of DJL, the library depends on the API only.
  */
 @TestInstance(Lifecycle.PER_CLASS) // the library is imported once
 public class ArchitectureTest {
@@ -64,14 +64,15 @@ public class ArchitectureTest {
     /** The packages that each package depends on, besides itself; {@code .} is that of the absolute encodings. */
     private static final String DEPENDENCIES = """
             options java..
-            math java.. options
-            internal java.. com.sun.management.. ai.djl.. com.google.gson.. org.slf4j.. options math
-            . java.. ai.djl.. options math internal
-            attention java.. ai.djl.. options math internal .
-            relative java.. ai.djl.. options math internal . attention
-            transformer java.. ai.djl.. options math internal . attention relative
-            weights java.. ai.djl.. com.google.gson.. options math internal attention transformer huggingface
-            huggingface java.. ai.djl.. com.google.gson.. options math internal . attention relative transformer
+            internal.options java.. options
+            math java.. options internal.options
+            internal java.. com.sun.management.. ai.djl.. com.google.gson.. org.slf4j.. options internal.options math
+            . java.. ai.djl.. options internal.options math internal
+            attention java.. ai.djl.. options internal.options math internal .
+            relative java.. ai.djl.. options internal.options math internal . attention
+            transformer java.. ai.djl.. options internal.options math internal . attention relative
+            weights java.. ai.djl.. com.google.gson.. options internal.options math internal attention transformer huggingface
+            huggingface java.. ai.djl.. com.google.gson.. options internal.options math internal . attention relative transformer
             """;
 
     private static String packageOf(String name) {

@@ -9,7 +9,7 @@ import ai.djl.nn.Block;
 import ai.djl.nn.Blocks;
 import ai.djl.nn.core.Linear;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.options.BlockBuilder;
+import io.github.djlpositional.internal.options.BlockBuilder;
 import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;

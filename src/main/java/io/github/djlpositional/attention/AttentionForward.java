@@ -19,8 +19,8 @@ import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
-import io.github.djlpositional.options.Check;
-import io.github.djlpositional.options.Settings;
+import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Settings;
 import java.util.Map;
 
 /**

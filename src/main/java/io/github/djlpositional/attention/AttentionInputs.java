@@ -4,7 +4,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.internal.DataTypes;
-import io.github.djlpositional.options.Check;
+import io.github.djlpositional.internal.options.Check;
 import java.util.List;
 
 /**

@@ -11,7 +11,7 @@ import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TokenColumn;
-import io.github.djlpositional.options.Check;
+import io.github.djlpositional.internal.options.Check;
 import java.util.HashMap;
 import java.util.Map;
 

@@ -21,12 +21,13 @@ import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.internal.options.BlockBuilder;
+import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Default;
+import io.github.djlpositional.internal.options.NotSaved;
+import io.github.djlpositional.internal.options.Range;
+import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.math.QueryScale;
-import io.github.djlpositional.options.BlockBuilder;
-import io.github.djlpositional.options.Check;
-import io.github.djlpositional.options.Default;
-import io.github.djlpositional.options.NotSaved;
-import io.github.djlpositional.options.Range;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -259,13 +260,9 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         return new Builder();
     }
 
-    /**
-     * {@return the block that {@link #getArguments} describes}
-     *
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
-     */
+    /** {@return the block that {@link #getArguments} describes} */
     public static MultiHeadAttentionBlock fromArguments(Map<?, ?> arguments) {
-        return builder().setAll(arguments).build();
+        return Settings.build(builder(), arguments);
     }
 
     Options options() {

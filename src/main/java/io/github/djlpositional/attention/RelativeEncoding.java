@@ -9,7 +9,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
-import io.github.djlpositional.options.OptionTypes;
+import io.github.djlpositional.internal.options.OptionTypes;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -121,11 +121,8 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * {@return the relative encoding of this library that the arguments describe}
-     *
-     * @param arguments a result of {@link io.github.djlpositional.options.HasArguments#getArguments}; {@code type} is
-     *     the simple name of the class
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     * {@return the relative encoding of this library that {@linkplain io.github.djlpositional.options.HasArguments
+     * arguments} describe}
      */
     static RelativeEncoding fromArguments(Map<?, ?> arguments) {
         return (RelativeEncoding) OptionTypes.create("RelativeEncoding", RelativeEncoding.class, arguments);

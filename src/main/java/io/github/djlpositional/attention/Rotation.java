@@ -7,8 +7,8 @@ import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
+import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.math.PairLayout;
-import io.github.djlpositional.options.Check;
 
 /**
  * A rotation of pairs of dimensions of queries and keys, by angles that depend on their positions.

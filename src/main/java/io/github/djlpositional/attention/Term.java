@@ -2,7 +2,7 @@ package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
 import io.github.djlpositional.Positions;
-import io.github.djlpositional.options.Check;
+import io.github.djlpositional.internal.options.Check;
 import java.util.function.BiFunction;
 import java.util.function.ToLongFunction;
 

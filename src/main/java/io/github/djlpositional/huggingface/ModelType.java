@@ -1,7 +1,7 @@
 package io.github.djlpositional.huggingface;
 
 import io.github.djlpositional.internal.Json;
-import io.github.djlpositional.options.Check;
+import io.github.djlpositional.internal.options.Check;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;

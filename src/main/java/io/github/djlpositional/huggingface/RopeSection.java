@@ -1,9 +1,9 @@
 package io.github.djlpositional.huggingface;
 
 import io.github.djlpositional.internal.InvalidFileException;
+import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.math.RotaryScaling;
-import io.github.djlpositional.options.Check;
-import io.github.djlpositional.options.Settings;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;

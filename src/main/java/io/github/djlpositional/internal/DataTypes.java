@@ -7,8 +7,8 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.UninitializedParameterException;
 import ai.djl.training.ParameterStore;
+import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.math.FloatFormat;
-import io.github.djlpositional.options.Check;
 
 /** The data types of embeddings, FLOAT16, FLOAT32 and FLOAT64, and the parameters that inputs have to agree with. */
 public final class DataTypes {

@@ -2,8 +2,8 @@ package io.github.djlpositional.internal;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.util.PairList;
-import io.github.djlpositional.options.Check;
-import io.github.djlpositional.options.Settings;
+import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Settings;
 import java.util.Collections;
 import java.util.List;
 

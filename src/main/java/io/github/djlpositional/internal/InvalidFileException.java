@@ -1,7 +1,7 @@
 package io.github.djlpositional.internal;
 
 import ai.djl.MalformedModelException;
-import io.github.djlpositional.options.Settings;
+import io.github.djlpositional.internal.options.Settings;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Collection;

@@ -10,7 +10,7 @@ import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import com.google.gson.Gson;
 import com.google.gson.stream.MalformedJsonException;
-import io.github.djlpositional.options.Settings;
+import io.github.djlpositional.internal.options.Settings;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;

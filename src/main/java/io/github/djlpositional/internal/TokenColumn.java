@@ -5,7 +5,7 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.options.Check;
+import io.github.djlpositional.internal.options.Check;
 
 /**
  * One property of the tokens in a cache, such as their keys: an array with the batch as its first axis, and an axis of

@@ -1,6 +1,6 @@
 package io.github.djlpositional.math;
 
-import io.github.djlpositional.options.Check;
+import io.github.djlpositional.internal.options.Check;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.util.stream.IntStream;

@@ -1,8 +1,8 @@
 package io.github.djlpositional.math;
 
-import io.github.djlpositional.options.Check;
+import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.options.HasArguments;
-import io.github.djlpositional.options.Settings;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;

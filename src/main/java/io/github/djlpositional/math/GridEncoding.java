@@ -1,9 +1,9 @@
 package io.github.djlpositional.math;
 
-import io.github.djlpositional.options.BlockBuilder;
-import io.github.djlpositional.options.Check;
+import io.github.djlpositional.internal.options.BlockBuilder;
+import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.options.HasArguments;
-import io.github.djlpositional.options.Settings;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -228,7 +228,7 @@ public final class GridEncoding implements HasArguments {
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     public static GridEncoding fromArguments(Map<?, ?> arguments) {
-        return builder().setAll(arguments).build();
+        return Settings.build(builder(), arguments);
     }
 
     /** {@return a new builder} */

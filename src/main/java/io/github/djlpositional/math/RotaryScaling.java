@@ -1,5 +1,6 @@
 package io.github.djlpositional.math;
 
+import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.math.RotaryScalings.DynamicNtk;
 import io.github.djlpositional.math.RotaryScalings.Linear;
 import io.github.djlpositional.math.RotaryScalings.Llama3;
@@ -8,7 +9,6 @@ import io.github.djlpositional.math.RotaryScalings.None;
 import io.github.djlpositional.math.RotaryScalings.NtkAware;
 import io.github.djlpositional.math.RotaryScalings.Yarn;
 import io.github.djlpositional.options.HasArguments;
-import io.github.djlpositional.options.Settings;
 import java.util.Map;
 
 /**

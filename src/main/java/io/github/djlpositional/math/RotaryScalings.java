@@ -1,6 +1,6 @@
 package io.github.djlpositional.math;
 
-import io.github.djlpositional.options.Check;
+import io.github.djlpositional.internal.options.Check;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.DoubleStream;

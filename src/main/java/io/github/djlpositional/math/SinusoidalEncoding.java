@@ -1,9 +1,9 @@
 package io.github.djlpositional.math;
 
-import io.github.djlpositional.options.BlockBuilder;
-import io.github.djlpositional.options.Check;
+import io.github.djlpositional.internal.options.BlockBuilder;
+import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.options.HasArguments;
-import io.github.djlpositional.options.Settings;
 import java.nio.FloatBuffer;
 import java.util.Arrays;
 import java.util.Map;
@@ -377,7 +377,7 @@ public final class SinusoidalEncoding extends AngleRows implements HasArguments 
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     public static SinusoidalEncoding fromArguments(Map<?, ?> arguments) {
-        return builder().setAll(arguments).build();
+        return Settings.build(builder(), arguments);
     }
 
     @Override

@@ -4,7 +4,14 @@ import java.util.Map;
 
 /**
  * An object that can be created again from its options: every block of this library, and every encoding that a block is
- * built with. Each class has a static {@code fromArguments(Map)}.
+ * built with.
+ *
+ * <p>Each class has a static method {@code fromArguments(Map)}, which returns an equal object for a result of
+ * {@link #getArguments}. The keys are the names of the builder's methods without {@code set} or {@code opt}, or of the
+ * components of a record. {@code type} may be missing where the class is known. Values may have any {@link Number}
+ * type, as JSON readers differ, and numbers and booleans may be strings, as in properties files. It throws
+ * {@link IllegalArgumentException} for an argument that is missing, unknown, of another type or out of range; the
+ * message names it.
  */
 @FunctionalInterface
 public interface HasArguments {

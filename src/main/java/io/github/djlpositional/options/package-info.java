@@ -1,6 +1,2 @@
-/**
- * Options of blocks and encodings, in plain Java. To add an option, add a component to the record of options and a
- * method to the builder; its default and range are annotations. Arguments, description and model file are derived from
- * the record. See {@link io.github.djlpositional.options.Settings}.
- */
+/** What an object needs that {@code fromArguments} creates from a map of plain values. */
 package io.github.djlpositional.options;

@@ -5,8 +5,9 @@ import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
-import io.github.djlpositional.options.Default;
-import io.github.djlpositional.options.Range;
+import io.github.djlpositional.internal.options.Default;
+import io.github.djlpositional.internal.options.Range;
+import io.github.djlpositional.internal.options.Settings;
 import java.util.List;
 import java.util.Map;
 
@@ -59,13 +60,9 @@ public final class DistanceNetworkBiasBlock extends ScoreTermBlock {
         return new Builder();
     }
 
-    /**
-     * {@return the block that {@link #getArguments} describes}
-     *
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
-     */
+    /** {@return the block that {@link #getArguments} describes} */
     public static DistanceNetworkBiasBlock fromArguments(Map<?, ?> arguments) {
-        return builder().setAll(arguments).build();
+        return Settings.build(builder(), arguments);
     }
 
     /** With explicit positions, the network may be computed for each query and key. */

@@ -9,7 +9,8 @@ import ai.djl.training.initializer.ConstantInitializer;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
-import io.github.djlpositional.options.Range;
+import io.github.djlpositional.internal.options.Range;
+import io.github.djlpositional.internal.options.Settings;
 import java.util.List;
 import java.util.Map;
 
@@ -52,13 +53,9 @@ public final class ForgettingBiasBlock extends ScoreTermBlock {
         return new Builder();
     }
 
-    /**
-     * {@return the block that {@link #getArguments} describes}
-     *
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
-     */
+    /** {@return the block that {@link #getArguments} describes} */
     public static ForgettingBiasBlock fromArguments(Map<?, ?> arguments) {
-        return builder().setAll(arguments).build();
+        return Settings.build(builder(), arguments);
     }
 
     @Override

@@ -10,8 +10,9 @@ import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.RelativeShift;
-import io.github.djlpositional.options.Default;
-import io.github.djlpositional.options.Range;
+import io.github.djlpositional.internal.options.Default;
+import io.github.djlpositional.internal.options.Range;
+import io.github.djlpositional.internal.options.Settings;
 import java.util.List;
 import java.util.Map;
 
@@ -51,13 +52,9 @@ public final class ProjectedDistanceBiasBlock extends ScoreTermBlock {
         return new Builder();
     }
 
-    /**
-     * {@return the block that {@link #getArguments} describes}
-     *
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
-     */
+    /** {@return the block that {@link #getArguments} describes} */
     public static ProjectedDistanceBiasBlock fromArguments(Map<?, ?> arguments) {
-        return builder().setAll(arguments).build();
+        return Settings.build(builder(), arguments);
     }
 
     @Override

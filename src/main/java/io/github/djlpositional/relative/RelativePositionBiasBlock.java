@@ -10,10 +10,11 @@ import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.options.Default;
+import io.github.djlpositional.internal.options.Range;
+import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.math.RelativeBuckets;
 import io.github.djlpositional.math.Rows;
-import io.github.djlpositional.options.Default;
-import io.github.djlpositional.options.Range;
 import java.util.List;
 import java.util.Map;
 
@@ -71,13 +72,9 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
         return new Builder();
     }
 
-    /**
-     * {@return the block that {@link #getArguments} describes}
-     *
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
-     */
+    /** {@return the block that {@link #getArguments} describes} */
     public static RelativePositionBiasBlock fromArguments(Map<?, ?> arguments) {
-        return builder().setAll(arguments).build();
+        return Settings.build(builder(), arguments);
     }
 
     /** {@return the learned biases, the parameter (buckets, N)} */

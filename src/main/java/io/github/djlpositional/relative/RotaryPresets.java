@@ -1,9 +1,9 @@
 package io.github.djlpositional.relative;
 
+import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryAxes;
-import io.github.djlpositional.options.Check;
 import java.util.Collections;
 import java.util.stream.IntStream;
 

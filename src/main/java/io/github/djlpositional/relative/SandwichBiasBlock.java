@@ -7,11 +7,12 @@ import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Range;
+import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import io.github.djlpositional.options.Check;
-import io.github.djlpositional.options.Range;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
@@ -84,13 +85,9 @@ public final class SandwichBiasBlock extends ScoreTermBlock {
         return new Builder();
     }
 
-    /**
-     * {@return the block that {@link #getArguments} describes}
-     *
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
-     */
+    /** {@return the block that {@link #getArguments} describes} */
     public static SandwichBiasBlock fromArguments(Map<?, ?> arguments) {
-        return builder().setAll(arguments).build();
+        return Settings.build(builder(), arguments);
     }
 
     /** With explicit positions, the sinusoids may be computed for each query and key. */

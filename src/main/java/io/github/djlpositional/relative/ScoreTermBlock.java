@@ -21,9 +21,9 @@ import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.OptionsBlock;
+import io.github.djlpositional.internal.options.BlockBuilder;
+import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.math.Rows;
-import io.github.djlpositional.options.BlockBuilder;
-import io.github.djlpositional.options.Check;
 import java.util.function.Function;
 
 /** A relative encoding that adds a term to the scores. The block's own forward returns the term. */

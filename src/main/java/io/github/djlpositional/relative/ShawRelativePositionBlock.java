@@ -15,9 +15,10 @@ import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.RelativeShift;
-import io.github.djlpositional.options.BlockBuilder;
-import io.github.djlpositional.options.Default;
-import io.github.djlpositional.options.Range;
+import io.github.djlpositional.internal.options.BlockBuilder;
+import io.github.djlpositional.internal.options.Default;
+import io.github.djlpositional.internal.options.Range;
+import io.github.djlpositional.internal.options.Settings;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.LongStream;
@@ -73,13 +74,9 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
         return new Builder();
     }
 
-    /**
-     * {@return the block that {@link #getArguments} describes}
-     *
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
-     */
+    /** {@return the block that {@link #getArguments} describes} */
     public static ShawRelativePositionBlock fromArguments(Map<?, ?> arguments) {
-        return builder().setAll(arguments).build();
+        return Settings.build(builder(), arguments);
     }
 
     /**

@@ -12,12 +12,13 @@ import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.RelativeShift;
+import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Range;
+import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import io.github.djlpositional.options.Check;
-import io.github.djlpositional.options.Range;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
@@ -108,13 +109,9 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
         return new Builder();
     }
 
-    /**
-     * {@return the block that {@link #getArguments} describes}
-     *
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
-     */
+    /** {@return the block that {@link #getArguments} describes} */
     public static TransformerXlPositionBlock fromArguments(Map<?, ?> arguments) {
-        return builder().setAll(arguments).build();
+        return Settings.build(builder(), arguments);
     }
 
     @Override

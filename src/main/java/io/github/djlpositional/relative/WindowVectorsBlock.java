@@ -8,10 +8,11 @@ import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.options.BlockBuilder;
+import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Range;
+import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.math.GridResampling;
-import io.github.djlpositional.options.BlockBuilder;
-import io.github.djlpositional.options.Check;
-import io.github.djlpositional.options.Range;
 import java.util.List;
 import java.util.Map;
 
@@ -68,13 +69,9 @@ public final class WindowVectorsBlock extends ScoreTermBlock {
         return new Builder();
     }
 
-    /**
-     * {@return the block that {@link #getArguments} describes}
-     *
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
-     */
+    /** {@return the block that {@link #getArguments} describes} */
     public static WindowVectorsBlock fromArguments(Map<?, ?> arguments) {
-        return builder().setAll(arguments).build();
+        return Settings.build(builder(), arguments);
     }
 
     /**

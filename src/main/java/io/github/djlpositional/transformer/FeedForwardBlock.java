@@ -15,11 +15,12 @@ import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
-import io.github.djlpositional.options.BlockBuilder;
-import io.github.djlpositional.options.Check;
-import io.github.djlpositional.options.Default;
-import io.github.djlpositional.options.NotSaved;
-import io.github.djlpositional.options.Range;
+import io.github.djlpositional.internal.options.BlockBuilder;
+import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Default;
+import io.github.djlpositional.internal.options.NotSaved;
+import io.github.djlpositional.internal.options.Range;
+import io.github.djlpositional.internal.options.Settings;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -75,13 +76,9 @@ public final class FeedForwardBlock extends OptionsBlock {
         return new Builder();
     }
 
-    /**
-     * {@return the block that {@link #getArguments} describes}
-     *
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
-     */
+    /** {@return the block that {@link #getArguments} describes} */
     public static FeedForwardBlock fromArguments(Map<?, ?> arguments) {
-        return builder().setAll(arguments).build();
+        return Settings.build(builder(), arguments);
     }
 
     /** Returns D. */

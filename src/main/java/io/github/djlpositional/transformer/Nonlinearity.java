@@ -5,7 +5,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.Activation;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.TorchFunctions;
-import io.github.djlpositional.options.Check;
+import io.github.djlpositional.internal.options.Check;
 import java.util.function.BinaryOperator;
 import java.util.function.UnaryOperator;
 

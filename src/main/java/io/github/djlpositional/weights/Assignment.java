@@ -10,7 +10,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.InvalidFileException;
-import io.github.djlpositional.options.Check;
+import io.github.djlpositional.internal.options.Check;
 import java.io.IOException;
 import java.util.function.Supplier;
 

@@ -9,7 +9,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import io.github.djlpositional.internal.DataTypes;
-import io.github.djlpositional.options.Settings;
+import io.github.djlpositional.internal.options.Settings;
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.Map;

@@ -7,7 +7,7 @@ import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import io.github.djlpositional.internal.InvalidFileException;
-import io.github.djlpositional.options.Check;
+import io.github.djlpositional.internal.options.Check;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;

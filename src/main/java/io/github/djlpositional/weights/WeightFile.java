@@ -8,7 +8,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.InvalidFileException;
-import io.github.djlpositional.options.Check;
+import io.github.djlpositional.internal.options.Check;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.channels.Channels;

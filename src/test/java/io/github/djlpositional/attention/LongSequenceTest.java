@@ -19,7 +19,7 @@ import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.Spread;
 import io.github.djlpositional.support.TestEngine;
-import java.util.Map;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -31,14 +31,14 @@ class LongSequenceTest extends OnEachEngine {
 
     /** What a query sees. */
     enum View {
-        WINDOW_OF_5("window", 5),
-        WINDOW_OF_40("window", 40),
-        CHUNKS_OF_7("chunkSize", 7);
+        WINDOW_OF_5(builder -> builder.optWindow(5), 5),
+        WINDOW_OF_40(builder -> builder.optWindow(40), 40),
+        CHUNKS_OF_7(builder -> builder.optChunkSize(7), 7);
 
-        private final String option;
+        private final UnaryOperator<MultiHeadAttentionBlock.Builder> option;
         private final int size;
 
-        View(String option, int size) {
+        View(UnaryOperator<MultiHeadAttentionBlock.Builder> option, int size) {
             this.option = option;
             this.size = size;
         }
@@ -52,10 +52,7 @@ class LongSequenceTest extends OnEachEngine {
     private MultiHeadAttentionBlock attention(EncodingType type, View view, boolean causal, DataType dataType) {
         return filled(
                 manager,
-                type.attention(HEADS)
-                        .optCausal(causal)
-                        .setAll(Map.of(view.option, view.size))
-                        .build(),
+                view.option.apply(type.attention(HEADS).optCausal(causal)).build(),
                 dataType);
     }
 

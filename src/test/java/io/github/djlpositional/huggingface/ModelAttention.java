@@ -2,9 +2,9 @@ package io.github.djlpositional.huggingface;
 
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.math.QueryScale;
-import io.github.djlpositional.options.Check;
-import io.github.djlpositional.options.Settings;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

@@ -25,7 +25,7 @@ import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.Term;
-import io.github.djlpositional.options.Settings;
+import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import io.github.djlpositional.support.Nightly;
 import io.github.djlpositional.transformer.FeedForwardBlock;

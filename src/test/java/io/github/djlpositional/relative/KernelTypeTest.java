@@ -20,7 +20,7 @@ import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
-import io.github.djlpositional.options.Settings;
+import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;

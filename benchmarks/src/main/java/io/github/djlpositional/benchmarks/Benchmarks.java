@@ -2,7 +2,7 @@ package io.github.djlpositional.benchmarks;
 
 import ai.djl.engine.Engine;
 import io.github.djlpositional.examples.Program;
-import io.github.djlpositional.options.Check;
+import io.github.djlpositional.examples.Check;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;

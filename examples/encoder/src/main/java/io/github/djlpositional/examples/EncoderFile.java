@@ -7,7 +7,6 @@ import ai.djl.engine.Engine;
 import ai.djl.engine.EngineException;
 import ai.djl.repository.zoo.ZooModel;
 import ai.djl.util.JsonUtils;
-import io.github.djlpositional.options.Check;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.Reader;

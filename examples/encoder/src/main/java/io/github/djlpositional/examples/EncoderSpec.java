@@ -1,6 +1,5 @@
 package io.github.djlpositional.examples;
 
-import io.github.djlpositional.options.Check;
 
 /**
  * The sizes of a {@link TransformerEncoder}. The names are those of the options of {@code train-encoder}.
@@ -25,6 +24,9 @@ public record EncoderSpec(
         Check.between("layers", layers, 1, 1000);
         Check.between("heads", heads, 1, 1000);
         Check.between("feed-forward", feedForward, 1, 100_000);
-        Check.divides("heads", heads, "size", size);
+        Check.that(
+                size % heads == 0,
+                () -> "size " + size + " with heads " + heads
+                        + ": expected a number of heads that divides the size; change one of them");
     }
 }

@@ -8,7 +8,6 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.repository.zoo.ZooModel;
 import io.github.djlpositional.examples.EncoderTraining.Step;
-import io.github.djlpositional.options.Check;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;

@@ -2,7 +2,6 @@ package io.github.djlpositional.examples;
 
 import ai.djl.Device;
 import ai.djl.engine.Engine;
-import io.github.djlpositional.options.Check;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;

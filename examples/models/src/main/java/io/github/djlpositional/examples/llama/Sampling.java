@@ -1,6 +1,6 @@
 package io.github.djlpositional.examples.llama;
 
-import io.github.djlpositional.options.Check;
+import io.github.djlpositional.examples.Check;
 import java.util.Arrays;
 import java.util.Random;
 import java.util.function.ToIntFunction;
@@ -30,7 +30,9 @@ public final class Sampling {
      * @param nucleus p, the probability of the tokens that take part, above 0; 1 for all tokens
      */
     public static ToIntFunction<float[]> of(double temperature, double nucleus, long seed) {
-        Check.positive("temperature", temperature, "usually 0.7 to 1");
+        Check.that(
+                temperature > 0 && Double.isFinite(temperature),
+                () -> "temperature " + temperature + ": expected a positive finite number; use 0.7 to 1");
         Check.that(
                 nucleus > 0 && nucleus <= 1,
                 () -> "top-p " + nucleus + ": expected more than 0 and at most 1; use 1 for all tokens");

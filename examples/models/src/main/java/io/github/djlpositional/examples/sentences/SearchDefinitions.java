@@ -7,7 +7,7 @@ import ai.djl.ndarray.NDManager;
 import io.github.djlpositional.examples.AtomicFile;
 import io.github.djlpositional.examples.EngineCommand;
 import io.github.djlpositional.examples.Progress;
-import io.github.djlpositional.options.Check;
+import io.github.djlpositional.examples.Check;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;

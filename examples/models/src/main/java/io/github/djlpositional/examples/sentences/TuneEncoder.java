@@ -21,7 +21,7 @@ import io.github.djlpositional.examples.Figure;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.examples.PartOfSpeech;
 import io.github.djlpositional.examples.UserError;
-import io.github.djlpositional.options.Check;
+import io.github.djlpositional.examples.Check;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;

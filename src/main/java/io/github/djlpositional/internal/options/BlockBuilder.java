@@ -1,5 +1,6 @@
-package io.github.djlpositional.options;
+package io.github.djlpositional.internal.options;
 
+import io.github.djlpositional.options.HasArguments;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
@@ -109,17 +110,9 @@ public abstract class BlockBuilder<T, B extends BlockBuilder<T, B>> {
         return Collections.unmodifiableMap(options);
     }
 
-    /**
-     * Sets the options of a map of plain values.
-     *
-     * @param arguments a result of {@link HasArguments#getArguments}; {@code type} may be missing
-     * @return this builder
-     */
-    @WithoutOption
-    @SuppressWarnings("unchecked") // B is the class of this object
-    public final B setAll(Map<?, ?> arguments) {
+    /** Sets the options of a map of plain values. */
+    final void setAll(Map<?, ?> arguments) {
         arguments.forEach((name, value) -> options.put(String.valueOf(name), value));
-        return (B) this;
     }
 
     /**

@@ -1,5 +1,6 @@
-package io.github.djlpositional.options;
+package io.github.djlpositional.internal.options;
 
+import io.github.djlpositional.options.HasArguments;
 import java.lang.invoke.MethodType;
 import java.lang.reflect.Array;
 import java.lang.reflect.Constructor;
@@ -95,6 +96,17 @@ public final class Settings {
     };
 
     private Settings() {}
+
+    /**
+     * {@return an object with the options in a map}
+     *
+     * @param builder a new builder
+     * @param arguments a result of {@link HasArguments#getArguments}; {@code type} may be missing
+     */
+    public static <T> T build(BlockBuilder<T, ?> builder, Map<?, ?> arguments) {
+        builder.setAll(arguments);
+        return builder.build();
+    }
 
     /** {@return a record of the options in a map} */
     public static <R extends Record> R create(Class<R> type, Map<?, ?> options) {

@@ -1,4 +1,4 @@
-package io.github.djlpositional.options;
+package io.github.djlpositional.internal.options;
 
 import java.util.function.Supplier;
 

@@ -1,4 +1,4 @@
-package io.github.djlpositional.options;
+package io.github.djlpositional.internal.options;
 
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;

@@ -1,5 +1,6 @@
-package io.github.djlpositional.options;
+package io.github.djlpositional.internal.options;
 
+import io.github.djlpositional.options.TypeProvider;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.Collections;

@@ -1,4 +1,4 @@
-package io.github.djlpositional.options;
+package io.github.djlpositional.internal.options;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -9,6 +9,7 @@ import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.internal.options.BlockBuilder.WithoutOption;
 import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.FourierFeatures;
 import io.github.djlpositional.math.Frequencies;
@@ -17,7 +18,6 @@ import io.github.djlpositional.math.QueryScale;
 import io.github.djlpositional.math.RotaryAxes;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import io.github.djlpositional.options.BlockBuilder.WithoutOption;
 import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.Nonlinearity;
@@ -109,7 +109,7 @@ class BlockBuilderTest {
         return ArchitectureTest.typesOfTheLibrary(BlockBuilder.class::isAssignableFrom).stream()
                 .filter(builder -> !Modifier.isAbstract(builder.getModifiers()))
                 .flatMap(builder -> Stream.of(builder.getMethods())
-                        .filter(method -> method.getName().matches("(set|opt)(?!All)[A-Z].*|add") && !method.isBridge())
+                        .filter(method -> method.getName().matches("(set|opt)[A-Z].*|add") && !method.isBridge())
                         .map(method -> new Setter(builder, method)))
                 .toList();
     }

@@ -1,7 +1,9 @@
-package io.github.djlpositional.options;
+package io.github.djlpositional.internal.options;
 
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.github.djlpositional.options.HasArguments;
+import io.github.djlpositional.options.TypeProvider;
 import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.net.URL;

@@ -1,4 +1,4 @@
-package io.github.djlpositional.options;
+package io.github.djlpositional.internal.options;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
