@@ -108,11 +108,6 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
         return Settings.build(builder(), arguments);
     }
 
-    /** {@return the function from the coordinates of a cell to a vector} */
-    public GridEncoding getEncoding() {
-        return options.encoding;
-    }
-
     @Override
     protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {

@@ -379,7 +379,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
             return isToken;
         }
         boolean isTimeMajor = positionalEncoding instanceof SequenceEncodingBlock<?> sequenceEncoding
-                && (sequenceEncoding.getSequenceAxis() == 0 || sequenceEncoding.getSequenceAxis() == -3);
+                && (sequenceEncoding.sequenceAxis() == 0 || sequenceEncoding.sequenceAxis() == -3);
         NDArray counts = isToken.cumSum(isTimeMajor ? 0 : 1);
         // the count of the first token is 1
         return Arithmetic.add(counts, options.positionsFromPadding - 1.0).mul(isToken);

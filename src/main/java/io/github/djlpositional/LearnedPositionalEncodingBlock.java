@@ -150,7 +150,7 @@ public final class LearnedPositionalEncodingBlock
     }
 
     @Override
-    public int getMaxSequenceLength() {
+    int maxSequenceLength() {
         return options.maxSequenceLength;
     }
 

@@ -32,11 +32,6 @@ abstract class NormBlock extends OptionsBlock {
         return scale;
     }
 
-    /** {@return ε, which is added to the variance or the mean square} */
-    public final double getEpsilon() {
-        return epsilon;
-    }
-
     /** Normalizes an array that is not empty. */
     abstract NDArray normalized(NDArray x, NDArray gamma, ParameterStore parameterStore, boolean training);
 

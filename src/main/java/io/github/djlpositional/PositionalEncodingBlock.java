@@ -122,13 +122,8 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
     }
 
     @Override
-    public int getMaxSequenceLength() {
+    int maxSequenceLength() {
         return table.length();
-    }
-
-    /** {@return the function from position to vector that fills the table} */
-    public SinusoidalEncoding getEncoding() {
-        return options.encoding;
     }
 
     /**

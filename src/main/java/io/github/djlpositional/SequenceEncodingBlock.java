@@ -87,21 +87,16 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
         return options.embeddingSize();
     }
 
-    /**
-     * {@return the maximum sequence length, one more than the largest position in the table; it grows with the table}
-     */
-    public abstract int getMaxSequenceLength();
+    /** One more than the largest position in the table, which may grow. */
+    abstract int maxSequenceLength();
 
-    /** {@return whether a forward adds the encodings to its input, rather than returning them} */
-    public boolean isAddedToInput() {
+    /** Whether a forward adds the encodings to its input, rather than returning them. */
+    final boolean isAddedToInput() {
         return options.addToInput();
     }
 
-    /**
-     * {@return the axis of the sequence in an input: 0 or more, counted from the front, or -2 or less, counted from the
-     * end}
-     */
-    public int getSequenceAxis() {
+    /** The axis of the sequence in an input: 0 or more, counted from the front, or -2 or less, counted from the end. */
+    final int sequenceAxis() {
         return options.sequenceAxis();
     }
 

@@ -29,6 +29,7 @@ import ai.djl.translate.Batchifier;
 import ai.djl.translate.NoopTranslator;
 import ai.djl.util.PairList;
 import io.github.djlpositional.attention.KeyValueCache;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
@@ -239,7 +240,7 @@ public class DevicesTest {
                 NDList step = new NDList(inputs);
                 step.set(0, inputs.head().get(":, {}:{}", at, at + 1));
                 PairList<String, Object> params = Forward.params(PositionalEncodingBlock.START_POSITION, at);
-                params.add(KeyValueCache.KEY, cache);
+                params.add(ForwardParameters.CACHE, cache);
                 engine.takeWaits();
                 block.forward(new ParameterStore(manager, false), step, false, params)
                         .close();

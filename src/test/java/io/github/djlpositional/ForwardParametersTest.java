@@ -20,8 +20,9 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
-import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.internal.ForwardParameters;
+import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.support.OnEachEngine;
 import java.util.List;
@@ -46,7 +47,7 @@ class ForwardParametersTest extends OnEachEngine {
     void rejectsAParameterThatIsGivenTwice(TestBlocks kind) {
         Block block = kind.initialized(manager);
         NDList inputs = kind.numbers(manager);
-        assertAll(Stream.of("startPosition", "positions", KeyValueCache.KEY, "gridSizes")
+        assertAll(Stream.of("startPosition", "positions", ForwardParameters.CACHE, "gridSizes")
                 .map(name -> {
                     PairList<String, Object> twice = params(name, 0);
                     twice.add(name, 0);
@@ -97,7 +98,7 @@ class ForwardParametersTest extends OnEachEngine {
         requireClose(y, doubles(expected), 2e-6);
         PositionalEncodingBlock sinusoids =
                 PositionalEncodingBlock.builder().setEmbeddingSize(SIZE).build();
-        double sine = sinusoids.getEncoding().value(1.78e9 + 30, 0);
+        double sine = SinusoidalEncoding.vaswani(SIZE).value(1.78e9 + 30, 0);
         assertThat(infer(manager, sinusoids, x.zerosLike(), seconds).getDouble(0, 1, 0))
                 .isCloseTo(sine, within(1e-12));
     }

@@ -107,7 +107,7 @@ class InputEmbeddingBlockTest extends OnEachEngine {
                 .containsEntry("dropoutRate", 0f)
                 .doesNotContainKeys("paddingIndex", "positionsFromPadding", "tokenEmbedding");
         assertThat(block.hasDefaultPositions()).isTrue();
-        assertThat(((PositionalEncodingBlock) block.getPositionalEncoding()).getMaxSequenceLength())
+        assertThat(((PositionalEncodingBlock) block.getPositionalEncoding()).maxSequenceLength())
                 .isEqualTo(5000);
     }
 

@@ -152,7 +152,7 @@ class LearnedPositionalEncodingBlockTest extends OnEachEngine {
             LearnedPositionalEncodingBlock block =
                     builder.optInitialEncodings(view).build();
             assertThat(manager.getManagedArrays()).hasSize(before);
-            assertThat(block.getMaxSequenceLength())
+            assertThat(block.maxSequenceLength())
                     .isEqualTo((int) view.getShape().get(0));
         }
     }

@@ -200,21 +200,21 @@ class PositionalEncodingBlockTest extends OnEachEngine {
     void extendsItselfToTwiceTheLengthOrTheLargestPosition() {
         PositionalEncodingBlock block = ready(positions().optAutoExtend(240));
         assertThat(doubles(infer(block, zeros(manager, 1, 11, 4)))).isEqualTo(encodedFrom(0, 11));
-        assertThat(block.getMaxSequenceLength()).isEqualTo(20);
+        assertThat(block.maxSequenceLength()).isEqualTo(20);
         assertThat(doubles(inferFrom(100, block, zeros(manager, 1, 2, 4)))).isEqualTo(encoded(100, 101));
-        assertThat(block.getMaxSequenceLength()).isEqualTo(102);
+        assertThat(block.maxSequenceLength()).isEqualTo(102);
         assertThat(doubles(block.encode(integers(manager, 150)))).isEqualTo(encoded(150));
-        assertThat(block.getMaxSequenceLength()).isEqualTo(204);
+        assertThat(block.maxSequenceLength()).isEqualTo(204);
         // real positions are computed
         assertThat(doubles(block.encode(reals(manager, 1e6)))).isEqualTo(encoded(1_000_000));
-        assertThat(block.getMaxSequenceLength()).isEqualTo(204);
+        assertThat(block.maxSequenceLength()).isEqualTo(204);
         // earlier rows keep their values, and shorter sequences do not extend the table
         assertThat(doubles(block.getEncodings())).isEqualTo(encodedFrom(0, 204));
         infer(block, zeros(manager, 1, 204, 4));
-        assertThat(block.getMaxSequenceLength()).isEqualTo(204);
+        assertThat(block.maxSequenceLength()).isEqualTo(204);
         // twice 204 is beyond the limit
         assertThat(doubles(block.encode(manager.create(204)))).isEqualTo(encoded(204));
-        assertThat(block.getMaxSequenceLength()).isEqualTo(240);
+        assertThat(block.maxSequenceLength()).isEqualTo(240);
     }
 
     @Test

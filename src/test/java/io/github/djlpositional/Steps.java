@@ -12,6 +12,7 @@ import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.attention.KeyValueCache;
+import io.github.djlpositional.internal.ForwardParameters;
 import java.util.function.ObjIntConsumer;
 
 /** Calls a block for a few tokens at a time, as a decoder does. */
@@ -56,7 +57,7 @@ public final class Steps {
                     step.set(0, x.get(":, {}:{}", start, end));
                     step.attach(own);
                     PairList<String, Object> params = Forward.params(PositionalEncodingBlock.START_POSITION, start);
-                    params.add(KeyValueCache.KEY, cache);
+                    params.add(ForwardParameters.CACHE, cache);
                     addUpTo.accept(params, end);
                     int before = own.getManagedArrays().size();
                     NDArray y = block.forward(new ParameterStore(own, false), step, false, params)

@@ -102,8 +102,7 @@ import java.util.function.Supplier;
  */
 public final class KeyValueCache implements AutoCloseable {
 
-    /** The key of the forward parameter that holds the cache. */
-    public static final String KEY = ForwardParameters.CACHE;
+    private static final String KEY = ForwardParameters.CACHE;
 
     private static final int INITIAL_CAPACITY = 64;
 

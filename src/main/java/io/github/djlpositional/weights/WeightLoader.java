@@ -7,7 +7,6 @@ import ai.djl.nn.Parameter;
 import ai.djl.nn.ParameterList;
 import ai.djl.util.Pair;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.huggingface.TensorNames;
 import io.github.djlpositional.internal.InvalidFileException;
 import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.internal.options.Settings;

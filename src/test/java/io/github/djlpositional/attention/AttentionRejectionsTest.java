@@ -16,6 +16,7 @@ import ai.djl.nn.LambdaBlock;
 import ai.djl.util.PairList;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.RmsNormBlock;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.OnEachDevice;
@@ -177,7 +178,8 @@ class AttentionRejectionsTest extends OnEachDevice {
     void rejectsForwardParametersOfOtherTypes() {
         assertAll(
                 rejectedParams(attention(), positions(new int[] {0, 1, 2}), x(), "positions", "int[]", "NDArray"),
-                rejectedParams(attention(), params(KeyValueCache.KEY, "cache"), x(), KeyValueCache.KEY, "String"));
+                rejectedParams(
+                        attention(), params(ForwardParameters.CACHE, "cache"), x(), ForwardParameters.CACHE, "String"));
     }
 
     @Test

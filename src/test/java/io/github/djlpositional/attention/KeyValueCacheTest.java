@@ -29,6 +29,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.util.PairList;
 import io.github.djlpositional.attention.CacheModel.QueryMask;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;
@@ -171,7 +172,8 @@ class KeyValueCacheTest extends OnEachEngine {
     void requiresTheStartPositionOfTheStep() {
         CacheModel cache = cache(causal(ROTARY));
         KeyValueCache its = cache.cache();
-        assertAll(rejected(() -> cache.with(params(KeyValueCache.KEY, its)).step(3), START_POSITION, "nextStep"));
+        assertAll(rejected(
+                () -> cache.with(params(ForwardParameters.CACHE, its)).step(3), START_POSITION, "nextStep"));
         cache.step(3);
         assertAll(
                 rejected(() -> cache.with(startingAt(its, 1)).step(1), START_POSITION, 1, "3 tokens"),
@@ -180,7 +182,7 @@ class KeyValueCacheTest extends OnEachEngine {
     }
 
     private static PairList<String, Object> startingAt(KeyValueCache cache, Number start) {
-        PairList<String, Object> params = params(KeyValueCache.KEY, cache);
+        PairList<String, Object> params = params(ForwardParameters.CACHE, cache);
         params.add(START_POSITION, start);
         return params;
     }

@@ -19,7 +19,6 @@ import ai.djl.nn.norm.LayerNorm;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.huggingface.TensorNames;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.SmallLayers;
 import io.github.djlpositional.transformer.Nonlinearity;

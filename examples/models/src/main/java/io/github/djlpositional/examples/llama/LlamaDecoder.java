@@ -17,7 +17,7 @@ import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.examples.UserError;
 import io.github.djlpositional.huggingface.HuggingFaceRope;
-import io.github.djlpositional.huggingface.TensorNames;
+import io.github.djlpositional.weights.TensorNames;
 import io.github.djlpositional.examples.Check;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.transformer.FeedForwardBlock;

@@ -17,7 +17,7 @@ import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.examples.AttentionMaps;
-import io.github.djlpositional.huggingface.TensorNames;
+import io.github.djlpositional.weights.TensorNames;
 import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock;

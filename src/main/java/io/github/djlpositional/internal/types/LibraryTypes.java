@@ -1,4 +1,4 @@
-package io.github.djlpositional.transformer;
+package io.github.djlpositional.internal.types;
 
 import io.github.djlpositional.FourierFeaturesBlock;
 import io.github.djlpositional.GridPositionalEncodingBlock;
@@ -26,6 +26,9 @@ import io.github.djlpositional.relative.TransformerXlPositionBlock;
 import io.github.djlpositional.relative.WindowBiasBlock;
 import io.github.djlpositional.relative.WindowNetworkBiasBlock;
 import io.github.djlpositional.relative.WindowVectorsBlock;
+import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.LinkedHashMap;
 import java.util.Map;
 

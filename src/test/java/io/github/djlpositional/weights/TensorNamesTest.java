@@ -1,4 +1,4 @@
-package io.github.djlpositional.huggingface;
+package io.github.djlpositional.weights;
 
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
@@ -25,9 +25,6 @@ import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
-import io.github.djlpositional.weights.WeightFile;
-import io.github.djlpositional.weights.WeightLoader;
-import io.github.djlpositional.weights.Weights;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.Supplier;

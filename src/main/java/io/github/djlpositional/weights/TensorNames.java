@@ -1,4 +1,4 @@
-package io.github.djlpositional.huggingface;
+package io.github.djlpositional.weights;
 
 import ai.djl.nn.Parameter;
 import io.github.djlpositional.InputEmbeddingBlock;
@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
 
 /**
  * The names of the tensors of a {@link TransformerStackBlock} in published models, as Hugging Face's transformers save
- * them, for {@code WeightLoader.module}.
+ * them, for {@link WeightLoader#module(String, TransformerStackBlock, TensorNames)}.
  *
  * <p>They cover the layers, the normalization after them, and the input: the token table, a
  * {@link LearnedPositionalEncodingBlock} and a layer normalization, which may be children of the
@@ -71,10 +71,10 @@ public enum TensorNames {
      * @param isTransposed whether they are its columns instead
      * @param firstRow the row that the first parameter begins with
      */
-    public record Tensor(String name, List<Parameter> parameters, boolean isTransposed, int firstRow) {}
+    record Tensor(String name, List<Parameter> parameters, boolean isTransposed, int firstRow) {}
 
-    /** {@return the tensors of a stack; parameters without a name here are not among them} */
-    public List<Tensor> tensors(TransformerStackBlock stack) {
+    /** Returns the tensors of a stack; parameters without a name here are not among them. */
+    List<Tensor> tensors(TransformerStackBlock stack) {
         Map<String, List<Parameter>> found = new LinkedHashMap<>();
         // parameters are named 02layer0_01attention_01keyProjection_weight
         Map<String, Parameter> paths = new LinkedHashMap<>();
