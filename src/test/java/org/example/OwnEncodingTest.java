@@ -309,7 +309,7 @@ public class OwnEncodingTest extends OnEachEngine {
                 "biases",
                 "coordinates",
                 "scores",
-                "numbers of tokens",
+                "features of tokens",
                 "values"
             })
     void rejectsAResultOfAnotherShapeThanDocumented(String method) {
@@ -351,7 +351,7 @@ public class OwnEncodingTest extends OnEachEngine {
                                     (tokens, like) -> wrong(like),
                                     (tokens, like) -> wrong(like));
                         case "scores" -> Term.scores((call, queries, keys) -> wrong(queries));
-                        case "numbers of tokens" -> Term.scoresOfTokens((call, input) -> wrong(input), null, null);
+                        case "features of tokens" -> Term.scoresOfTokens((call, input) -> wrong(input), null, null);
                         default -> Term.values((call, probabilities) -> wrong(probabilities));
                     });
         }

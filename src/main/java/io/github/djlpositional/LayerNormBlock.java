@@ -30,7 +30,7 @@ public final class LayerNormBlock extends NormBlock {
     private final Parameter offset;
 
     private LayerNormBlock(Options options) {
-        super(options, options.embeddingSize, options.epsilon);
+        super(options, options.embeddingSize);
         this.options = options;
         offset = addParameter("beta", new Shape(options.embeddingSize), Initializer.ZEROS);
     }

@@ -17,13 +17,11 @@ import java.util.function.Function;
 abstract class NormBlock extends OptionsBlock {
 
     private final int embeddingSize;
-    private final double epsilon;
     private final Parameter scale;
 
-    NormBlock(Record options, int embeddingSize, double epsilon) {
+    NormBlock(Record options, int embeddingSize) {
         super(options);
         this.embeddingSize = embeddingSize;
-        this.epsilon = epsilon;
         scale = addParameter("gamma", new Shape(embeddingSize), Initializer.ONES);
     }
 

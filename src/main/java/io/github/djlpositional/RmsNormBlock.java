@@ -27,7 +27,7 @@ public final class RmsNormBlock extends NormBlock {
     private final Options options;
 
     private RmsNormBlock(Options options) {
-        super(options, options.embeddingSize, options.epsilon);
+        super(options, options.embeddingSize);
         this.options = options;
     }
 

@@ -398,10 +398,10 @@ final class Visibility {
 
     private static NDArray slice(NDArray mask, int axis, Positions tokens, Positions all) {
         long size = mask.getShape().get(axis);
-        long from = tokens.first() - all.first();
+        int from = tokens.first() - all.first();
         return size == 1 || size == tokens.count()
                 ? mask
-                : mask.get(NDIndex.sliceAxis(axis, from, from + tokens.count()));
+                : mask.get(NDIndex.sliceAxis(axis, from, (long) from + tokens.count()));
     }
 
     /** -infinity where a condition holds, and 0 elsewhere. */

@@ -71,10 +71,10 @@ public enum TensorNames {
      * @param isTransposed whether they are its columns instead
      * @param firstRow the row that the first parameter begins with
      */
-    record Tensor(String name, List<Parameter> parameters, boolean isTransposed, int firstRow) {}
+    public record Tensor(String name, List<Parameter> parameters, boolean isTransposed, int firstRow) {}
 
-    /** Returns the tensors of a stack; parameters without a name here are not among them. */
-    List<Tensor> tensors(TransformerStackBlock stack) {
+    /** {@return the tensors of a stack; parameters without a name here are not among them} */
+    public List<Tensor> tensors(TransformerStackBlock stack) {
         Map<String, List<Parameter>> found = new LinkedHashMap<>();
         // parameters are named 02layer0_01attention_01keyProjection_weight
         Map<String, Parameter> paths = new LinkedHashMap<>();

@@ -19,28 +19,27 @@ import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.Spread;
 import io.github.djlpositional.support.TestEngine;
-import java.util.function.UnaryOperator;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Attentions with windows and chunks over more tokens than are computed at a time, with each relative encoding. */
 class LongSequenceTest extends OnEachEngine {
 
-    /** Parts are of 16 queries, or as many as the window has keys: six parts, or three. */
+    /** Slices are of 16 queries, or as many as the window has keys: six slices, or three. */
     private static final int LENGTH = 90;
 
     /** What a query sees. */
     enum View {
-        WINDOW_OF_5(builder -> builder.optWindow(5), 5),
-        WINDOW_OF_40(builder -> builder.optWindow(40), 40),
-        CHUNKS_OF_7(builder -> builder.optChunkSize(7), 7);
+        WINDOW_OF_5,
+        WINDOW_OF_40,
+        CHUNKS_OF_7;
 
-        private final UnaryOperator<MultiHeadAttentionBlock.Builder> option;
-        private final int size;
-
-        View(UnaryOperator<MultiHeadAttentionBlock.Builder> option, int size) {
-            this.option = option;
-            this.size = size;
+        private MultiHeadAttentionBlock.Builder setOn(MultiHeadAttentionBlock.Builder builder) {
+            return switch (this) {
+                case WINDOW_OF_5 -> builder.optWindow(5);
+                case WINDOW_OF_40 -> builder.optWindow(40);
+                case CHUNKS_OF_7 -> builder.optChunkSize(7);
+            };
         }
     }
 
@@ -51,9 +50,7 @@ class LongSequenceTest extends OnEachEngine {
 
     private MultiHeadAttentionBlock attention(EncodingType type, View view, boolean causal, DataType dataType) {
         return filled(
-                manager,
-                view.option.apply(type.attention(HEADS).optCausal(causal)).build(),
-                dataType);
+                manager, view.setOn(type.attention(HEADS).optCausal(causal)).build(), dataType);
     }
 
     @ParameterizedTest

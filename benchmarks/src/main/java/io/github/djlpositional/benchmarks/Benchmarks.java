@@ -1,8 +1,8 @@
 package io.github.djlpositional.benchmarks;
 
 import ai.djl.engine.Engine;
-import io.github.djlpositional.examples.Program;
 import io.github.djlpositional.examples.Check;
+import io.github.djlpositional.examples.Program;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;

@@ -1,6 +1,5 @@
 package io.github.djlpositional.examples;
 
-
 /**
  * The sizes of a {@link TransformerEncoder}. The names are those of the options of {@code train-encoder}.
  *

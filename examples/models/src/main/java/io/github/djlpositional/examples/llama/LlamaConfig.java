@@ -2,8 +2,8 @@ package io.github.djlpositional.examples.llama;
 
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.huggingface.HuggingFaceRope;
 import io.github.djlpositional.examples.Check;
+import io.github.djlpositional.huggingface.HuggingFaceRope;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.math.BigDecimal;
 import java.util.List;

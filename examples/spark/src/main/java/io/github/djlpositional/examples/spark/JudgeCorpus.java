@@ -1,10 +1,10 @@
 package io.github.djlpositional.examples.spark;
 
+import io.github.djlpositional.examples.Check;
 import io.github.djlpositional.examples.EncoderFile;
 import io.github.djlpositional.examples.Glosses;
 import io.github.djlpositional.examples.Program;
 import io.github.djlpositional.examples.UserError;
-import io.github.djlpositional.examples.Check;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
