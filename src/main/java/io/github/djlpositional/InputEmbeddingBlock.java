@@ -130,8 +130,8 @@ public final class InputEmbeddingBlock extends OptionsBlock {
                             + " expected an encoding of sequences; use a PositionalEncodingBlock");
             if (encoding instanceof SequenceEncodingBlock<?> sequenceEncoding) {
                 Check.that(
-                        sequenceEncoding.getEmbeddingSize() == embeddingSize,
-                        () -> "the positional encoding has size " + sequenceEncoding.getEmbeddingSize()
+                        sequenceEncoding.embeddingSize() == embeddingSize,
+                        () -> "the positional encoding has size " + sequenceEncoding.embeddingSize()
                                 + ": expected embeddingSize " + embeddingSize + "; use the same size for both");
                 Check.that(
                         sequenceEncoding.isAddedToInput(),
@@ -185,11 +185,6 @@ public final class InputEmbeddingBlock extends OptionsBlock {
     /** {@return the block that {@link #getArguments} describes} */
     public static InputEmbeddingBlock fromArguments(Map<?, ?> arguments) {
         return Settings.build(builder(), arguments);
-    }
-
-    /** {@return the number of token ids, V} */
-    public int getVocabularySize() {
-        return options.vocabularySize;
     }
 
     /** {@return the number of dimensions of a token's vector, D} */

@@ -1,7 +1,6 @@
 package io.github.djlpositional;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
@@ -10,13 +9,11 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ForwardParameters;
-import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.internal.options.Default;
 import io.github.djlpositional.internal.options.NotSaved;
 import io.github.djlpositional.internal.options.Range;
 import io.github.djlpositional.internal.options.Settings;
-import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Map;
 
@@ -143,22 +140,6 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
                             + " or loaded block; call initialize(manager, dataType, shapes) first, or use encode(positions)");
         }
         return encodings;
-    }
-
-    /**
-     * {@return T(k), a new array (D, D): the linear map that moves the encoding of each position by k, T(k) · PE(t) =
-     * PE(t + k); see {@link SinusoidalEncoding#shift}}
-     *
-     * @param manager the manager of the result; the result is on its device, in the data type that the block was
-     *     initialized with (FLOAT32 if it was not)
-     * @param offset k, any finite number
-     * @throws UnsupportedOperationException if the size is odd and the encoding ends with half a pair
-     */
-    public NDArray shift(NDManager manager, double offset) {
-        double[][] shift = options.encoding.shift(offset);
-        int size = getEmbeddingSize();
-        Rows rows = Rows.of(size, (row, column) -> shift[(int) row][column]);
-        return HostData.computed(manager, manager.getDevice(), new Shape(size, size), dataType(), rows);
     }
 
     /**

@@ -82,8 +82,8 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
         return false;
     }
 
-    /** {@return the number of dimensions of an encoded position, D} */
-    public int getEmbeddingSize() {
+    /** The number of dimensions of an encoded position, D. */
+    final int embeddingSize() {
         return options.embeddingSize();
     }
 

@@ -231,18 +231,6 @@ class PositionalEncodingBlockTest extends OnEachEngine {
                 rejected(() -> block.encode(integers(manager, 15)), "position 15", "0 to 14"));
     }
 
-    @Test
-    void shiftsEncodingsByAMatrix() {
-        PositionalEncodingBlock block =
-                positions().setEmbeddingSize(16).optMaxSequenceLength(100).build();
-        block.initialize(manager, DataType.FLOAT64, new Shape(1, 3, 16));
-        NDArray shift = block.shift(manager, -7);
-        NDArray from = block.encode(manager.create(new int[] {20, 50}));
-        // 16 products of values that are exact to an ulp
-        requireClose(
-                from.matMul(shift.transpose()), doubles(block.encode(manager.create(new int[] {13, 43}))), 0x1p-48);
-    }
-
     /** EveryForwardTest has the test that other blocks drop numbers. */
     @Test
     void dropsTheShareOfItsRate() {

@@ -123,8 +123,8 @@ public final class WeightFile {
         }
     }
 
-    /** {@return the path that the file was opened with} */
-    public Path getPath() {
+    /** Returns the path that the file was opened with. */
+    Path path() {
         return path;
     }
 

@@ -128,7 +128,7 @@ public final class WeightLoader {
     }
 
     private static String paths(Collection<WeightFile> files) {
-        return files.stream().map(file -> file.getPath().toString()).collect(Collectors.joining(", "));
+        return files.stream().map(file -> file.path().toString()).collect(Collectors.joining(", "));
     }
 
     /**

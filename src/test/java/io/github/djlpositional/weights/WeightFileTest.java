@@ -51,7 +51,7 @@ class WeightFileTest extends OnEachEngine {
                 .containsEntry("f8", new TensorInfo("F8_E4M3", new Shape(4, 3)))
                 .containsEntry("scalar", new TensorInfo("F32", new Shape()))
                 .containsEntry("empty", new TensorInfo("F32", new Shape(0, 3)));
-        assertThat(file).hasToString("WeightFile(" + file.getPath() + ", 11 tensors)");
+        assertThat(file).hasToString("WeightFile(" + file.path() + ", 11 tensors)");
     }
 
     @Test
