@@ -109,7 +109,7 @@ public final class FourierFeaturesBlock extends OptionsBlock {
     /**
      * sin(x · A + φ), (n, D), with the angles themselves in the first columns.
      *
-     * @param inputs the coordinates, any shape of n · C numbers
+     * @param inputs the coordinates, any shape of n · C values
      * @param rows the rows of A, and φ
      */
     private static NDArray encode(FourierFeatures features, NDArray inputs, NDArray rows) {

@@ -20,6 +20,7 @@ import io.github.djlpositional.internal.options.Default;
 import io.github.djlpositional.internal.options.NotSaved;
 import io.github.djlpositional.internal.options.Range;
 import io.github.djlpositional.internal.options.Settings;
+import io.github.djlpositional.internal.options.WithoutOption;
 import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.math.SinusoidalEncoding;

@@ -64,7 +64,7 @@ import java.util.stream.Stream;
  *             are added to the scores. Negative infinity and the smallest finite number (-65504 in FLOAT16, otherwise
  *             {@code -Float.MAX_VALUE}) hide the key.
  *       </ul>
- *       PyTorch's masks have the opposite meaning: true hides a key. The numbers of a mask are not checked; a mask that
+ *       PyTorch's masks have the opposite meaning: true hides a key. The values of a mask are not checked; a mask that
  *       is probably a mistake is logged once, see docs/troubleshooting.md#warnings.
  * </ul>
  *
@@ -73,7 +73,7 @@ import java.util.stream.Stream;
  * their softmax are computed in FLOAT32.
  *
  * <p>Vectors of hidden keys must be finite, since 0 · NaN is NaN: if the input or its projection has NaN or infinite
- * numbers at a hidden key, all results of its sequence may be NaN. Replace such padding with zeros before the forward.
+ * values at a hidden key, all results of its sequence may be NaN. Replace such padding with zeros before the forward.
  *
  * <p>A forward also throws {@link IllegalArgumentException} for keys of length 0, a mask that does not fit, and
  * anything that a relative encoding or the {@link KeyValueCache} rejects. For positions and memory, see

@@ -108,7 +108,7 @@ public final class TorchFunctions {
         }
     }
 
-    /** The first two numbers of a version: 2.07 for 2.7.1. */
+    /** The first two fields of a version: 2.07 for 2.7.1. */
     private static double versionOf(Engine engine) {
         String[] fields = engine.getVersion().split("\\D+", 3);
         return Integer.parseInt(fields[0]) + Integer.parseInt(fields[1]) / 100.0;

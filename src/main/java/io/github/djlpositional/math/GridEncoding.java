@@ -3,6 +3,7 @@ package io.github.djlpositional.math;
 import io.github.djlpositional.internal.options.BlockBuilder;
 import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.internal.options.Settings;
+import io.github.djlpositional.internal.options.WithoutOption;
 import io.github.djlpositional.options.HasArguments;
 import java.util.ArrayList;
 import java.util.Arrays;

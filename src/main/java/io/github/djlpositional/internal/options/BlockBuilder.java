@@ -1,10 +1,6 @@
 package io.github.djlpositional.internal.options;
 
 import io.github.djlpositional.options.HasArguments;
-import java.lang.annotation.ElementType;
-import java.lang.annotation.Retention;
-import java.lang.annotation.RetentionPolicy;
-import java.lang.annotation.Target;
 import java.lang.reflect.Method;
 import java.lang.reflect.RecordComponent;
 import java.util.Collections;
@@ -24,11 +20,6 @@ import java.util.stream.Stream;
  * @param <B> the builder
  */
 public abstract class BlockBuilder<T, B extends BlockBuilder<T, B>> {
-
-    /** Marks a method of a builder that sets no option of its own name. */
-    @Retention(RetentionPolicy.RUNTIME)
-    @Target(ElementType.METHOD)
-    public @interface WithoutOption {}
 
     /** The options that the methods of a class of builders are named after. */
     private static final ClassValue<List<String>> NAMED_BY_METHODS = new ClassValue<>() {

@@ -9,7 +9,6 @@ import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
-import io.github.djlpositional.internal.options.BlockBuilder.WithoutOption;
 import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.FourierFeatures;
 import io.github.djlpositional.math.Frequencies;
