@@ -18,7 +18,6 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.AbstractBlock;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.BlockBytes;
@@ -31,9 +30,9 @@ import io.github.djlpositional.attention.NaiveAttention;
 import io.github.djlpositional.attention.NaiveAttention.Added;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.attention.Rotation;
+import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.guide.PeriodicBias;
 import io.github.djlpositional.guide.PeriodicBiasTest;
-import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.options.TypeProvider;
@@ -198,7 +197,8 @@ public class OwnEncodingTest extends OnEachEngine {
 
         @Override
         public List<Term> terms() {
-            return List.of(Term.bias((call, distances) -> distances.toArray().expandDims(0).zerosLike())
+            return List.of(Term.bias((call, distances) ->
+                            distances.toArray().expandDims(0).zerosLike())
                     .withPairSize(call -> 1 << 20));
         }
 

@@ -278,7 +278,8 @@ public final class InputEmbeddingBlock extends OptionsBlock {
             if (skipsPadding && inputs.size() == 1 && Positions.explicit(null, params) == null) {
                 Check.that(
                         ForwardParameters.start(params, ForwardParameters.UNLIMITED) == 0,
-                        () -> "ids " + ids.getShape() + " at " + ForwardParameters.START + " " + params.get(ForwardParameters.START)
+                        () -> "ids " + ids.getShape() + " at " + ForwardParameters.START + " "
+                                + params.get(ForwardParameters.START)
                                 + " were given to a block with positionsFromPadding, which cannot see the padding before"
                                 + " them: expected positions that do not count padding; pass [ids, positions], or "
                                 + ForwardParameters.POSITIONS + " among the forward parameters");

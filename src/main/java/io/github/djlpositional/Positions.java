@@ -318,7 +318,8 @@ public final class Positions implements TokenPositions {
      */
     public NDArray toArray(NDArray like, DataType type) {
         if (array == null) {
-            return Temporaries.result(() -> Indices.range(like, first, count, type).reshape(1, count));
+            return Temporaries.result(
+                    () -> Indices.range(like, first, count, type).reshape(1, count));
         }
         Check.that(
                 array.getShape().dimension() == 2,

@@ -56,8 +56,8 @@ record TokenGrid(@Default("0") int prefixTokens, List<Integer> sizes) {
         }
         Check.that(
                 parameter instanceof Shape shape && shape.dimension() == sizes.size(),
-                () -> ForwardParameters.GRID_SIZES + " " + Settings.shown(parameter) + ": expected a Shape of " + sizes.size()
-                        + " sizes, as many as the block was built with; pass one size for each axis");
+                () -> ForwardParameters.GRID_SIZES + " " + Settings.shown(parameter) + ": expected a Shape of "
+                        + sizes.size() + " sizes, as many as the block was built with; pass one size for each axis");
         int[] forward = Arrays.stream(((Shape) parameter).getShape())
                 .mapToInt(size -> (int) Math.min(size, Integer.MAX_VALUE))
                 .toArray();

@@ -10,9 +10,7 @@ import io.github.djlpositional.Positions;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ForwardParameters;
-import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Temporaries;
-import io.github.djlpositional.options.Check;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Function;
@@ -326,7 +324,9 @@ public final class AttentionCall {
     private Shared.ArrayByDistance sharedByDistance(Object id, Distances needed, Function<Distances, NDArray> compute) {
         int last = needed.first() + needed.size() - 1;
         return shared.get(id, needed.first(), last, before -> {
-            int first = parts != null ? -parts.largestDistance : Math.max(-ForwardParameters.UNLIMITED, 2 * needed.first() - 1);
+            int first = parts != null
+                    ? -parts.largestDistance
+                    : Math.max(-ForwardParameters.UNLIMITED, 2 * needed.first() - 1);
             int end = parts != null ? parts.largestDistance : last;
             int from = Math.min(Math.min(first, needed.first()), before == null ? 0 : before.first);
             int to = Math.max(Math.max(end, last), before == null ? last : before.last);

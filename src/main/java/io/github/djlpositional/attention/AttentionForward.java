@@ -267,7 +267,8 @@ final class AttentionForward implements AutoCloseable {
     private NDArray attend(Kernel chosen, AttentionCall whole, int from, int count) {
         try (Temporaries temporariesOfPart = new Temporaries()) {
             int[] range = attention.order().rangeOfSome(whole, from, count);
-            Positions keys = slice(temporariesOfPart, whole.keys(), range[0] - whole.keys().first(), range[1] - range[0]);
+            Positions keys = slice(
+                    temporariesOfPart, whole.keys(), range[0] - whole.keys().first(), range[1] - range[0]);
             Positions queries = slice(temporariesOfPart, whole.queries(), from, count);
             AttentionCall part = whole.part(temporariesOfPart, queries, keys);
             return temporariesOfPart.remove(chosen.attend(temporariesOfPart, part));

@@ -159,8 +159,9 @@ final class CachedTokens implements AutoCloseable {
         }
         int count = next - tokens.first();
         try (Temporaries temporaries = new Temporaries()) {
-            Positions rest =
-                    next > firstExplicit ? AttentionForward.slice(temporaries, tokens, 0, count) : Positions.of(tokens.first(), count);
+            Positions rest = next > firstExplicit
+                    ? AttentionForward.slice(temporaries, tokens, 0, count)
+                    : Positions.of(tokens.first(), count);
             int end = next <= lengthBefore ? endBefore : rest.end();
             NDArray positions = copied(rest.array(), manager);
             closePositions();

@@ -8,9 +8,9 @@ import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Temporaries;
 
 /**
- * The distances that an attention passes to {@link RelativeEncoding#distanceBias}: a key's position minus a query's, so
- * that a key before the query has a negative distance. They are consecutive whole numbers, or, with explicit positions
- * that are real numbers, far apart or on a GPU, one for each query and key.
+ * The distances that an attention passes to {@link Term#bias}: a key's position minus a query's, so that a key before
+ * the query has a negative distance. They are consecutive whole numbers, or, with explicit positions that are real
+ * numbers, far apart or on a GPU, one for each query and key.
  */
 public final class Distances {
 

@@ -134,8 +134,7 @@ abstract class Kernel {
 
     /** The part of an array of all queries, (B, N, T, …), that belongs to a call. */
     final NDArray queryPart(Temporaries temporaries, NDArray array, AttentionCall call) {
-        int from =
-                call.queries().first() - operands.call.queries().first();
+        int from = call.queries().first() - operands.call.queries().first();
         return part(temporaries, array, 2, from, call.queries().count());
     }
 

@@ -86,7 +86,10 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
             @Range(min = 1) Integer keyValueHeadCount,
             @Range(min = 1) Integer headSize,
             @Default("false") boolean causal,
-            @Range(min = 1, max = ForwardParameters.UNLIMITED) Integer window,
+
+            @Range(min = 1, max = ForwardParameters.UNLIMITED)
+            Integer window,
+
             @Range(min = 1, max = 1 << 24) Integer chunkSize,
             Double scale,
             @Default("false") boolean cosine,
@@ -102,7 +105,8 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
             @NotSaved @Default("true") boolean fusedKernel,
             @NotSaved DataType kernelType,
 
-            @NotSaved @Default("0") @Range(min = 0, below = 1) float dropoutRate) {
+            @NotSaved @Default("0") @Range(min = 0, below = 1)
+            float dropoutRate) {
 
         Options {
             Check.that(
@@ -144,7 +148,8 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
             resultBias = Objects.requireNonNullElse(resultBias, bias);
             Check.that(
                     kernelType == null || kernelType == DataType.FLOAT16 || kernelType == DataType.BFLOAT16,
-                    "kernelType " + kernelType + ": expected FLOAT16 or BFLOAT16; leave it out for the type of the input");
+                    "kernelType " + kernelType
+                            + ": expected FLOAT16 or BFLOAT16; leave it out for the type of the input");
             Check.that(
                     kernelType == null || fusedKernel,
                     "kernelType " + kernelType
@@ -169,7 +174,9 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         Float initialTemperature() {
             return cosine
                     ? Float.valueOf((float) Math.log(10))
-                    : queryScale instanceof QueryScale.LearnedLogN learned ? (float) learned.initialTemperature() : null;
+                    : queryScale instanceof QueryScale.LearnedLogN learned
+                            ? (float) learned.initialTemperature()
+                            : null;
         }
 
         /** The shape of the heads that a norm gets. */

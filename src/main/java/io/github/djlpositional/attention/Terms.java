@@ -23,8 +23,8 @@ import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Supplier;
 import java.util.function.BiFunction;
+import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 
 /** The terms of the relative encodings of an attention, which are read once. */
@@ -334,8 +334,7 @@ final class Terms {
         });
     }
 
-    private static NDArray positions(
-            Temporaries temporaries, Positions tokens, NDArray like, DataType type) {
+    private static NDArray positions(Temporaries temporaries, Positions tokens, NDArray like, DataType type) {
         return temporaries.addUnless(tokens.array(), tokens.toArray(like, type));
     }
 
@@ -348,8 +347,7 @@ final class Terms {
     private NDArray coordinates(
             Temporaries temporaries, Term term, Term.Coordinates function, Positions tokens, NDArray like) {
         NDArray found = temporaries.addResult(() -> use(term, () -> function.of(tokens, like)));
-        long batch =
-                tokens.array() == null ? 1 : tokens.array().getShape().get(0);
+        long batch = tokens.array() == null ? 1 : tokens.array().getShape().get(0);
         Shape expected = new Shape(batch, tokens.count());
         require(term, "coordinates", found, found.getShape().equals(expected), expected);
         return found;

@@ -85,8 +85,7 @@ final class Visibility {
             int firstKey = call.keys().first();
             return (chunkSize == null || !call.hasPositions())
                     && Math.max(first[0], last[0]) == firstKey
-                    && Math.min(first[1], last[1])
-                            == firstKey + call.keys().count();
+                    && Math.min(first[1], last[1]) == firstKey + call.keys().count();
         }
 
         /** Where a key is too far before or after a query, by their indices, INT32; null without a limit. */

@@ -11,9 +11,9 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.math.Rows;
 import io.github.djlpositional.options.Check;
-import java.util.Arrays;
 import java.lang.ref.Cleaner;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -136,8 +136,8 @@ public final class ConstantTable implements AutoCloseable {
     }
 
     /**
-     * Returns the rows of tokens, for use with an array: (1, n, W) of indices, or else the shape of the positions + (W).
-     * It is called in {@link Temporaries#result}.
+     * Returns the rows of tokens, for use with an array: (1, n, W) of indices, or else the shape of the positions +
+     * (W). It is called in {@link Temporaries#result}.
      */
     public NDArray rows(TokenPositions tokens, NDArray like, DataType type) {
         NDArray positions = tokens.array();

@@ -5,7 +5,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import io.github.djlpositional.Positions;
-import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;

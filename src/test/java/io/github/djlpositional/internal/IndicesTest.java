@@ -16,7 +16,8 @@ class IndicesTest extends OnEachEngine {
     @Test
     void rangesAreExact() {
         NDArray like = manager.zeros(new Shape(1));
-        for (int first : new int[] {-3, 0, 5, (1 << 24) - 2, (1 << 24) + 1, (1 << 27) + 3, ForwardParameters.UNLIMITED - 9}) {
+        for (int first :
+                new int[] {-3, 0, 5, (1 << 24) - 2, (1 << 24) + 1, (1 << 27) + 3, ForwardParameters.UNLIMITED - 9}) {
             double[] expected =
                     IntStream.range(first, first + 9).asDoubleStream().toArray();
             for (DataType type : new DataType[] {DataType.INT32, DataType.FLOAT64}) {

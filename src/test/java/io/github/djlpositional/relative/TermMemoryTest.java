@@ -17,8 +17,8 @@ import java.util.function.Function;
 import org.junitpioneer.jupiter.cartesian.CartesianTest;
 
 /**
- * The memory of a long sequence, which an attention processes in parts: no array may be larger than a part, whatever the
- * encoding computes for each query and key.
+ * The memory of a long sequence, which an attention processes in parts: no array may be larger than a part, whatever
+ * the encoding computes for each query and key.
  */
 class TermMemoryTest {
 
@@ -57,7 +57,8 @@ class TermMemoryTest {
         TestEngine.PYTORCH.assumeAvailable();
         assumeThat(form != Form.REAL || type.takesRealPositions()).isTrue();
         // windows have no such cells, and tables of rotations no such rows
-        assumeThat(form != Form.SPREAD || !type.name().matches("(WINDOW|ROTARY).*")).isTrue();
+        assumeThat(form != Form.SPREAD || !type.name().matches("(WINDOW|ROTARY).*"))
+                .isTrue();
         SimulatedGpuEngine engine = new SimulatedGpuEngine();
         try (NDManager manager = engine.newBaseManager(Device.cpu())) {
             MultiHeadAttentionBlock block =
