@@ -531,6 +531,14 @@ class KeyValueCacheTest extends OnEachEngine {
                 .steps(3, 1);
     }
 
+    /** Another call of {@code nextStep()} would drop the tokens of the step that failed. */
+    @Test
+    void aFailedStepIsRepeatedWithItsStartPosition() {
+        CacheModel cache =
+                cache(causal(ROTARY)).mask(row(1, 1, 1), row(0, 1, 1)).step(3).failingStep(1);
+        cache.with(startingAt(cache.cache(), 3)).steps(1, 1);
+    }
+
     /** The attention has no keys yet. */
     @Test
     void selectsAfterAFirstStepThatFailed() {
