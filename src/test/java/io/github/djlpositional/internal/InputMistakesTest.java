@@ -150,7 +150,8 @@ class InputMistakesTest extends OnEachEngine {
                 notWarned(() -> infer(true, 3, 3, integers)),
                 notWarned(() -> infer(true, 3, 3, booleans)),
                 // two sentences of lengths 1 and 2 are as likely
-                notWarned(() -> infer(false, 2, 2, array(DataType.INT32, new Shape(2, 2), 1, 0, 1, 1))));
+                notWarned(() -> infer(false, 2, 2, array(DataType.INT32, new Shape(2, 2), 1, 0, 1, 1))),
+                notWarned(() -> infer(false, 2, 3, array(DataType.INT32, new Shape(2, 3), 1, 0, 0, 1, 1, 0))));
     }
 
     private static PositionalEncodingBlock sinusoids() {
