@@ -82,7 +82,7 @@ final class Terms {
     private final List<RelativeEncoding> encodings;
 
     /** The encoding of each term. */
-    private final Map<Term, RelativeEncoding> owners = new IdentityHashMap<>();
+    private final IdentityHashMap<Term, RelativeEncoding> owners = new IdentityHashMap<>();
 
     private final List<Term> all;
 
