@@ -392,7 +392,7 @@ final class Visibility {
 
     private static NDArray part(NDArray mask, int axis, Positions tokens, Positions all) {
         long size = mask.getShape().get(axis);
-        long from = tokens.first() - all.first();
+        long from = (long) tokens.first() - all.first();
         return size == 1 || size == tokens.count()
                 ? mask
                 : mask.get(NDIndex.sliceAxis(axis, from, from + tokens.count()));
