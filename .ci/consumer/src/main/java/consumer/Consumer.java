@@ -9,9 +9,11 @@ import ai.djl.training.ParameterStore;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.attention.Term;
+import java.util.List;
 import java.util.Map;
 
-/** Loads an absolute encoding by its arguments and a relative one by its name, and runs both. */
+/** Loads an absolute encoding by its arguments and a relative one by its name, and runs both with a bias of its own. */
 public final class Consumer {
 
     private Consumer() {}
@@ -22,7 +24,7 @@ public final class Consumer {
         MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(8)
                 .setHeadCount(2)
-                .optRelativeEncoding(rotary)
+                .optRelativeEncoding(rotary, new DecayBias())
                 .build();
         try (NDManager manager = NDManager.newBaseManager()) {
             float first = positions.encode(manager.arange(3)).getFloat(1, 0);
@@ -41,5 +43,20 @@ public final class Consumer {
         }
         Module module = PositionalEncodingBlock.class.getModule();
         System.out.println("the blocks work " + (module.isNamed() ? "in module " + module.getName() : "on the class path"));
+    }
+
+    /** -|distance| in each head, in a package that no module reads. */
+    private static final class DecayBias extends RelativeEncoding.Base {
+
+        @Override
+        public List<Term> terms() {
+            return List.of(Term.bias(
+                    (call, distances) -> distances.toArray().abs().neg().expandDims(0)));
+        }
+
+        @Override
+        public Shape[] getOutputShapes(Shape[] inputShapes) {
+            return inputShapes;
+        }
     }
 }

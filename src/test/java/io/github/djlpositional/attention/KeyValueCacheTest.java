@@ -441,6 +441,14 @@ class KeyValueCacheTest extends OnEachEngine {
                 .steps(3, 1);
     }
 
+    /** Another call of {@code nextStep()} would drop the tokens of the step that failed. */
+    @Test
+    void aFailedStepIsRepeatedWithItsStartPosition() {
+        CacheModel cache =
+                cache(causal(ROTARY)).mask(row(1, 1, 1), row(0, 1, 1)).step(3).failingStep(1);
+        cache.with(startingAt(cache.cache(), 3)).steps(1, 1);
+    }
+
     /** The attention has no keys yet. */
     @Test
     void selectsAfterAFirstStepThatFailed() {
@@ -558,10 +566,10 @@ class KeyValueCacheTest extends OnEachEngine {
     void selectsRowsOfPositionsOnSeveralAxesAndOfOneForAll() {
         MultiHeadAttentionBlock block = filled(manager, causal(NONE).build(), DataType.FLOAT64);
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 4, SIZE);
-        NDArray rows = manager.create(new long[] {1, 1, 0});
+        NDArray rows = manager.create(new long[] {1, 1, 0, 1});
         NDArray selected = x.get(rows);
         NDArray whole = infer(manager, block, selected);
-        NDArray last = manager.arange(9).reshape(3, 3, 1);
+        NDArray last = manager.arange(12).reshape(3, 4, 1);
         for (NDArray[] positions : new NDArray[][] {
             {manager.arange(24).reshape(3, 2, 4), last},
             {manager.arange(12).reshape(3, 1, 4), last},

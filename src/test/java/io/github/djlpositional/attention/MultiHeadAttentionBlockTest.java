@@ -54,7 +54,7 @@ import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
 
 /**
  * The attention block: its formula, masks, grouped heads, options and files. {@link AttentionRejectionsTest} has the
- * inputs that it rejects on every device, {@link AttentionMaskTest} masks with every encoding, and
+ * inputs that it rejects on every device, {@link VisibilityTest} masks with every encoding, and
  * {@link StoredAttentionTest} results that were computed in Python, for every option.
  */
 class MultiHeadAttentionBlockTest extends OnEachEngine {

@@ -20,6 +20,8 @@ import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.relative.AlibiBiasBlock;
+import io.github.djlpositional.relative.LearnedRotaryEmbeddingBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import io.github.djlpositional.support.Inputs;
@@ -149,7 +151,8 @@ class InputMistakesTest extends OnEachEngine {
                 notWarned(() -> infer(true, 3, 3, integers)),
                 notWarned(() -> infer(true, 3, 3, booleans)),
                 // two sentences of lengths 1 and 2 are as likely
-                notWarned(() -> infer(false, 2, 2, array(DataType.INT32, new Shape(2, 2), 1, 0, 1, 1))));
+                notWarned(() -> infer(false, 2, 2, array(DataType.INT32, new Shape(2, 2), 1, 0, 1, 1))),
+                notWarned(() -> infer(false, 2, 3, array(DataType.INT32, new Shape(2, 3), 1, 0, 0, 1, 1, 0))));
     }
 
     private static PositionalEncodingBlock sinusoids() {
@@ -166,6 +169,15 @@ class InputMistakesTest extends OnEachEngine {
         Forward.inferAt(manager, positions, block, Inputs.zeros(manager, 1, 3, 4));
     }
 
+    private LearnedRotaryEmbeddingBlock learnedRotary() {
+        LearnedRotaryEmbeddingBlock block = LearnedRotaryEmbeddingBlock.builder()
+                .setHeadCount(1)
+                .setHeadSize(4)
+                .build();
+        block.initialize(manager, DataType.FLOAT32, new Shape(-1, 1, -1, 4));
+        return block;
+    }
+
     @Test
     void warnsOfAMaskAsPositions() {
         NDArray mask = array(DataType.INT32, new Shape(1, 3), 1, 1, 0);
@@ -179,6 +191,14 @@ class InputMistakesTest extends OnEachEngine {
                                 RotaryEmbeddingBlock.builder().setHeadSize(4).build(),
                                 heads,
                                 mask),
+                        "positions (1, 3)"),
+                warned(() -> Forward.infer(manager, learnedRotary(), heads, mask), "positions (1, 3)"),
+                warned(
+                        () -> Forward.infer(
+                                manager,
+                                AlibiBiasBlock.builder().setHeadCount(1).build(),
+                                Forward.params(PositionalEncodingBlock.POSITIONS, mask),
+                                heads),
                         "positions (1, 3)"),
                 notWarned(() -> encode(DataType.INT32, 0, 1, 2)));
     }

@@ -32,6 +32,7 @@ class TermMemoryTest {
     private static final long PART = 1 << 21;
 
     /** The forms of positions. */
+    @SuppressWarnings("ImmutableEnumChecker") // the functions have no state
     enum Form {
         INDICES(manager -> null),
         SHARED(manager -> manager.arange(LENGTH)),

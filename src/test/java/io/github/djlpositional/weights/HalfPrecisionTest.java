@@ -10,6 +10,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
 import io.github.djlpositional.Forward;
@@ -84,6 +85,21 @@ class HalfPrecisionTest extends OnEachEngine {
                                 "float16",
                                 "PyTorch"));
         assertThat(numbers(model)).isDeepEqualTo(before);
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"INT8", "INT32", "INT64", "BOOLEAN"})
+    void rejectsParametersThatAreNotFloatingPoint(DataType type) {
+        assumeEngine(TestEngine.PYTORCH);
+        Block model = model(DataType.FLOAT32);
+        Parameter bias = model.getParameters().get("02Linear_bias");
+        bias.close();
+        bias.setShape(null);
+        bias.setArray(manager.zeros(new Shape(3), type));
+        assertAll(rejected(() -> HalfPrecision.round(model), "\"02Linear_bias\"", "(3)", type, "float16"));
+        assertThat(model.getParameters().values())
+                .extracting(parameter -> parameter.getArray().getDataType())
+                .containsExactly(DataType.FLOAT32, DataType.FLOAT32, type);
     }
 
     @Test

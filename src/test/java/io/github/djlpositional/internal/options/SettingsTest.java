@@ -166,6 +166,21 @@ class SettingsTest {
     }
 
     @Test
+    void readsMapsNestedAtMost32Deep() {
+        Map<String, Object> nested = Map.of("count", 32);
+        Inner expected = new Inner(32, null);
+        for (int i = 31; i > 0; i--) {
+            nested = Map.of("count", i, "inner", nested);
+            expected = new Inner(i, expected);
+        }
+        Map<String, Object> accepted = nested;
+        assertThat(Settings.create(Inner.class, accepted)).isEqualTo(expected);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Settings.create(Inner.class, Map.of("count", 0, "inner", accepted)))
+                .withMessageContaining("32");
+    }
+
+    @Test
     void rejectsMapsThatContainThemselvesOrAreNestedTooDeep() {
         Map<String, Object> one = new HashMap<>();
         Collection<Object> list = new ArrayList<>();

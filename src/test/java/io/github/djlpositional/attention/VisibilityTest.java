@@ -29,7 +29,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** What a mask hides, with each relative encoding. */
-class AttentionMaskTest extends OnEachEngine {
+class VisibilityTest extends OnEachEngine {
 
     /**
      * Each encoding has PyTorch's kernel or the other computation on one engine, and the other one on the other engine:
