@@ -150,8 +150,8 @@ enum BlockCase implements TestBlocks {
                     .optLayout(CONCATENATED)
                     .optMaxSequenceLength(12)
                     .optAutoExtend(1 << 20)
-                    .optScaling(RotaryScaling.longRope(
-                            new double[] {1, 1.1}, new double[] {2, 4}, 4, 16, Math.sqrt(2), Math.sqrt(2), 16))
+                    .optScaling(new RotaryScaling.LongRope(
+                            List.of(1.0, 1.1), List.of(2.0, 4.0), 4, 16, Math.sqrt(2), Math.sqrt(2), 16))
                     .build()),
     ROTARY_ON_AXES(
             input(1, 3, 2, 8),

@@ -24,10 +24,10 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
+import io.github.djlpositional.Positions;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.TestNumbers;
-import io.github.djlpositional.Positions;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryAxes;
@@ -258,12 +258,12 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
     }
 
     static Stream<RotaryScaling> scalings() {
-        double[] shortFactors = {1, 2};
-        double[] longFactors = {3, 4};
+        List<Double> shortFactors = List.of(1.0, 2.0);
+        List<Double> longFactors = List.of(3.0, 4.0);
         return Stream.of(
                 RotaryScaling.none(),
-                RotaryScaling.longRope(shortFactors, longFactors, 100, 400, 1, 1, 100),
-                RotaryScaling.longRope(shortFactors, longFactors, 100, 400, 1, 1, 400),
+                new RotaryScaling.LongRope(shortFactors, longFactors, 100, 400, 1.0, 1.0, 100),
+                new RotaryScaling.LongRope(shortFactors, longFactors, 100, 400, 1.0, 1.0, 400),
                 RotaryScaling.dynamicNtk(2, 2048, 2048),
                 RotaryScaling.dynamicNtk(2, 2048, 8192));
     }
