@@ -88,7 +88,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
     private final Parameter vectors;
     private final Layer keyProjection;
     private final Layer queryProjection;
-    private final ConstantTable bucketNumbers;
+    private final ConstantTable bucketRows;
     private final int lastDistance;
 
     private DisentangledPositionBlock(Options options) {
@@ -100,7 +100,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         keyProjection = addLayer("keyWeight", "keyBias", size, size);
         queryProjection = addLayer("queryWeight", "queryBias", size, size);
         lastDistance = options.lastDistance();
-        bucketNumbers = addDistances(Rows.of(1, (distance, column) -> options.row((int) -distance)));
+        bucketRows = addDistances(Rows.of(1, (distance, column) -> options.row((int) -distance)));
     }
 
     /** {@return a new builder} */
@@ -166,7 +166,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         NDArray rows = call.hasPositions()
                 ? rowsOfKeys(call, queries, bucketIndices.squeeze(1))
                 : call.byDistance(
-                        bucketNumbers,
+                        bucketRows,
                         2,
                         call.distances(queries),
                         distances -> rowsOfKeys(call, queries, rowIndices(distances)));
@@ -202,7 +202,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
 
     /** The indices of the rows of P for consecutive distances, (1, size), INT32. */
     private NDArray rowIndices(Distances distances) {
-        NDArray rows = bucketNumbers.slice(distances.first(), distances.size(), distances.like(), DataType.FLOAT32);
+        NDArray rows = constants(bucketRows, distances, lastDistance, DataType.FLOAT32);
         return Arithmetic.toType(rows.reshape(1, distances.size()), DataType.INT32);
     }
 
@@ -250,7 +250,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
     private NDArray bucketIndices(AttentionCall call, NDArray queries) {
         int limit = Math.min(
                 lastDistance, Math.max(call.queries().end(), call.keys().end()));
-        NDArray found = rows(bucketNumbers, limit, call.distancesOfPairs(queries, DataType.INT32), DataType.FLOAT32);
+        NDArray found = constants(bucketRows, call.distancesOfPairs(queries, DataType.INT32), limit, DataType.FLOAT32);
         return Arithmetic.toType(found.squeeze(3), DataType.INT32);
     }
 

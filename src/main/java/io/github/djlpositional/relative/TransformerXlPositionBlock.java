@@ -10,6 +10,7 @@ import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.RelativeShift;
 import io.github.djlpositional.math.FloatFormat;
@@ -157,7 +158,8 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     /** W R of distances, (1, N, H, size). */
     private NDArray projected(AttentionCall call, Distances distances, NDArray queries) {
         NDArray projected = call.value(projection, queries)
-                .matMul(sinusoids(distances.first(), distances.size(), queries).transpose(1, 0));
+                .matMul(constants(sinusoids, distances, ForwardParameters.UNLIMITED, queries.getDataType())
+                        .transpose(1, 0));
         projected.attach(queries.getManager());
         return projected.reshape(1, options.headCount, options.headSize(), -1);
     }
@@ -177,14 +179,6 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     /** q + v times the scale, (B, N, T, H). */
     private NDArray biasedQueries(AttentionCall call, NDArray queries) {
         return scaled(call, biased(positionBias, call, queries));
-    }
-
-    /** R of distances, (count, E), on the manager of the queries. */
-    private NDArray sinusoids(int first, int count, NDArray queries) {
-        NDArray rows =
-                sinusoids.slice(first, count, queries, queries.getDataType()).squeeze(0);
-        rows.attach(queries.getManager());
-        return rows;
     }
 
     /** Builds a {@link TransformerXlPositionBlock}. */

@@ -5,7 +5,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import io.github.djlpositional.Positions;
-import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
@@ -18,7 +17,6 @@ import io.github.djlpositional.options.Check;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Function;
-import java.util.function.IntUnaryOperator;
 
 /** Two-dimensional windows. The position of a token is the index of its cell, row by row. */
 final class Window {
@@ -27,12 +25,6 @@ final class Window {
     static final int MAX_DIFFERENCES = 1 << 20;
 
     private Window() {}
-
-    /** Coordinates of the positions 0 … n - 1. */
-    static ConstantTable coordinates(int tokens, IntUnaryOperator coordinate) {
-        Rows rows = Rows.of(1, (position, column) -> coordinate.applyAsInt((int) position));
-        return ConstantTable.ofPositions(rows, tokens, tokens);
-    }
 
     /**
      * Returns the coordinates of tokens for a bias by the distance in a window. In a window of width w, the cell in row
@@ -50,10 +42,10 @@ final class Window {
                 tokens.end() <= count || tokens.end() == ForwardParameters.UNLIMITED,
                 () -> "position " + (tokens.end() - 1) + ": expected positions from 0 to " + (count - 1)
                         + ", one for each token of the window; use a window of the size of the input; block: " + block);
-        NDArray numbers = tokens.array() == null
+        NDArray found = tokens.array() == null
                 ? table.slice(tokens.first(), tokens.count(), like, DataType.FLOAT32)
                 : table.lookUp(tokens.toArray(like, DataType.INT32), tokens.end(), like, DataType.FLOAT32);
-        return Arithmetic.toType(numbers.squeeze(2), DataType.INT32);
+        return Arithmetic.toType(found.squeeze(2), DataType.INT32);
     }
 
     /** Checks that a window has a height and a width, and that its table does not have too many rows. */
