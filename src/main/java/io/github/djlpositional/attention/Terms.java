@@ -23,8 +23,8 @@ import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Supplier;
 import java.util.function.BiFunction;
+import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 
 /** The terms of the relative encodings of an attention, which are read once. */
@@ -289,8 +289,7 @@ final class Terms {
 
     /** The biases of distances without explicit positions, (1 or N, size). */
     NDArray biasesByDistance(Temporaries temporaries, AttentionCall call, Distances needed) {
-        return temporaries.add(
-                call.byDistance(this, 1, needed, distances -> sumOfBiases(positionBiases, call, distances)));
+        return temporaries.add(call.shared(this, 1, needed, distances -> sumOfBiases(positionBiases, call, distances)));
     }
 
     /** The sum of several biases, (1 or N, size), in the data type of the distances: a new array. */
@@ -334,8 +333,7 @@ final class Terms {
         });
     }
 
-    private static NDArray positions(
-            Temporaries temporaries, Positions tokens, NDArray like, DataType type) {
+    private static NDArray positions(Temporaries temporaries, Positions tokens, NDArray like, DataType type) {
         return temporaries.addUnless(tokens.array(), tokens.toArray(like, type));
     }
 
@@ -348,8 +346,7 @@ final class Terms {
     private NDArray coordinates(
             Temporaries temporaries, Term term, Term.Coordinates function, Positions tokens, NDArray like) {
         NDArray found = temporaries.addResult(() -> use(term, () -> function.of(tokens, like)));
-        long batch =
-                tokens.array() == null ? 1 : tokens.array().getShape().get(0);
+        long batch = tokens.array() == null ? 1 : tokens.array().getShape().get(0);
         Shape expected = new Shape(batch, tokens.count());
         require(term, "coordinates", found, found.getShape().equals(expected), expected);
         return found;
@@ -373,7 +370,7 @@ final class Terms {
         NDArray biases = temporaries.add(
                 range == null
                         ? sumOfBiases(terms, call, Distances.of(like, pairs))
-                        : call.byDistance(
+                        : call.shared(
                                 id,
                                 1,
                                 Distances.consecutive(like, range[0], range[1] - range[0] + 1),

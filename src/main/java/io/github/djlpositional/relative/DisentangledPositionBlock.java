@@ -148,24 +148,21 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
             return termOfDistances(call, queries, keys);
         }
         NDArray bucketIndices = isSingleQuery && !call.hasPositions()
-                ? call.byDistance(vectors, 1, call.distances(queries), this::rowIndices)
+                ? call.shared(vectors, 1, call.distances(queries), this::rowIndices)
                         .expandDims(1)
                 : bucketIndices(call, queries);
         NDArray byQuery = selected(queries.matMul(projected(keyProjection, call, queries)), bucketIndices);
         if (!isSingleQuery) {
             // the products of keys and W_q P, (B, N, F, 2k)
-            NDArray products = call.byKey(
-                    this,
-                    2,
-                    keys,
-                    keysOfPart -> ofHeads(queries, keysOfPart).matMul(projected(queryProjection, call, queries)));
+            NDArray products = call.shared(
+                    this, 2, keys, all -> ofHeads(queries, all).matMul(projected(queryProjection, call, queries)));
             NDArray byKey = selected(products, bucketIndices.transpose(0, 2, 1)).transpose(0, 1, 3, 2);
             return scaled(call, byQuery.add(byKey));
         }
         // for one query, only the row for each key's distance
         NDArray rows = call.hasPositions()
                 ? rowsOfKeys(call, queries, bucketIndices.squeeze(1))
-                : call.byDistance(
+                : call.shared(
                         bucketRows,
                         2,
                         call.distances(queries),
@@ -173,7 +170,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         return scaled(call, byQuery.add(byKeyOfOneQuery(queries, keys, rows)));
     }
 
-    /** Whether the distances are so few that a product for each takes less time than selecting those of their rows. */
+    /** Whether products for each distance are faster than products for each row of P, which are then selected. */
     private boolean isByDistance(AttentionCall call) {
         return !call.hasPositions()
                 && !call.causal()
@@ -192,7 +189,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
 
     /** W P + b of consecutive distances, times the scale, (1, N, H, size). */
     private NDArray columns(Layer layer, AttentionCall call, NDArray queries, Distances distances) {
-        return call.byDistance(layer, 3, distances, each -> {
+        return call.shared(layer, 3, distances, each -> {
             NDArray rows = Indices.lookUp(rowIndices(each), flat(layer, call, queries), queries.getManager());
             NDArray columns = scaled(call, byHead(rows)).transpose(0, 1, 3, 2);
             columns.attach(queries.getManager());
@@ -239,7 +236,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
 
     /** W P + b, (2k, N · H), on the manager of the queries, or of a cache. */
     private NDArray flat(Layer layer, AttentionCall call, NDArray queries) {
-        return call.once(layer.weight(), () -> {
+        return call.shared(layer.weight(), () -> {
             NDArray flat = linear(layer, call, call.value(vectors, queries));
             flat.attach(queries.getManager());
             return flat;

@@ -69,7 +69,7 @@ public final class ProjectedDistanceBiasBlock extends ScoreTermBlock {
     private NDArray biases(AttentionCall call, NDArray mixture, NDArray none) {
         NDArray byHead = mixture.reshape(-1, call.queries().count(), options.headCount, options.curves)
                 .transpose(0, 2, 1, 3);
-        NDArray rows = call.once(curves, () -> byDistance(call.value(curves, mixture)));
+        NDArray rows = call.shared(curves, () -> byDistance(call.value(curves, mixture)));
         if (call.hasPositions()) {
             NDArray indices = rowsOf(call.distancesOfPairs(mixture, DataType.INT32));
             return selected(Arithmetic.multiplyRows(byHead, rows.transpose(1, 0)), indices);

@@ -140,11 +140,11 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
         NDArray biased = biasedQueries(call, queries);
         Distances needed = call.distances(queries);
         if (call.queries().count() > 1) {
-            NDArray columns = call.byDistance(projection, 3, needed, each -> projected(call, each, queries));
+            NDArray columns = call.shared(projection, 3, needed, each -> projected(call, each, queries));
             return RelativeShift.toKeys(biased.matMul(columns), call.keys().count());
         }
         // a row for each distance is read faster, and the sequences of a batch become rows of one product
-        NDArray rows = call.byDistance(
+        NDArray rows = call.shared(
                 positionBias,
                 2,
                 needed,
