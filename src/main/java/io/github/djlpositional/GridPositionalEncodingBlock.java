@@ -151,10 +151,10 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
 
     /** The encodings of the visible cells of a batch, in the shape of the input. */
     private NDArray maskedEncodings(NDArray x, Shape grid, NDArray mask) {
-        double[] numbers = HostData.doubles(mask);
-        boolean[] isVisible = new boolean[numbers.length];
-        for (int i = 0; i < numbers.length; i++) {
-            isVisible[i] = numbers[i] != 0;
+        double[] cells = HostData.doubles(mask);
+        boolean[] isVisible = new boolean[cells.length];
+        for (int i = 0; i < cells.length; i++) {
+            isVisible[i] = cells[i] != 0;
         }
         Rows rows = rowsOfCells(grid, options.encoding.cells(ints(grid), isVisible));
         return HostData.computed(x.getManager(), x.getDevice(), x.getShape(), x.getDataType(), rows);

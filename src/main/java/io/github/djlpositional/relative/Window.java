@@ -17,6 +17,7 @@ import io.github.djlpositional.options.Check;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Function;
+import java.util.stream.DoubleStream;
 
 /** Two-dimensional windows. The position of a token is the index of its cell, row by row. */
 final class Window {
@@ -74,16 +75,15 @@ final class Window {
         NDArray target = to.getArray();
         int width = Math.toIntExact(target.getShape().get(1));
         int end = Arrays.stream(fromSizes).reduce(width, (product, size) -> product * size);
-        double[] grid = method.resample(Arrays.copyOf(table, end), fromSizes, toSizes);
+        double[] cells = method.resample(Arrays.copyOf(table, end), fromSizes, toSizes);
+        double[] all = DoubleStream.concat(Arrays.stream(cells), Arrays.stream(table, end, table.length))
+                .toArray();
         try (NDArray values = HostData.computed(
                 target.getManager(),
                 target.getDevice(),
                 target.getShape(),
                 target.getDataType(),
-                Rows.of(width, (row, column) -> {
-                    int at = ((int) row) * width + column;
-                    return at < grid.length ? grid[at] : table[end + at - grid.length];
-                }))) {
+                Rows.of(width, all))) {
             values.copyTo(target);
         }
     }
