@@ -2,7 +2,9 @@ package io.github.djlpositional.math;
 
 import io.github.djlpositional.options.BlockBuilder;
 import io.github.djlpositional.options.Check;
+import io.github.djlpositional.options.Default;
 import io.github.djlpositional.options.HasArguments;
+import io.github.djlpositional.options.Range;
 import io.github.djlpositional.options.Settings;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -54,10 +56,13 @@ public final class GridEncoding implements HasArguments {
     private static final int MAX_NUMBERS_OF_AXIS = 1 << 27;
 
     /** The channels that {@code count} dimensions of an encoding have, from {@code first} on. */
-    record Part(int axis, SinusoidalEncoding encoding, Integer first, Integer count) {
+    record Part(
+            int axis,
+            SinusoidalEncoding encoding,
+            @Default("0") int first,
+            Integer count) {
         Part {
             int size = Check.present("encoding", encoding).getEmbeddingSize();
-            first = first == null ? 0 : first;
             Check.between("first", first, 0, size);
             count = count == null ? size - first : count;
             Check.between("count", count, 0, size - first);
@@ -65,16 +70,15 @@ public final class GridEncoding implements HasArguments {
     }
 
     record Options(
-            int axes,
+            @Range(min = 2, max = 3) int axes,
             List<Part> parts,
             Integer channels,
-            Double offset,
-            Double scale,
-            Double epsilon,
-            Integer centerCrop) {
+            @Default("0") @Range double offset,
+            @Default("1") @Range double scale,
+            @Range(min = 0) Double epsilon,
+            @Range(min = 1) Integer centerCrop) {
 
         Options {
-            requireAxes(axes);
             parts = List.copyOf(Check.present("parts", parts));
             parts.forEach(part -> Check.between("axis", part.axis, 0, axes - 1L));
             long used = parts.stream().mapToLong(Part::count).sum();
@@ -84,18 +88,6 @@ public final class GridEncoding implements HasArguments {
                     Math.max(1, used),
                     SinusoidalEncoding.MAX_DIMENSIONS);
             channels = channels == null ? (int) used : channels;
-            offset = offset == null ? 0 : offset;
-            scale = scale == null ? 1 : scale;
-            Check.that(
-                    Double.isFinite(offset) && Double.isFinite(scale),
-                    "offset " + offset + " and scale " + scale
-                            + ": expected finite numbers; use 0 and 1 for unchanged coordinates");
-            Check.that(
-                    epsilon == null || (epsilon >= 0 && Double.isFinite(epsilon)),
-                    "epsilon " + epsilon + ": expected 0 or more; use 0 or a small number such as 1e-6");
-            if (centerCrop != null) {
-                Check.positive("centerCrop", centerCrop);
-            }
         }
     }
 

@@ -56,13 +56,6 @@ public final class Check {
                 () -> name + " " + value + ": expected a positive finite number, " + usual + "; set another " + name);
     }
 
-    /** Checks that a dropout rate is in [0, 1). */
-    public static void rate(String name, float rate) {
-        that(
-                rate >= 0 && rate < 1,
-                () -> name + " " + rate + ": expected 0 or more and less than 1; use 0 for no dropout");
-    }
-
     /**
      * Checks that an argument is not null, and returns it.
      *

@@ -217,7 +217,7 @@ class GridEncodingTest implements ArgumentsContract<GridEncoding> {
         assertAll(
                 rejected(() -> GridEncoding.multidim(1, 8), "1 axes", 2, 3),
                 rejected(() -> GridEncoding.tensor2tensor(4, 8, 1, 10_000), "4 axes", 2, 3),
-                rejected(rows().setAxes(4)::build, "4 axes", 2, 3));
+                rejected(rows().setAxes(4)::build, "axes 4", 2, 3));
     }
 
     @Test

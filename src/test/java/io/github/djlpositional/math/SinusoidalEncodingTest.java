@@ -339,8 +339,8 @@ class SinusoidalEncodingTest implements ArgumentsContract<SinusoidalEncoding> {
     @Test
     void rejectsSizesOutOfRange() {
         assertAll(
-                rejected(() -> SinusoidalEncoding.vaswani(0), "embedding size 0", 1, MAX_SIZE),
-                rejected(() -> SinusoidalEncoding.vaswani(MAX_SIZE + 1), "embedding size", MAX_SIZE + 1, MAX_SIZE),
+                rejected(() -> SinusoidalEncoding.vaswani(0), "embeddingSize 0", 1, MAX_SIZE),
+                rejected(() -> SinusoidalEncoding.vaswani(MAX_SIZE + 1), "embeddingSize", MAX_SIZE + 1, MAX_SIZE),
                 rejected(() -> SinusoidalEncoding.tensor2tensor(-1, 1, 10_000), "embedding size", -1),
                 rejected(() -> SinusoidalEncoding.diffusion(-4), "embedding size", -4),
                 rejected(() -> SinusoidalEncoding.diffusion(MAX_SIZE + 1), "embedding size", MAX_SIZE + 1),
