@@ -112,8 +112,6 @@ final class BiasNetwork {
 
     private NDArray linear(Layer layer, AttentionCall call, NDArray x) {
         NDArray product = call.value(layer.weight(), x).matMul(x);
-        // otherwise the manager of the weight would own the product
-        product.attach(x.getManager());
         if (layer.bias() == null) {
             return product;
         }

@@ -191,9 +191,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
     private NDArray columns(Layer layer, AttentionCall call, NDArray queries, Distances distances) {
         return call.shared(layer, 3, distances, each -> {
             NDArray rows = Indices.lookUp(rowIndices(each), flat(layer, call, queries), queries.getManager());
-            NDArray columns = scaled(call, byHead(rows)).transpose(0, 1, 3, 2);
-            columns.attach(queries.getManager());
-            return columns;
+            return scaled(call, byHead(rows)).transpose(0, 1, 3, 2);
         });
     }
 
@@ -227,20 +225,16 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         return group == 1 ? typed : typed.repeat(1, group);
     }
 
-    /** W P + b, (1, N, H, 2k), on the manager of the queries. */
+    /** W P + b, (1, N, H, 2k). */
     private NDArray projected(Layer layer, AttentionCall call, NDArray queries) {
         return flat(layer, call, queries)
                 .reshape(1, -1, options.headCount, options.headSize())
                 .transpose(0, 2, 3, 1);
     }
 
-    /** W P + b, (2k, N · H), on the manager of the queries, or of a cache. */
+    /** W P + b, (2k, N · H). */
     private NDArray flat(Layer layer, AttentionCall call, NDArray queries) {
-        return call.shared(layer.weight(), () -> {
-            NDArray flat = linear(layer, call, call.value(vectors, queries));
-            flat.attach(queries.getManager());
-            return flat;
-        });
+        return call.shared(layer.weight(), () -> linear(layer, call, call.value(vectors, queries)));
     }
 
     /** The index of the row of P for each query and key, (1 or B, T, F), INT32. */

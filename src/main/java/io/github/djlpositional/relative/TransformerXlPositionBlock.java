@@ -157,11 +157,10 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
 
     /** W R of distances, (1, N, H, size). */
     private NDArray projected(AttentionCall call, Distances distances, NDArray queries) {
-        NDArray projected = call.value(projection, queries)
+        return call.value(projection, queries)
                 .matMul(constants(sinusoids, distances, ForwardParameters.UNLIMITED, queries.getDataType())
-                        .transpose(1, 0));
-        projected.attach(queries.getManager());
-        return projected.reshape(1, options.headCount, options.headSize(), -1);
+                        .transpose(1, 0))
+                .reshape(1, options.headCount, options.headSize(), -1);
     }
 
     private NDArray termOfPositions(AttentionCall call, NDArray queries) {
