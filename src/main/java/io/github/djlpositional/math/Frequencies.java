@@ -104,7 +104,7 @@ public final class Frequencies implements HasArguments {
             Check.that(
                     share >= 0 && share <= 1,
                     "share " + share
-                            + ": expected 0 to 1; set it to the part of the pairs that rotate, 0.25 in Gemma 4");
+                            + ": expected 0 to 1; set it to the share of the pairs that rotate, 0.25 in Gemma 4");
             Check.positive("base", base, "usually 10000");
             Check.positive("factor", factor, "1 for no scaling");
         }
@@ -271,11 +271,11 @@ public final class Frequencies implements HasArguments {
     }
 
     /**
-     * Returns frequencies that rotate only a part of the pairs, which Gemma 4 calls {@code proportional}: of the
+     * Returns frequencies that rotate only a share of the pairs, which Gemma 4 calls {@code proportional}: of the
      * headSize / 2 pairs, the first ⌊share · headSize / 2⌋ have base<sup>-2k/headSize</sup> / factor, and the others 0.
      *
      * @param headSize the number of dimensions of a head; even, from 2 to 2,097,152
-     * @param share the part of the pairs that rotate, from 0 to 1
+     * @param share the share of the pairs that rotate, from 0 to 1
      * @param base positive and finite
      * @param factor positive and finite; 1 for no scaling
      * @return headSize / 2 frequencies

@@ -52,8 +52,8 @@ import java.util.stream.IntStream;
  */
 public final class GridEncoding implements HasArguments {
 
-    /** The numbers of one axis are computed once, and stored as doubles. */
-    private static final int MAX_NUMBERS_OF_AXIS = 1 << 27;
+    /** The values of one axis are computed once, and stored as doubles. */
+    private static final int MAX_VALUES_OF_AXIS = 1 << 27;
 
     /** The channels that {@code count} dimensions of an encoding have, from {@code first} on. */
     record Part(
@@ -415,9 +415,9 @@ public final class GridEncoding implements HasArguments {
                         + " values in all; pass one size for each axis");
         for (int size : sizes) {
             Check.that(
-                    (long) size * channels <= MAX_NUMBERS_OF_AXIS,
+                    (long) size * channels <= MAX_VALUES_OF_AXIS,
                     () -> "an axis of size " + size + " with " + channels + " channels: expected at most "
-                            + MAX_NUMBERS_OF_AXIS + " numbers; use a smaller grid");
+                            + MAX_VALUES_OF_AXIS + " values; use a smaller grid");
         }
         return IntStream.of(sizes).reduce(1, (product, size) -> product * size);
     }
