@@ -67,7 +67,7 @@ public interface Rows {
      * @param table the rows, row-major (n, W)
      */
     static Rows of(int width, double... table) {
-        return of(width, (row, column) -> table[(int) row * width + column]);
+        return of(width, (row, column) -> table[((int) row) * width + column]);
     }
 
     /**

@@ -24,7 +24,6 @@ final class BiasNetwork {
     /** As in PyTorch. */
     private static final float EPSILON = 1e-5f;
 
-    private final ScoreTermBlock block;
     private final UnaryOperator<NDArray> activation;
 
     /** The number of units of the first hidden layer. */
@@ -51,7 +50,6 @@ final class BiasNetwork {
             boolean isNormalized,
             boolean lastBias,
             int... sizes) {
-        this.block = block;
         this.activation = activation;
         hiddenSize = sizes[1];
         headCount = sizes[sizes.length - 1];
