@@ -28,6 +28,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 
 /**
@@ -124,16 +125,12 @@ public final class LearnedPositionalEncodingBlock
     /** Creates a block whose table is initialized with these values; null for random or sinusoidal values. */
     private LearnedPositionalEncodingBlock(Options options, double[] initialEncodings) {
         super(options);
-        Rows rows = initialEncodings == null ? options.encoding : rows(initialEncodings, options.embeddingSize);
+        Rows rows = initialEncodings == null ? options.encoding : Rows.of(options.embeddingSize, initialEncodings);
         Initializer initializer = rows == null
                 ? new NormalInitializer(STANDARD_DEVIATION)
                 : (manager, shape, type) -> HostData.computed(manager, manager.getDevice(), shape, type, rows);
         int height = options.maxSequenceLength - (isPrefixEncoded() ? 0 : options.grid.prefixTokens());
         table = addParameter("encodings", new Shape(height, options.embeddingSize), initializer);
-    }
-
-    private static Rows rows(double[] values, int width) {
-        return Rows.of(width, (row, column) -> values[((int) row) * width + column]);
     }
 
     private boolean isPrefixEncoded() {
@@ -227,7 +224,7 @@ public final class LearnedPositionalEncodingBlock
         return first.concat(resampled);
     }
 
-    /** Resamples the cells to another grid with one matrix product for each axis, like {@link GridResampling}. */
+    /** Resamples the cells to another grid: a product with a matrix for each axis, through which gradients pass. */
     private NDArray resampled(NDArray cells, int[] from, int... to) {
         DataType type = cells.getDataType() == DataType.FLOAT16 ? DataType.FLOAT32 : cells.getDataType();
         NDArray result = Arithmetic.toType(cells, type);
@@ -361,11 +358,10 @@ public final class LearnedPositionalEncodingBlock
                             + "; pass the sizes of their grid, and optPrefixEncoded(false) if the first tokens have"
                             + " none");
             int first = prefix * initialWidth;
-            double[] cellEncodings = Arrays.copyOfRange(initialEncodings, first, initialEncodings.length);
-            double[] resampled = options.resampling.resample(cellEncodings, from, to);
-            double[] all = Arrays.copyOf(initialEncodings, first + resampled.length);
-            System.arraycopy(resampled, 0, all, first, resampled.length);
-            return all;
+            double[] cells = options.resampling.resample(
+                    Arrays.copyOfRange(initialEncodings, first, initialEncodings.length), from, to);
+            return DoubleStream.concat(Arrays.stream(initialEncodings, 0, first), Arrays.stream(cells))
+                    .toArray();
         }
     }
 }

@@ -1,5 +1,8 @@
 package io.github.djlpositional;
 
+import io.github.djlpositional.support.Forward;
+import io.github.djlpositional.support.SmallBlocks;
+import io.github.djlpositional.support.Goldens;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.attention.TestNumbers.requireSame;

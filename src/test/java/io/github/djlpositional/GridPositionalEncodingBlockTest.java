@@ -1,7 +1,8 @@
 package io.github.djlpositional;
 
-import static io.github.djlpositional.SmallBlocks.TYPES;
-import static io.github.djlpositional.SmallBlocks.initialized;
+import io.github.djlpositional.support.Forward;
+import static io.github.djlpositional.support.SmallBlocks.TYPES;
+import static io.github.djlpositional.support.SmallBlocks.initialized;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.attention.TestNumbers.requireSame;

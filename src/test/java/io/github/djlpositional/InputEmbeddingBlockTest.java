@@ -1,8 +1,10 @@
 package io.github.djlpositional;
 
-import static io.github.djlpositional.SmallBlocks.embedding;
-import static io.github.djlpositional.SmallBlocks.ids;
-import static io.github.djlpositional.SmallBlocks.initialized;
+import io.github.djlpositional.support.Forward;
+import io.github.djlpositional.support.SmallBlocks;
+import static io.github.djlpositional.support.SmallBlocks.embedding;
+import static io.github.djlpositional.support.SmallBlocks.ids;
+import static io.github.djlpositional.support.SmallBlocks.initialized;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static io.github.djlpositional.support.Rejections.rejected;

@@ -1,7 +1,9 @@
 package io.github.djlpositional;
 
-import static io.github.djlpositional.SmallBlocks.initialized;
-import static io.github.djlpositional.SmallBlocks.learned;
+import io.github.djlpositional.support.Forward;
+import io.github.djlpositional.support.Goldens;
+import static io.github.djlpositional.support.SmallBlocks.initialized;
+import static io.github.djlpositional.support.SmallBlocks.learned;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.support.Inputs.counted;

@@ -1,8 +1,11 @@
 package io.github.djlpositional;
 
-import static io.github.djlpositional.SmallBlocks.embedding;
-import static io.github.djlpositional.SmallBlocks.initialized;
-import static io.github.djlpositional.SmallBlocks.positions;
+import io.github.djlpositional.support.Forward;
+import io.github.djlpositional.support.SmallBlocks;
+import io.github.djlpositional.support.BlockBytes;
+import static io.github.djlpositional.support.SmallBlocks.embedding;
+import static io.github.djlpositional.support.SmallBlocks.initialized;
+import static io.github.djlpositional.support.SmallBlocks.positions;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.support.Inputs.counted;

@@ -1,8 +1,8 @@
 package io.github.djlpositional;
 
-import static io.github.djlpositional.Forward.infer;
-import static io.github.djlpositional.Forward.inferAt;
-import static io.github.djlpositional.Forward.params;
+import static io.github.djlpositional.support.Forward.infer;
+import static io.github.djlpositional.support.Forward.inferAt;
+import static io.github.djlpositional.support.Forward.params;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;

@@ -1,5 +1,6 @@
 package io.github.djlpositional;
 
+import io.github.djlpositional.support.Forward;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.support.Rejections.rejected;

@@ -291,23 +291,22 @@ public final class AttentionCall {
      * @param id an object that identifies the array, such as a parameter; no other encoding uses it
      * @param compute creates the array, which the attention closes
      */
-    public NDArray once(Object id, Supplier<NDArray> compute) {
+    public NDArray shared(Object id, Supplier<NDArray> compute) {
         return shared == null
                 ? compute.get()
                 : shared.get(id, 0, 0, none -> new Shared.ArrayByDistance(compute.get(), 0, 0)).array;
     }
 
     /**
-     * Returns a slice of an array by distance, which depends on parameters only. The array is computed once for all
-     * slices of a forward. For the steps of a cache, it is computed for more distances than needed, and again when they
-     * do not suffice.
+     * Returns a slice of an array by distance, which is shared like {@link #shared(Object, Supplier)}. For the steps of
+     * a cache, it is computed for more distances than needed, and again when they do not suffice.
      *
      * @param id an object that identifies the array, such as a parameter; no other encoding uses it
      * @param axis the axis of the distances
      * @param needed consecutive distances
      * @param compute creates the array for consecutive distances; the attention closes it
      */
-    public NDArray byDistance(Object id, int axis, Distances needed, Function<Distances, NDArray> compute) {
+    public NDArray shared(Object id, int axis, Distances needed, Function<Distances, NDArray> compute) {
         if (shared == null) {
             return compute.apply(needed);
         }
@@ -315,7 +314,23 @@ public final class AttentionCall {
         return slice(whole.array, needed.like(), axis, needed.first() - whole.first, needed.size());
     }
 
-    /** The whole array of {@link #byDistance} that steps share. */
+    /**
+     * Returns a slice of an array by key, which is shared by all parts of a forward.
+     *
+     * @param id an object that identifies the array; no other encoding uses it
+     * @param axis the axis of the keys
+     * @param keysOfCall the keys of this call, (B, K, F, H)
+     * @param compute creates the array for the keys that are passed to it; the attention closes the array
+     */
+    public NDArray shared(Object id, int axis, NDArray keysOfCall, UnaryOperator<NDArray> compute) {
+        if (allKeys == null) {
+            return compute.apply(keysOfCall);
+        }
+        NDArray all = shared(id, () -> compute.apply(allKeys.array));
+        return slice(all, keysOfCall, axis, keys.first() - allKeys.first, keys.count());
+    }
+
+    /** The whole array by distance that steps share. */
     NDArray wholeByDistance(Object id, Distances needed, Function<Distances, NDArray> compute) {
         return sharedByDistance(id, needed, compute).array;
     }
@@ -333,22 +348,6 @@ public final class AttentionCall {
             return new Shared.ArrayByDistance(
                     compute.apply(Distances.consecutive(needed.like(), from, to - from + 1)), from, to);
         });
-    }
-
-    /**
-     * Returns a slice of an array by key, which is computed once for all slices of a forward.
-     *
-     * @param id an object that identifies the array; no other encoding uses it
-     * @param axis the axis of the keys
-     * @param keysOfCall the keys of this call, (B, K, F, H)
-     * @param compute creates the array for the keys that are passed to it; the attention closes the array
-     */
-    public NDArray byKey(Object id, int axis, NDArray keysOfCall, UnaryOperator<NDArray> compute) {
-        if (allKeys == null) {
-            return compute.apply(keysOfCall);
-        }
-        NDArray all = once(id, () -> compute.apply(allKeys.array));
-        return slice(all, keysOfCall, axis, keys.first() - allKeys.first, keys.count());
     }
 
     private static NDArray slice(NDArray array, NDArray like, int axis, int from, int count) {

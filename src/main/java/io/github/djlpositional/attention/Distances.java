@@ -5,7 +5,6 @@ import ai.djl.ndarray.types.DataType;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.Indices;
-import io.github.djlpositional.internal.Temporaries;
 
 /**
  * The distances that an attention passes to {@link Term#bias}: a key's position minus a query's, so that a key before
@@ -76,9 +75,7 @@ public final class Distances {
         if (values != null) {
             DataTypes.requireWhole(type, values);
         }
-        return Temporaries.result(() -> {
-            NDArray whole = values == null ? Indices.range(like, first, count, DataType.INT32) : values.reshape(count);
-            return Arithmetic.toType(whole, type);
-        });
+        NDArray whole = values == null ? Indices.range(like, first, count, DataType.INT32) : values.reshape(count);
+        return Arithmetic.toType(whole, type);
     }
 }

@@ -289,8 +289,7 @@ final class Terms {
 
     /** The biases of distances without explicit positions, (1 or N, size). */
     NDArray biasesByDistance(Temporaries temporaries, AttentionCall call, Distances needed) {
-        return temporaries.add(
-                call.byDistance(this, 1, needed, distances -> sumOfBiases(positionBiases, call, distances)));
+        return temporaries.add(call.shared(this, 1, needed, distances -> sumOfBiases(positionBiases, call, distances)));
     }
 
     /** The sum of several biases, (1 or N, size), in the data type of the distances: a new array. */
@@ -371,7 +370,7 @@ final class Terms {
         NDArray biases = temporaries.add(
                 range == null
                         ? sumOfBiases(terms, call, Distances.of(like, pairs))
-                        : call.byDistance(
+                        : call.shared(
                                 id,
                                 1,
                                 Distances.consecutive(like, range[0], range[1] - range[0] + 1),

@@ -202,7 +202,7 @@ final class RopeSection {
 
     private RotaryScaling yarn() {
         double factor = yarnFactor();
-        return RotaryScaling.yarn(
+        return new RotaryScaling.Yarn(
                 factor,
                 originalLength,
                 number("beta_fast", 32),
@@ -239,17 +239,13 @@ final class RopeSection {
         double factor = number("factor", (double) maxLength / originalLength);
         double published = factor <= 1 ? 1 : Math.sqrt(1 + StrictMath.log(factor) / StrictMath.log(originalLength));
         double attention = number("attention_factor", published);
-        return RotaryScaling.longRope(
-                factors("short_factor"),
-                factors("long_factor"),
+        return new RotaryScaling.LongRope(
+                list("short_factor", null, Double.class),
+                list("long_factor", null, Double.class),
                 originalLength,
                 Math.max(originalLength, maxLength),
                 number("short_mscale", attention),
                 number("long_mscale", attention),
                 length);
-    }
-
-    private double[] factors(String key) {
-        return list(key, null, Double.class).stream().mapToDouble(each -> each).toArray();
     }
 }

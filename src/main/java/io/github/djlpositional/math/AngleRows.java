@@ -146,7 +146,7 @@ abstract sealed class AngleRows implements Rows permits SinusoidalEncoding, Rota
         }
     }
 
-    /** Whether all numbers within the error of a value round to the same number of the format. */
+    /** Whether everything within the error of a value rounds to the same value of the format. */
     private static boolean roundsSafely(double value, double error, FloatFormat format) {
         // compared with their signs: the ends of an interval around zero may round to zeros of different signs
         return Double.compare(format.round(value - error), format.round(value + error)) == 0;

@@ -15,6 +15,8 @@ record DoubleDouble(double high, double low) {
 
     static final DoubleDouble LN_2 = new DoubleDouble(0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56);
 
+    static final DoubleDouble TWO_PI = new DoubleDouble(0x1.921fb54442d18p2, 0x1.1a62633145c07p-52);
+
     /** Terms of the exponential's series: with |r| < 0.0014 the 11th is below 2^-120. */
     private static final int EXP_TERMS = 11;
 
@@ -96,6 +98,23 @@ record DoubleDouble(double high, double low) {
         DoubleDouble estimate = of(StrictMath.log(high));
         DoubleDouble ratio = times(estimate.negated().exp());
         return estimate.plus(ratio.plus(-1));
+    }
+
+    DoubleDouble floor() {
+        double below = Math.floor(high);
+        return of(below == high && low < 0 ? below - 1 : below);
+    }
+
+    DoubleDouble ceil() {
+        return negated().floor().negated();
+    }
+
+    DoubleDouble min(double most) {
+        return high > most ? of(most) : this;
+    }
+
+    DoubleDouble max(double least) {
+        return high < least ? of(least) : this;
     }
 
     private DoubleDouble scaled(int powerOfTwo) {

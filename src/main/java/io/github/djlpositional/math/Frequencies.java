@@ -40,7 +40,7 @@ public final class Frequencies implements HasArguments {
     static final int MAX_COUNT = 1 << 20;
 
     /** How frequencies were created. */
-    sealed interface Origin permits Geometric, Timescales, Custom, Proportional, Scaled, Joined, RotaryScalings.Rotary {
+    sealed interface Origin permits Geometric, Timescales, Custom, Proportional, Scaled, Joined, Rotary {
 
         /** Computes the frequencies. */
         Frequencies create();
@@ -104,7 +104,7 @@ public final class Frequencies implements HasArguments {
             Check.that(
                     share >= 0 && share <= 1,
                     "share " + share
-                            + ": expected 0 to 1; set it to the part of the pairs that rotate, 0.25 in Gemma 4");
+                            + ": expected 0 to 1; set it to the share of the pairs that rotate, 0.25 in Gemma 4");
             Check.positive("base", base, "usually 10000");
             Check.positive("factor", factor, "1 for no scaling");
         }
@@ -157,6 +157,56 @@ public final class Frequencies implements HasArguments {
                     .toList();
             Check.between("frequency count", all.size(), 0, MAX_COUNT);
             return new Frequencies(this, all.size(), all::get);
+        }
+    }
+
+    /** The frequencies of a rotary embedding. */
+    record Rotary(int rotarySize, double base, RotaryScaling scaling) implements Origin {
+
+        Rotary {
+            Check.that(
+                    rotarySize >= 2 && rotarySize % 2 == 0,
+                    () -> "rotary size " + rotarySize
+                            + ": expected an even number of 2 or more; set it to the number of dimensions to rotate");
+            Check.that(
+                    base > 1 && Double.isFinite(base),
+                    () -> "base " + base
+                            + ": expected a finite number above 1; set it to the base of the model, 10000 in RoFormer");
+            Check.present("scaling", scaling);
+        }
+
+        @Override
+        public Frequencies create() {
+            return scaling.frequencies(rotarySize, base);
+        }
+
+        /** The frequency of one pair. */
+        @FunctionalInterface
+        interface Rule {
+            DoubleDouble scaled(int pair, DoubleDouble frequency);
+        }
+
+        Frequencies unscaled() {
+            return geometric(rotarySize / 2, base, rotarySize / 2.0);
+        }
+
+        void requireNtk() {
+            Check.that(
+                    rotarySize > 2,
+                    () -> "rotary size " + rotarySize
+                            + " with NTK scaling: expected 4 or more; use a larger size or linear scaling");
+        }
+
+        /** The frequencies of base · growth^(r / (r - 2)). */
+        Frequencies ntk(DoubleDouble growth) {
+            DoubleDouble power = growth.log().times(rotarySize).dividedBy(rotarySize - 2);
+            DoubleDouble logBase = DoubleDouble.of(base).log().plus(power);
+            return exponential(this, rotarySize / 2, logBase.dividedBy(-rotarySize / 2.0), 1);
+        }
+
+        Frequencies scaled(Rule rule) {
+            Frequencies unscaled = unscaled();
+            return compute(this, rotarySize / 2, pair -> rule.scaled(pair, unscaled.exactly(pair)));
         }
     }
 
@@ -221,11 +271,11 @@ public final class Frequencies implements HasArguments {
     }
 
     /**
-     * Returns frequencies that rotate only a part of the pairs, which Gemma 4 calls {@code proportional}: of the
+     * Returns frequencies that rotate only a share of the pairs, which Gemma 4 calls {@code proportional}: of the
      * headSize / 2 pairs, the first ⌊share · headSize / 2⌋ have base<sup>-2k/headSize</sup> / factor, and the others 0.
      *
      * @param headSize the number of dimensions of a head; even, from 2 to 2,097,152
-     * @param share the part of the pairs that rotate, from 0 to 1
+     * @param share the share of the pairs that rotate, from 0 to 1
      * @param base positive and finite
      * @param factor positive and finite; 1 for no scaling
      * @return headSize / 2 frequencies

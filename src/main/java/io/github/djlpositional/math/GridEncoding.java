@@ -2,6 +2,8 @@ package io.github.djlpositional.math;
 
 import io.github.djlpositional.internal.options.BlockBuilder;
 import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Default;
+import io.github.djlpositional.internal.options.Range;
 import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.internal.options.WithoutOption;
 import io.github.djlpositional.options.HasArguments;
@@ -51,14 +53,17 @@ import java.util.stream.IntStream;
  */
 public final class GridEncoding implements HasArguments {
 
-    /** The numbers of one axis are computed once, and stored as doubles. */
-    private static final int MAX_NUMBERS_OF_AXIS = 1 << 27;
+    /** The values of one axis are computed once, and stored as doubles. */
+    private static final int MAX_VALUES_OF_AXIS = 1 << 27;
 
     /** The channels that {@code count} dimensions of an encoding have, from {@code first} on. */
-    record Part(int axis, SinusoidalEncoding encoding, Integer first, Integer count) {
+    record Part(
+            int axis,
+            SinusoidalEncoding encoding,
+            @Default("0") int first,
+            Integer count) {
         Part {
             int size = Check.present("encoding", encoding).getEmbeddingSize();
-            first = first == null ? 0 : first;
             Check.between("first", first, 0, size);
             count = count == null ? size - first : count;
             Check.between("count", count, 0, size - first);
@@ -66,16 +71,15 @@ public final class GridEncoding implements HasArguments {
     }
 
     record Options(
-            int axes,
+            @Range(min = 2, max = 3) int axes,
             List<Part> parts,
             Integer channels,
-            Double offset,
-            Double scale,
-            Double epsilon,
-            Integer centerCrop) {
+            @Default("0") @Range double offset,
+            @Default("1") @Range double scale,
+            @Range(min = 0) Double epsilon,
+            @Range(min = 1) Integer centerCrop) {
 
         Options {
-            requireAxes(axes);
             parts = List.copyOf(Check.present("parts", parts));
             parts.forEach(part -> Check.between("axis", part.axis, 0, axes - 1L));
             long used = parts.stream().mapToLong(Part::count).sum();
@@ -85,18 +89,6 @@ public final class GridEncoding implements HasArguments {
                     Math.max(1, used),
                     SinusoidalEncoding.MAX_DIMENSIONS);
             channels = channels == null ? (int) used : channels;
-            offset = offset == null ? 0 : offset;
-            scale = scale == null ? 1 : scale;
-            Check.that(
-                    Double.isFinite(offset) && Double.isFinite(scale),
-                    "offset " + offset + " and scale " + scale
-                            + ": expected finite numbers; use 0 and 1 for unchanged coordinates");
-            Check.that(
-                    epsilon == null || (epsilon >= 0 && Double.isFinite(epsilon)),
-                    "epsilon " + epsilon + ": expected 0 or more; use 0 or a small number such as 1e-6");
-            if (centerCrop != null) {
-                Check.positive("centerCrop", centerCrop);
-            }
         }
     }
 
@@ -424,9 +416,9 @@ public final class GridEncoding implements HasArguments {
                         + " values in all; pass one size for each axis");
         for (int size : sizes) {
             Check.that(
-                    (long) size * channels <= MAX_NUMBERS_OF_AXIS,
+                    (long) size * channels <= MAX_VALUES_OF_AXIS,
                     () -> "an axis of size " + size + " with " + channels + " channels: expected at most "
-                            + MAX_NUMBERS_OF_AXIS + " numbers; use a smaller grid");
+                            + MAX_VALUES_OF_AXIS + " values; use a smaller grid");
         }
         return IntStream.of(sizes).reduce(1, (product, size) -> product * size);
     }

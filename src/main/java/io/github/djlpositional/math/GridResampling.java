@@ -114,7 +114,7 @@ public enum GridResampling {
         return resampled;
     }
 
-    /** Resamples the middle axis of (…, from, inner). */
+    /** The products of a matrix and the middle axis of (…, from, inner). */
     private double[] along(double[] table, int inner, int from, int to) {
         Check.positive("new size", to);
         long size = (long) table.length / from * to;

@@ -1,6 +1,7 @@
 package io.github.djlpositional.math;
 
 import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Default;
 import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.options.HasArguments;
 import java.nio.ByteBuffer;
@@ -18,16 +19,17 @@ public sealed interface QueryScale extends HasArguments, Rows {
      *
      * @param coefficient 0 or more and finite; 0.1 in Llama 4, where it is {@code attn_scale}
      * @param length in positions, positive and finite; 8192 in Llama 4, where it is {@code floor_scale}
-     * @param offset what is added to a position, 0 or more; 1 in Llama 4, 0 in Ministral 3; null for 1
+     * @param offset what is added to a position, 0 or more; 1 in Llama 4, 0 in Ministral 3
      */
-    record FloorLogarithm(double coefficient, double length, Integer offset) implements QueryScale {
+    record FloorLogarithm(
+            double coefficient, double length, @Default("1") int offset) implements QueryScale {
 
         /**
          * Creates the scale.
          *
          * @param coefficient 0 or more and finite
          * @param length positive and finite
-         * @param offset 0 or more; null for 1
+         * @param offset 0 or more
          * @throws IllegalArgumentException if an argument is outside its range
          */
         public FloorLogarithm {
@@ -36,7 +38,6 @@ public sealed interface QueryScale extends HasArguments, Rows {
                     () -> "coefficient " + coefficient
                             + ": expected 0 or more and finite; set it to the model's, 0.1 in Llama 4");
             Check.positive("length", length, "8192 in Llama 4");
-            offset = offset == null ? 1 : offset;
             Check.between("offset", offset, 0, Integer.MAX_VALUE);
         }
 
@@ -48,7 +49,7 @@ public sealed interface QueryScale extends HasArguments, Rows {
          * @throws IllegalArgumentException if an argument is outside its range
          */
         public FloorLogarithm(double coefficient, double length) {
-            this(coefficient, length, null);
+            this(coefficient, length, 1);
         }
 
         @Override

@@ -5,29 +5,29 @@ import java.nio.ByteBuffer;
 import java.util.stream.IntStream;
 
 /**
- * A row of numbers for each position, W of them: sinusoids, the cosines and sines of a rotation, the biases of a
- * distance. Numbers are computed in double and rounded once. Implementations are immutable and safe to share.
+ * A row of W values for each position: sinusoids, the cosines and sines of a rotation, the biases of a distance. Values
+ * are computed in double and rounded once. Implementations are immutable and safe to share.
  */
 public interface Rows {
 
-    /** {@return W, the number of numbers in a row} */
+    /** {@return W, the number of values in a row} */
     int width();
 
     /**
      * Writes the rows of positions.
      *
      * @param positions n numbers, integers or not
-     * @param format the format that numbers are rounded to
+     * @param format the format that values are rounded to
      * @param out the destination, row-major (n, W) from the start of the buffer; its position does not change
      * @throws IllegalArgumentException if there is no row for a position, or the buffer is too small
      */
     void write(double[] positions, FloatFormat format, ByteBuffer out);
 
-    /** One number of a row. */
+    /** One value of a row. */
     @FunctionalInterface
     interface Value {
         /**
-         * {@return a number}
+         * {@return a value}
          *
          * @param position the position of the row
          * @param column the place in the row, 0 … W - 1
@@ -61,11 +61,21 @@ public interface Rows {
     }
 
     /**
+     * {@return the rows of a table: the row i for the position i, a whole number}
+     *
+     * @param width W
+     * @param table the rows, row-major (n, W)
+     */
+    static Rows of(int width, double... table) {
+        return of(width, (row, column) -> table[((int) row) * width + column]);
+    }
+
+    /**
      * Checks that a buffer has room for rows, from its start.
      *
      * @param count the number of rows
      * @param width W
-     * @param format the format of the numbers
+     * @param format the format of the values
      * @param out the buffer
      * @throws IllegalArgumentException if the buffer is too small
      */

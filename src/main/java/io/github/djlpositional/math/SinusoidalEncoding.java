@@ -2,6 +2,8 @@ package io.github.djlpositional.math;
 
 import io.github.djlpositional.internal.options.BlockBuilder;
 import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Default;
+import io.github.djlpositional.internal.options.Range;
 import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.options.HasArguments;
 import java.nio.FloatBuffer;
@@ -43,22 +45,18 @@ public final class SinusoidalEncoding extends AngleRows implements HasArguments 
     }
 
     record Options(
-            int embeddingSize,
+            @Range(min = 1, max = MAX_DIMENSIONS) int embeddingSize,
             Double base,
             Frequencies frequencies,
-            PairLayout layout,
-            Boolean cosineFirst,
-            OddSize oddSize) {
+            @Default("INTERLEAVED") PairLayout layout,
+            @Default("false") boolean cosineFirst,
+            @Default("KEPT_IN_EXPONENT") OddSize oddSize) {
 
         Options {
-            checkSize(embeddingSize);
-            layout = layout == null ? PairLayout.INTERLEAVED : layout;
             Check.that(
                     layout != PairLayout.CONCATENATED_HALVES,
                     "layout CONCATENATED_HALVES of a sinusoidal encoding: expected INTERLEAVED or CONCATENATED; set one"
                             + " of them");
-            cosineFirst = cosineFirst != null && cosineFirst;
-            oddSize = oddSize == null ? OddSize.KEPT_IN_EXPONENT : oddSize;
             Check.that(
                     base == null || frequencies == null,
                     "base " + base
@@ -123,7 +121,7 @@ public final class SinusoidalEncoding extends AngleRows implements HasArguments 
      * @see <a href="https://arxiv.org/abs/1706.03762">Attention Is All You Need</a>
      */
     public static SinusoidalEncoding vaswani(int embeddingSize, double base) {
-        return new SinusoidalEncoding(new Options(embeddingSize, base, null, null, null, null));
+        return builder().setEmbeddingSize(embeddingSize).optBase(base).build();
     }
 
     /**
@@ -163,7 +161,10 @@ public final class SinusoidalEncoding extends AngleRows implements HasArguments 
      * @throws IllegalArgumentException if the size is outside its range
      */
     public static SinusoidalEncoding roundedUp(int embeddingSize) {
-        return new SinusoidalEncoding(new Options(embeddingSize, null, null, null, null, OddSize.ROUNDED_UP));
+        return builder()
+                .setEmbeddingSize(embeddingSize)
+                .optOddSize(OddSize.ROUNDED_UP)
+                .build();
     }
 
     /**
@@ -190,7 +191,10 @@ public final class SinusoidalEncoding extends AngleRows implements HasArguments 
      */
     public static SinusoidalEncoding xTransformers(int embeddingSize) {
         checkEven(embeddingSize, "x-transformers");
-        return new SinusoidalEncoding(new Options(embeddingSize, null, null, PairLayout.CONCATENATED, null, null));
+        return builder()
+                .setEmbeddingSize(embeddingSize)
+                .optLayout(PairLayout.CONCATENATED)
+                .build();
     }
 
     /**
@@ -232,8 +236,13 @@ public final class SinusoidalEncoding extends AngleRows implements HasArguments 
     }
 
     private static SinusoidalEncoding zeroPadded(int size, Frequencies frequencies, boolean cosineFirst) {
-        return new SinusoidalEncoding(
-                new Options(size, null, frequencies, PairLayout.CONCATENATED, cosineFirst, OddSize.ZERO_PADDED));
+        return builder()
+                .setEmbeddingSize(size)
+                .optFrequencies(frequencies)
+                .optLayout(PairLayout.CONCATENATED)
+                .optCosineFirst(cosineFirst)
+                .optOddSize(OddSize.ZERO_PADDED)
+                .build();
     }
 
     private static int checkSize(int embeddingSize) {

@@ -8,7 +8,6 @@ import ai.djl.nn.Parameter;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.Term;
-import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.options.Check;
@@ -63,7 +62,7 @@ public final class AlibiBiasBlock extends ScoreTermBlock {
     private final AlibiSlopes slopes;
 
     /** The biases by distance, each rounded once. */
-    private final ConstantTable biases;
+    private final ConstantTable table;
 
     /** The negative slopes, (N, 1). */
     private final ConstantTable factors;
@@ -75,9 +74,8 @@ public final class AlibiBiasBlock extends ScoreTermBlock {
         super(options, options.headCount);
         this.options = options;
         slopes = Options.slopesOf(options.headCount, options.slopes);
-        biases = addDistances(Rows.of(options.headCount, (distance, head) -> slopes.bias(head, (long) distance)));
-        factors = addTable(ConstantTable.ofPositions(
-                Rows.of(1, (head, column) -> -slopes.get((int) head)), options.headCount, options.headCount));
+        table = addDistances(Rows.of(options.headCount, (distance, head) -> slopes.bias(head, (long) distance)));
+        factors = addColumn(options.headCount, head -> -slopes.get(head));
         logSlopes = options.learned ? addParameter("logSlopes", new Shape(options.headCount), this::logSlopes) : null;
     }
 
@@ -112,13 +110,10 @@ public final class AlibiBiasBlock extends ScoreTermBlock {
     }
 
     private NDArray fixed(Distances distances) {
-        NDArray like = distances.like();
-        if (distances.areConsecutive()) {
-            return biases(biases, distances);
-        }
-        NDArray products = factors.array(like, DataType.FLOAT64)
-                .mul(distances.toArray(DataType.FLOAT64).abs().expandDims(0));
-        return Arithmetic.toType(products, like.getDataType());
+        return biases(
+                table,
+                distances,
+                d -> factors.array(d, d.getDataType()).mul(d.abs().expandDims(0)));
     }
 
     private NDArray learned(AttentionCall call, NDArray distances) {

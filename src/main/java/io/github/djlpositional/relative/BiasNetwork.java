@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
-/** Fully connected layers that compute the biases of the heads from a few numbers for each query and key. */
+/** Fully connected layers that compute the biases of the heads from a few inputs for each query and key. */
 final class BiasNetwork {
 
     static final UnaryOperator<NDArray> RELU = Activation::relu;
@@ -90,8 +90,8 @@ final class BiasNetwork {
     }
 
     /**
-     * How many numbers a bias for each query and key needs at a time: in training, the hidden layer before and after
-     * its activation, for the gradients.
+     * The size of a bias for each query and key: in training, the hidden layer before and after its activation, for the
+     * gradients.
      */
     long sizePerQueryAndKey(AttentionCall call) {
         return ScoreTermBlock.sequences(call)
@@ -110,8 +110,6 @@ final class BiasNetwork {
 
     private NDArray linear(Layer layer, AttentionCall call, NDArray x) {
         NDArray product = call.value(layer.weight(), x).matMul(x);
-        // otherwise the manager of the weight would own the product
-        product.attach(x.getManager());
         if (layer.bias() == null) {
             return product;
         }

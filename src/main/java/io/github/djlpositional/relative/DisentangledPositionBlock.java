@@ -89,7 +89,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
     private final Parameter vectors;
     private final Layer keyProjection;
     private final Layer queryProjection;
-    private final ConstantTable bucketNumbers;
+    private final ConstantTable bucketRows;
     private final int lastDistance;
 
     private DisentangledPositionBlock(Options options) {
@@ -101,7 +101,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         keyProjection = addLayer("keyWeight", "keyBias", size, size);
         queryProjection = addLayer("queryWeight", "queryBias", size, size);
         lastDistance = options.lastDistance();
-        bucketNumbers = addDistances(Rows.of(1, (distance, column) -> options.row((int) -distance)));
+        bucketRows = addDistances(Rows.of(1, (distance, column) -> options.row((int) -distance)));
     }
 
     /** {@return a new builder} */
@@ -145,32 +145,29 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
             return termOfDistances(call, queries, keys);
         }
         NDArray bucketIndices = isSingleQuery && !call.hasPositions()
-                ? call.byDistance(vectors, 1, call.distances(queries), this::rowIndices)
+                ? call.shared(vectors, 1, call.distances(queries), this::rowIndices)
                         .expandDims(1)
                 : bucketIndices(call, queries);
         NDArray byQuery = selected(queries.matMul(projected(keyProjection, call, queries)), bucketIndices);
         if (!isSingleQuery) {
             // the products of keys and W_q P, (B, N, F, 2k)
-            NDArray products = call.byKey(
-                    this,
-                    2,
-                    keys,
-                    keysOfPart -> ofHeads(queries, keysOfPart).matMul(projected(queryProjection, call, queries)));
+            NDArray products = call.shared(
+                    this, 2, keys, all -> ofHeads(queries, all).matMul(projected(queryProjection, call, queries)));
             NDArray byKey = selected(products, bucketIndices.transpose(0, 2, 1)).transpose(0, 1, 3, 2);
             return scaled(call, byQuery.add(byKey));
         }
         // for one query, only the row for each key's distance
         NDArray rows = call.hasPositions()
                 ? rowsOfKeys(call, queries, bucketIndices.squeeze(1))
-                : call.byDistance(
-                        bucketNumbers,
+                : call.shared(
+                        bucketRows,
                         2,
                         call.distances(queries),
                         distances -> rowsOfKeys(call, queries, rowIndices(distances)));
         return scaled(call, byQuery.add(byKeyOfOneQuery(queries, keys, rows)));
     }
 
-    /** Whether the distances are so few that a product for each takes less time than selecting those of their rows. */
+    /** Whether products for each distance are faster than products for each row of P, which are then selected. */
     private boolean isByDistance(AttentionCall call) {
         return !call.hasPositions()
                 && !call.causal()
@@ -189,17 +186,15 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
 
     /** W P + b of consecutive distances, times the scale, (1, N, H, size). */
     private NDArray columns(Layer layer, AttentionCall call, NDArray queries, Distances distances) {
-        return call.byDistance(layer, 3, distances, each -> {
+        return call.shared(layer, 3, distances, each -> {
             NDArray rows = Indices.lookUp(rowIndices(each), flat(layer, call, queries), queries.getManager());
-            NDArray columns = scaled(call, byHead(rows)).transpose(0, 1, 3, 2);
-            columns.attach(queries.getManager());
-            return columns;
+            return scaled(call, byHead(rows)).transpose(0, 1, 3, 2);
         });
     }
 
     /** The indices of the rows of P for consecutive distances, (1, size), INT32. */
     private NDArray rowIndices(Distances distances) {
-        NDArray rows = bucketNumbers.slice(distances.first(), distances.size(), distances.like(), DataType.FLOAT32);
+        NDArray rows = constants(bucketRows, distances, lastDistance, DataType.FLOAT32);
         return Arithmetic.toType(rows.reshape(1, distances.size()), DataType.INT32);
     }
 
@@ -227,27 +222,23 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         return group == 1 ? typed : typed.repeat(1, group);
     }
 
-    /** W P + b, (1, N, H, 2k), on the manager of the queries. */
+    /** W P + b, (1, N, H, 2k). */
     private NDArray projected(Layer layer, AttentionCall call, NDArray queries) {
         return flat(layer, call, queries)
                 .reshape(1, -1, options.headCount, options.headSize())
                 .transpose(0, 2, 3, 1);
     }
 
-    /** W P + b, (2k, N · H), on the manager of the queries, or of a cache. */
+    /** W P + b, (2k, N · H). */
     private NDArray flat(Layer layer, AttentionCall call, NDArray queries) {
-        return call.once(layer.weight(), () -> {
-            NDArray flat = linear(layer, call, call.value(vectors, queries));
-            flat.attach(queries.getManager());
-            return flat;
-        });
+        return call.shared(layer.weight(), () -> linear(layer, call, call.value(vectors, queries)));
     }
 
     /** The index of the row of P for each query and key, (1 or B, T, F), INT32. */
     private NDArray bucketIndices(AttentionCall call, NDArray queries) {
         int limit = Math.min(
                 lastDistance, Math.max(call.queries().end(), call.keys().end()));
-        NDArray found = rows(bucketNumbers, limit, call.distancesOfPairs(queries, DataType.INT32), DataType.FLOAT32);
+        NDArray found = constants(bucketRows, call.distancesOfPairs(queries, DataType.INT32), limit, DataType.FLOAT32);
         return Arithmetic.toType(found.squeeze(3), DataType.INT32);
     }
 

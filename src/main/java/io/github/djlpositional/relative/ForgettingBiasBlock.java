@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A bias that falls with each token between query and key, by as much as a gate of that token says: forgetting
+ * A bias that falls with each token between query and key, by the logarithm of the gate of that token: forgetting
  * attention, or data-dependent ALiBi. After Lin, Nikishin, He and Courville, <em>Forgetting Transformer: Softmax
  * Attention with a Forget Gate</em> (2025), section 3. For the query of token i and the key of token j, the bias is
  *

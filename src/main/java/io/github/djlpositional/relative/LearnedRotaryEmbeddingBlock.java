@@ -173,12 +173,8 @@ public final class LearnedRotaryEmbeddingBlock extends OptionsBlock implements R
         if (x.size() == 0) {
             return new NDList(x.duplicate());
         }
-        try (Temporaries temporaries = new Temporaries()) {
-            Positions tokens = positions.like(x);
-            temporaries.addUnless(positions.array(), tokens.array());
-            return new NDList(
-                    Temporaries.result(() -> rotation.apply(x, rows(tokens, x, parameterStore, training), training)));
-        }
+        return new NDList(Temporaries.result(
+                () -> rotation.apply(x, rows(positions.like(x), x, parameterStore, training), training)));
     }
 
     @Override

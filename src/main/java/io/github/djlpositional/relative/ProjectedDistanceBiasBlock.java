@@ -63,26 +63,26 @@ public final class ProjectedDistanceBiasBlock extends ScoreTermBlock {
     }
 
     /** The biases from the weights of the curves, (B, T, N · R). */
-    private NDArray biases(AttentionCall call, NDArray numbers, NDArray none) {
-        NDArray byHead = numbers.reshape(-1, call.queries().count(), options.headCount, options.curves)
+    private NDArray biases(AttentionCall call, NDArray mixture, NDArray none) {
+        NDArray byHead = mixture.reshape(-1, call.queries().count(), options.headCount, options.curves)
                 .transpose(0, 2, 1, 3);
-        NDArray rows = call.once(curves, () -> rows(call.value(curves, numbers)));
+        NDArray rows = call.shared(curves, () -> byDistance(call.value(curves, mixture)));
         if (call.hasPositions()) {
-            NDArray indices = rowsOf(call.distancesOfPairs(numbers, DataType.INT32));
+            NDArray indices = rowsOf(call.distancesOfPairs(mixture, DataType.INT32));
             return selected(Arithmetic.multiplyRows(byHead, rows.transpose(1, 0)), indices);
         }
-        NDArray indices = rowsOf(call.distances(numbers).toArray(DataType.INT32));
-        NDArray needed = Indices.lookUp(indices, rows, numbers.getManager());
+        NDArray indices = rowsOf(call.distances(mixture).toArray(DataType.INT32));
+        NDArray needed = Indices.lookUp(indices, rows, mixture.getManager());
         NDArray biases = Arithmetic.multiplyRows(byHead, needed.transpose(1, 0));
         return RelativeShift.toKeys(biases, call.keys().count());
     }
 
     /** The curves by distance, between two rows of zeros for other distances, (M + 2, R). */
-    private static NDArray rows(NDArray curves) {
-        NDArray byDistance = curves.transpose(1, 0);
-        Shape shape = new Shape(1, byDistance.getShape().get(1));
+    private static NDArray byDistance(NDArray curves) {
+        NDArray columns = curves.transpose(1, 0);
+        Shape shape = new Shape(1, columns.getShape().get(1));
         NDArray zeros = curves.getManager().zeros(shape, curves.getDataType(), curves.getDevice());
-        return zeros.concat(byDistance, 0).concat(zeros, 0);
+        return zeros.concat(columns, 0).concat(zeros, 0);
     }
 
     /** The rows for distances, a key's position minus a query's. */

@@ -50,7 +50,7 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
      * The buckets as floats, which represent them exactly. Creating an array on the host in each forward would wait for
      * a GPU.
      */
-    private final ConstantTable bucketNumbers;
+    private final ConstantTable bucketRows;
 
     /** The smallest distances of the buckets of a direction after the first, for real positions. */
     private final ConstantTable boundaries;
@@ -61,10 +61,9 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
         RelativeBuckets buckets = RelativeBuckets.of(options.bidirectional, options.buckets, options.maxDistance);
         biases = addParameter(
                 "biases", new Shape(buckets.size(), options.headCount), new NormalInitializer(STANDARD_DEVIATION));
-        bucketNumbers = addDistances(Rows.of(1, (distance, column) -> buckets.bucket(distance)));
+        bucketRows = addDistances(Rows.of(1, (distance, column) -> buckets.bucket(distance)));
         double[] smallest = buckets.boundaries();
-        boundaries =
-                addTable(ConstantTable.ofPositions(Rows.of(smallest.length, (row, column) -> smallest[column]), 1, 1));
+        boundaries = addColumn(smallest.length, bucket -> smallest[bucket]);
     }
 
     /** {@return a new builder} */
@@ -96,14 +95,14 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
         }
         int limit = Math.min(
                 options.maxDistance, Math.max(call.queries().end(), call.keys().end()));
-        NDArray rows = rows(bucketNumbers, limit, distances, DataType.FLOAT32);
+        NDArray rows = constants(bucketRows, distances, limit, DataType.FLOAT32);
         return lookUp(call.value(biases, like), rows);
     }
 
     /** The bucket of each distance: the number of boundaries up to it, (size), FLOAT32. */
     private NDArray buckets(Distances distances) {
         NDArray d = distances.toArray(DataType.FLOAT64).expandDims(1);
-        NDArray smallest = boundaries.array(d, DataType.FLOAT64);
+        NDArray smallest = boundaries.array(d, DataType.FLOAT64).transpose(1, 0);
         NDArray reached = (options.bidirectional ? d.abs() : d.neg()).gte(smallest);
         NDArray buckets = Arithmetic.toType(reached, DataType.FLOAT32).sum(new int[] {1});
         NDArray areAfter = Arithmetic.toType(d.squeeze(1).gt(Arithmetic.number(d, 0)), DataType.FLOAT32);

@@ -1,11 +1,9 @@
 package io.github.djlpositional.relative;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.types.DataType;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.Term;
-import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.internal.options.Range;
@@ -45,9 +43,9 @@ public final class SandwichBiasBlock extends ScoreTermBlock {
     }
 
     private final Options options;
-    private final ConstantTable biases;
+    private final ConstantTable table;
 
-    /** The frequency of each sinusoid, and the factor of each head. */
+    /** The frequency of each sinusoid, (E, 1), and the factor of each head, (N, 1). */
     private final ConstantTable frequencies;
 
     private final ConstantTable factors;
@@ -56,13 +54,10 @@ public final class SandwichBiasBlock extends ScoreTermBlock {
         super(options, options.headCount);
         this.options = options;
         int heads = options.headCount;
-        Rows frequencyRows =
-                Rows.of(options.encoding.getEmbeddingSize(), (row, dimension) -> options.encoding.frequency(dimension));
-        frequencies = addTable(ConstantTable.ofPositions(frequencyRows, 1, 1));
+        frequencies = addColumn(options.encoding.getEmbeddingSize(), options.encoding::frequency);
         // two sinusoids share a frequency
-        Rows factorRows = Rows.of(1, (head, column) -> heads / (16 * (head + 1)));
-        factors = addTable(ConstantTable.ofPositions(factorRows, heads, heads));
-        biases = addDistances(new BiasesOfHeads(options.encoding, options.headCount));
+        factors = addColumn(heads, head -> heads / (16.0 * (head + 1)));
+        table = addDistances(new BiasesOfHeads(options.encoding, options.headCount));
     }
 
     /** The biases of all heads. The similarity is computed once for each distance. */
@@ -99,14 +94,12 @@ public final class SandwichBiasBlock extends ScoreTermBlock {
     }
 
     private NDArray biases(AttentionCall call, Distances distances) {
-        NDArray like = distances.like();
-        if (distances.areConsecutive()) {
-            return biases(biases, distances);
-        }
-        NDArray angles =
-                distances.toArray(DataType.FLOAT64).expandDims(1).mul(frequencies.array(like, DataType.FLOAT64));
-        NDArray sums = angles.cos().sum(new int[] {1}).expandDims(0);
-        return Arithmetic.toType(factors.array(like, DataType.FLOAT64).mul(sums), like.getDataType());
+        return biases(table, distances, d -> {
+            NDArray angles =
+                    d.expandDims(1).mul(frequencies.array(d, d.getDataType()).transpose(1, 0));
+            NDArray sums = angles.cos().sum(new int[] {1}).expandDims(0);
+            return factors.array(d, d.getDataType()).mul(sums);
+        });
     }
 
     /** Builds a {@link SandwichBiasBlock}. */

@@ -25,6 +25,8 @@ import io.github.djlpositional.internal.options.BlockBuilder;
 import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.math.Rows;
 import java.util.function.Function;
+import java.util.function.IntToDoubleFunction;
+import java.util.function.UnaryOperator;
 
 /** A relative encoding that adds a term to the scores. The block's own forward returns the term. */
 abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
@@ -200,9 +202,20 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
                 bias == null ? null : addParameter(bias, new Shape(outputs), initializer));
     }
 
-    /** Adds a table by distance, which grows with the longest sequence. */
+    /** Adds constants by distance, which grow with the longest sequence. */
     final ConstantTable addDistances(Rows rows) {
         return addTable(ConstantTable.ofDistances(rows, INITIAL_DISTANCES, ForwardParameters.UNLIMITED));
+    }
+
+    /** Adds constants by distance, up to a largest one. */
+    final ConstantTable addDistances(Rows rows, int largest) {
+        return addTable(ConstantTable.ofDistances(rows, largest + 1, largest + 1));
+    }
+
+    /** Adds a column of constants, (count, 1). */
+    final ConstantTable addColumn(int count, IntToDoubleFunction value) {
+        Rows rows = Rows.of(1, (row, column) -> value.applyAsDouble((int) row));
+        return addTable(ConstantTable.ofPositions(rows, count, count));
     }
 
     /** Adds the scale and the offset of a normalization. */
@@ -233,9 +246,9 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
         NDManager manager = products.getManager();
         Shape shape = products.getShape();
         if (Arithmetic.isPyTorch(products)) {
-            NDArray numbers = Arithmetic.toType(vectors, DataType.INT64).expandDims(1);
+            NDArray indices = Arithmetic.toType(vectors, DataType.INT64).expandDims(1);
             return products.gather(
-                    numbers.broadcast(Shape.update(shape, 3, vectors.getShape().get(2))), 3);
+                    indices.broadcast(Shape.update(shape, 3, vectors.getShape().get(2))), 3);
         }
         // MXNet has no such operation
         int queries = Math.toIntExact(shape.get(0) * shape.get(2));
@@ -246,35 +259,38 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
         return Indices.lookUp(indices, table, manager).transpose(0, 3, 1, 2);
     }
 
-    /** The rows of a table for distances, INT32: their shape + (W). From the limit on, all rows are the same. */
-    static NDArray rows(ConstantTable table, int limit, NDArray distances, DataType type) {
-        NDArray all = table.slice(-limit, 2 * limit + 1, distances, type).squeeze(0);
-        NDArray within =
-                distances.maximum(Arithmetic.number(distances, -limit)).minimum(Arithmetic.number(distances, limit));
-        return Indices.lookUp(Arithmetic.add(within, limit), all, distances.getManager());
-    }
-
-    /** The biases in a table by distance, (N, size). */
-    static NDArray biases(ConstantTable table, Distances distances) {
-        NDArray like = distances.like();
-        return table.slice(distances.first(), distances.size(), like, like.getDataType())
-                .squeeze(0)
-                .transpose(1, 0);
+    /**
+     * The constant biases of the heads, (N, size): of consecutive distances from a table, and of others by a formula.
+     *
+     * @param formula computes the biases in FLOAT64, (N, size), from distances, (size)
+     */
+    static NDArray biases(ConstantTable table, Distances distances, UnaryOperator<NDArray> formula) {
+        DataType type = distances.like().getDataType();
+        return distances.areConsecutive()
+                ? constants(table, distances, ForwardParameters.UNLIMITED, type).transpose(1, 0)
+                : Arithmetic.toType(formula.apply(distances.toArray(DataType.FLOAT64)), type);
     }
 
     /**
-     * The rows of a table by distance, (size, W).
+     * The constants of distances, (size, W).
      *
      * @param limit the distance from which all rows are the same
      */
-    static NDArray rows(ConstantTable table, int limit, Distances distances, DataType type) {
-        NDArray like = distances.like();
+    static NDArray constants(ConstantTable table, Distances distances, int limit, DataType type) {
         int first = distances.first();
-        boolean isPart =
+        boolean isSlice =
                 distances.areConsecutive() && first > -table.limit() && first + distances.size() <= table.limit();
-        return isPart
-                ? table.slice(first, distances.size(), like, type).squeeze(0)
-                : rows(table, limit, distances.toArray(DataType.INT32), type);
+        return isSlice
+                ? table.slice(first, distances.size(), distances.like(), type).squeeze(0)
+                : constants(table, distances.toArray(DataType.INT32), limit, type);
+    }
+
+    /** The constants of distances, INT32: their shape + (W). From the limit on, all rows are the same. */
+    static NDArray constants(ConstantTable table, NDArray distances, int limit, DataType type) {
+        NDArray rows = table.slice(-limit, 2 * limit + 1, distances, type).squeeze(0);
+        NDArray within =
+                distances.maximum(Arithmetic.number(distances, -limit)).minimum(Arithmetic.number(distances, limit));
+        return Indices.lookUp(Arithmetic.add(within, limit), rows, distances.getManager());
     }
 
     /** The learned biases in some rows of a table, (N, size). */

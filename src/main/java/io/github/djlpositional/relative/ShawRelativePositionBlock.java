@@ -143,14 +143,14 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
 
     /** Repeats the first and the last column: (B, N, T, C) to (B, N, T, front + C + end). */
     private static NDArray repeatedEnds(NDArray columns, Clipped clipped) {
-        NDList parts = new NDList(columns);
+        NDList slices = new NDList(columns);
         if (clipped.front > 0) {
-            parts.add(0, repeated(columns, 0, clipped.front));
+            slices.add(0, repeated(columns, 0, clipped.front));
         }
         if (clipped.end > 0) {
-            parts.add(repeated(columns, columns.getShape().get(3) - 1, clipped.end));
+            slices.add(repeated(columns, columns.getShape().get(3) - 1, clipped.end));
         }
-        return parts.size() == 1 ? columns : NDArrays.concat(parts, 3);
+        return slices.size() == 1 ? columns : NDArrays.concat(slices, 3);
     }
 
     private static NDArray repeated(NDArray columns, long column, int count) {
@@ -186,15 +186,15 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
                 .filter(at -> at > 0 && at < width)
                 .distinct()
                 .toArray();
-        NDList parts = split(columns, cuts);
+        NDList slices = split(columns, cuts);
         if (from > 0) {
-            parts.set(0, parts.head().sum(new int[] {3}, true));
+            slices.set(0, slices.head().sum(new int[] {3}, true));
         }
         if (to < width) {
-            int last = parts.size() - 1;
-            parts.set(last, parts.get(last).sum(new int[] {3}, true));
+            int last = slices.size() - 1;
+            slices.set(last, slices.get(last).sum(new int[] {3}, true));
         }
-        return NDArrays.concat(parts, 3);
+        return NDArrays.concat(slices, 3);
     }
 
     /** On PyTorch, a split records one array of gradients, and slices one each; on MXNet, slices are faster. */
@@ -202,15 +202,15 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
         if (Arithmetic.isPyTorch(columns)) {
             return columns.split(cuts, 3);
         }
-        NDList parts = new NDList();
+        NDList slices = new NDList();
         long start = 0;
         for (long cut : LongStream.concat(
                         LongStream.of(cuts), LongStream.of(columns.getShape().get(3)))
                 .toArray()) {
-            parts.add(columns.get(NDIndex.sliceAxis(3, start, cut)));
+            slices.add(columns.get(NDIndex.sliceAxis(3, start, cut)));
             start = cut;
         }
-        return parts;
+        return slices;
     }
 
     /** Builds a {@link ShawRelativePositionBlock}. */

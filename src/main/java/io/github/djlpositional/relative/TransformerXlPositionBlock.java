@@ -10,6 +10,7 @@ import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.RelativeShift;
 import io.github.djlpositional.internal.options.Check;
@@ -136,11 +137,11 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
         NDArray biased = biasedQueries(call, queries);
         Distances needed = call.distances(queries);
         if (call.queries().count() > 1) {
-            NDArray columns = call.byDistance(projection, 3, needed, each -> projected(call, each, queries));
+            NDArray columns = call.shared(projection, 3, needed, each -> projected(call, each, queries));
             return RelativeShift.toKeys(biased.matMul(columns), call.keys().count());
         }
         // a row for each distance is read faster, and the sequences of a batch become rows of one product
-        NDArray rows = call.byDistance(
+        NDArray rows = call.shared(
                 positionBias,
                 2,
                 needed,
@@ -153,10 +154,10 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
 
     /** W R of distances, (1, N, H, size). */
     private NDArray projected(AttentionCall call, Distances distances, NDArray queries) {
-        NDArray projected = call.value(projection, queries)
-                .matMul(sinusoids(distances.first(), distances.size(), queries).transpose(1, 0));
-        projected.attach(queries.getManager());
-        return projected.reshape(1, options.headCount, options.headSize(), -1);
+        return call.value(projection, queries)
+                .matMul(constants(sinusoids, distances, ForwardParameters.UNLIMITED, queries.getDataType())
+                        .transpose(1, 0))
+                .reshape(1, options.headCount, options.headSize(), -1);
     }
 
     private NDArray termOfPositions(AttentionCall call, NDArray queries) {
@@ -174,14 +175,6 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     /** q + v times the scale, (B, N, T, H). */
     private NDArray biasedQueries(AttentionCall call, NDArray queries) {
         return scaled(call, biased(positionBias, call, queries));
-    }
-
-    /** R of distances, (count, E), on the manager of the queries. */
-    private NDArray sinusoids(int first, int count, NDArray queries) {
-        NDArray rows =
-                sinusoids.slice(first, count, queries, queries.getDataType()).squeeze(0);
-        rows.attach(queries.getManager());
-        return rows;
     }
 
     /** Builds a {@link TransformerXlPositionBlock}. */

@@ -17,7 +17,7 @@ import io.github.djlpositional.math.Rows;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Function;
-import java.util.function.IntUnaryOperator;
+import java.util.stream.DoubleStream;
 
 /** Two-dimensional windows. The position of a token is the index of its cell, row by row. */
 final class Window {
@@ -26,12 +26,6 @@ final class Window {
     static final int MAX_DIFFERENCES = 1 << 20;
 
     private Window() {}
-
-    /** Coordinates of the positions 0 … n - 1. */
-    static ConstantTable coordinates(int tokens, IntUnaryOperator coordinate) {
-        Rows rows = Rows.of(1, (position, column) -> coordinate.applyAsInt((int) position));
-        return ConstantTable.ofPositions(rows, tokens, tokens);
-    }
 
     /**
      * Returns the coordinates of tokens for a bias by the distance in a window. In a window of width w, the cell in row
@@ -49,10 +43,10 @@ final class Window {
                 tokens.end() <= count || tokens.end() == ForwardParameters.UNLIMITED,
                 () -> "position " + (tokens.end() - 1) + ": expected positions from 0 to " + (count - 1)
                         + ", one for each token of the window; use a window of the size of the input; block: " + block);
-        NDArray numbers = tokens.array() == null
+        NDArray found = tokens.array() == null
                 ? table.slice(tokens.first(), tokens.count(), like, DataType.FLOAT32)
                 : table.lookUp(tokens.toArray(like, DataType.INT32), tokens.end(), like, DataType.FLOAT32);
-        return Arithmetic.toType(numbers.squeeze(2), DataType.INT32);
+        return Arithmetic.toType(found.squeeze(2), DataType.INT32);
     }
 
     /** Checks that a window has a height and a width, and that its table does not have too many rows. */
@@ -81,16 +75,15 @@ final class Window {
         NDArray target = to.getArray();
         int width = Math.toIntExact(target.getShape().get(1));
         int end = Arrays.stream(fromSizes).reduce(width, (product, size) -> product * size);
-        double[] grid = method.resample(Arrays.copyOf(table, end), fromSizes, toSizes);
+        double[] cells = method.resample(Arrays.copyOf(table, end), fromSizes, toSizes);
+        double[] all = DoubleStream.concat(Arrays.stream(cells), Arrays.stream(table, end, table.length))
+                .toArray();
         try (NDArray values = HostData.computed(
                 target.getManager(),
                 target.getDevice(),
                 target.getShape(),
                 target.getDataType(),
-                Rows.of(width, (row, column) -> {
-                    int at = ((int) row) * width + column;
-                    return at < grid.length ? grid[at] : table[end + at - grid.length];
-                }))) {
+                Rows.of(width, all))) {
             values.copyTo(target);
         }
     }

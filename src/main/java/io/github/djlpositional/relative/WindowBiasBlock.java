@@ -104,10 +104,9 @@ public final class WindowBiasBlock extends ScoreTermBlock {
     private WindowBiasBlock(Options options) {
         super(options, options.headCount);
         this.options = options;
-        queryCoordinates = addTable(Window.coordinates(options.tokens(), position -> options.coordinate(position, 1)));
-        keyCoordinates = addTable(Window.coordinates(options.tokens(), position -> options.coordinate(position, -2)));
-        Rows rowNumbers = Rows.of(1, (distance, column) -> options.row((int) distance));
-        rows = addTable(ConstantTable.ofDistances(rowNumbers, options.limit() + 1, options.limit() + 1));
+        queryCoordinates = addColumn(options.tokens(), position -> options.coordinate(position, 1));
+        keyCoordinates = addColumn(options.tokens(), position -> options.coordinate(position, -2));
+        rows = addDistances(Rows.of(1, (distance, column) -> options.row((int) distance)), options.limit());
         Shape shape = new Shape(options.rows() + (options.classToken ? 3 : 0), options.headCount);
         biases = addParameter("biases", shape, new NormalInitializer(STANDARD_DEVIATION));
     }
@@ -155,8 +154,8 @@ public final class WindowBiasBlock extends ScoreTermBlock {
     }
 
     private NDArray biases(AttentionCall call, Distances distances) {
-        NDArray rowNumbers = rows(rows, options.limit(), distances, DataType.FLOAT32);
-        return lookUp(call.value(biases, distances.like()), rowNumbers);
+        NDArray indices = constants(rows, distances, options.limit(), DataType.FLOAT32);
+        return lookUp(call.value(biases, distances.like()), indices);
     }
 
     /** Builds a {@link WindowBiasBlock}. */

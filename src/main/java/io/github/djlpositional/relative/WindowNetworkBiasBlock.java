@@ -70,11 +70,11 @@ public final class WindowNetworkBiasBlock extends ScoreTermBlock {
 
     private WindowNetworkBiasBlock(Options options) {
         super(options, options.headCount);
-        coordinates = addTable(Window.coordinates(
-                options.window.get(0) * options.window.get(1), cell -> Window.coordinate(options.window, cell)));
+        coordinates = addColumn(
+                options.window.get(0) * options.window.get(1), cell -> Window.coordinate(options.window, cell));
         network = new BiasNetwork(this, BiasNetwork.RELU, false, false, 2, options.hiddenSize, options.headCount);
         limit = options.maxDistance();
-        inputs = addTable(ConstantTable.ofDistances(Rows.of(2, options::input), limit + 1, limit + 1));
+        inputs = addDistances(Rows.of(2, options::input), limit);
     }
 
     /** {@return a new builder} */
@@ -95,7 +95,7 @@ public final class WindowNetworkBiasBlock extends ScoreTermBlock {
 
     private NDArray biases(AttentionCall call, Distances distances) {
         NDArray like = distances.like();
-        NDArray table = rows(inputs, limit, distances, DataTypes.ofScores(like));
+        NDArray table = constants(inputs, distances, limit, DataTypes.ofScores(like));
         NDArray logits = network.biases(call, table.transpose(1, 0));
         return Arithmetic.multiply(Activation.sigmoid(logits), 16);
     }

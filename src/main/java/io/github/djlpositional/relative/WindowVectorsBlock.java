@@ -57,8 +57,8 @@ public final class WindowVectorsBlock extends ScoreTermBlock {
         this.options = options;
         int height = options.window.get(0);
         int width = options.window.get(1);
-        rowsOfTokens = addTable(Window.coordinates(height * width, position -> position / width));
-        columnsOfTokens = addTable(Window.coordinates(height * width, position -> position % width));
+        rowsOfTokens = addColumn(height * width, position -> Math.floorDiv(position, width));
+        columnsOfTokens = addColumn(height * width, position -> position % width);
         rows = addParameter("rows", new Shape(2L * options.window.get(0) - 1, options.headSize), Initializer.ZEROS);
         columns =
                 addParameter("columns", new Shape(2L * options.window.get(1) - 1, options.headSize), Initializer.ZEROS);

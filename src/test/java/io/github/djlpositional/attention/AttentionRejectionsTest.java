@@ -1,7 +1,7 @@
 package io.github.djlpositional.attention;
 
-import static io.github.djlpositional.Forward.infer;
-import static io.github.djlpositional.Forward.params;
+import static io.github.djlpositional.support.Forward.infer;
+import static io.github.djlpositional.support.Forward.params;
 import static io.github.djlpositional.support.Inputs.zeros;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;

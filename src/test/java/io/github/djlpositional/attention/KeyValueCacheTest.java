@@ -1,7 +1,7 @@
 package io.github.djlpositional.attention;
 
-import static io.github.djlpositional.Forward.infer;
-import static io.github.djlpositional.Forward.params;
+import static io.github.djlpositional.support.Forward.infer;
+import static io.github.djlpositional.support.Forward.params;
 import static io.github.djlpositional.PositionalEncodingBlock.POSITIONS;
 import static io.github.djlpositional.PositionalEncodingBlock.START_POSITION;
 import static io.github.djlpositional.attention.TestNumbers.HEADS;

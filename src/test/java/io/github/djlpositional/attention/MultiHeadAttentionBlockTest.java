@@ -1,7 +1,7 @@
 package io.github.djlpositional.attention;
 
-import static io.github.djlpositional.Forward.infer;
-import static io.github.djlpositional.Forward.inferAt;
+import static io.github.djlpositional.support.Forward.infer;
+import static io.github.djlpositional.support.Forward.inferAt;
 import static io.github.djlpositional.attention.TestNumbers.HEADS;
 import static io.github.djlpositional.attention.TestNumbers.SIZE;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
@@ -28,7 +28,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.Pair;
-import io.github.djlpositional.BlockBytes;
+import io.github.djlpositional.support.BlockBytes;
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.math.QueryScale;
 import io.github.djlpositional.relative.AlibiBiasBlock;

@@ -1,6 +1,6 @@
 package io.github.djlpositional.attention;
 
-import static io.github.djlpositional.RandomCases.one;
+import static io.github.djlpositional.conformance.RandomCases.one;
 import static io.github.djlpositional.attention.TestNumbers.HEADS;
 import static io.github.djlpositional.attention.TestNumbers.SIZE;
 import static io.github.djlpositional.attention.TestNumbers.filled;
@@ -15,7 +15,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.PositionalEncodingBlock;
-import io.github.djlpositional.RandomCases;
+import io.github.djlpositional.conformance.RandomCases;
 import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.support.OnEachEngine;
 import java.util.Arrays;

@@ -12,7 +12,7 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.JsonUtils;
 import ai.djl.util.Pair;
 import ai.djl.util.PairList;
-import io.github.djlpositional.Forward;
+import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.Spread;

@@ -17,7 +17,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -73,7 +72,7 @@ class SourcesTest {
     private static void addFactories(Set<String> names, Class<?> type, Class<?> result) {
         Stream.of(type.getDeclaredMethods())
                 .filter(method -> Modifier.isStatic(method.getModifiers()) && Modifier.isPublic(method.getModifiers()))
-                .filter(method -> method.getReturnType() == result)
+                .filter(method -> result.isAssignableFrom(method.getReturnType()))
                 .map(Method::getName)
                 .filter(name -> !name.equals("fromArguments"))
                 .forEach(name -> names.add(type.getSimpleName() + "." + name));
@@ -107,7 +106,7 @@ class SourcesTest {
         return PAPER.matcher(text).results().map(match -> match.group(1)).collect(Collectors.toSet());
     }
 
-    /** The comments of a class, or of all methods of a class that have a name. */
+    /** The comments of a class, or of all methods of a class that have a name, or of the record that they create. */
     private static List<String> javadocs(String name) throws IOException {
         String[] parts = name.split("\\.", -1);
         Path source;
@@ -119,10 +118,20 @@ class SourcesTest {
         String declaration = parts.length == 1
                 ? "public [a-z ]*(?:class|interface) " + name + "\\b"
                 : "(?:public )?static [\\w.]+ " + parts[1] + "\\(";
-        Matcher comment = Pattern.compile("/\\*\\*((?:(?!\\*/).)*)\\*/\\s*" + declaration, Pattern.DOTALL)
-                .matcher(Files.readString(source));
-        List<String> comments = comment.results().map(match -> match.group(1)).toList();
+        String record = "record " + Character.toUpperCase(parts[parts.length - 1].charAt(0))
+                + parts[parts.length - 1].substring(1) + "\\(";
+        String code = Files.readString(source);
+        List<String> comments =
+                comments(code, Pattern.compile(record).matcher(code).find() ? record : declaration);
         assertThat(comments).as(name).isNotEmpty();
         return comments;
+    }
+
+    private static List<String> comments(String code, String declaration) {
+        return Pattern.compile("/\\*\\*((?:(?!\\*/).)*)\\*/\\s*" + declaration, Pattern.DOTALL)
+                .matcher(code)
+                .results()
+                .map(match -> match.group(1))
+                .toList();
     }
 }

@@ -1,11 +1,11 @@
 package io.github.djlpositional.math;
 
-import static io.github.djlpositional.Goldens.requireUlps;
+import static io.github.djlpositional.support.Goldens.requireUlps;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
-import io.github.djlpositional.Goldens;
+import io.github.djlpositional.support.Goldens;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -1,13 +1,13 @@
 package io.github.djlpositional.math;
 
-import static io.github.djlpositional.Goldens.reals;
-import static io.github.djlpositional.Goldens.requireUlps;
+import static io.github.djlpositional.support.Goldens.reals;
+import static io.github.djlpositional.support.Goldens.requireUlps;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
-import io.github.djlpositional.Goldens;
+import io.github.djlpositional.support.Goldens;
 import java.math.BigDecimal;
 import java.math.MathContext;
 import java.util.Collections;

@@ -1,13 +1,13 @@
 package io.github.djlpositional.math;
 
-import static io.github.djlpositional.Goldens.reals;
-import static io.github.djlpositional.Goldens.requireUlps;
+import static io.github.djlpositional.support.Goldens.reals;
+import static io.github.djlpositional.support.Goldens.requireUlps;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
-import io.github.djlpositional.Goldens;
+import io.github.djlpositional.support.Goldens;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -217,7 +217,7 @@ class GridEncodingTest implements ArgumentsContract<GridEncoding> {
         assertAll(
                 rejected(() -> GridEncoding.multidim(1, 8), "1 axes", 2, 3),
                 rejected(() -> GridEncoding.tensor2tensor(4, 8, 1, 10_000), "4 axes", 2, 3),
-                rejected(rows().setAxes(4)::build, "4 axes", 2, 3));
+                rejected(rows().setAxes(4)::build, "axes 4", 2, 3));
     }
 
     @Test

@@ -1,12 +1,12 @@
 package io.github.djlpositional.math;
 
-import static io.github.djlpositional.Goldens.reals;
+import static io.github.djlpositional.support.Goldens.reals;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
-import io.github.djlpositional.Goldens;
+import io.github.djlpositional.support.Goldens;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;

@@ -1,13 +1,13 @@
 package io.github.djlpositional.math;
 
-import static io.github.djlpositional.Goldens.reals;
-import static io.github.djlpositional.Goldens.requireFloatUlps;
-import static io.github.djlpositional.Goldens.requireUlps;
+import static io.github.djlpositional.support.Goldens.reals;
+import static io.github.djlpositional.support.Goldens.requireFloatUlps;
+import static io.github.djlpositional.support.Goldens.requireUlps;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
-import io.github.djlpositional.Goldens;
+import io.github.djlpositional.support.Goldens;
 import io.github.djlpositional.math.QueryScale.FloorLogarithm;
 import io.github.djlpositional.math.QueryScale.LearnedLogN;
 import io.github.djlpositional.math.QueryScale.LogN;

@@ -4,7 +4,7 @@ import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
-import io.github.djlpositional.Goldens;
+import io.github.djlpositional.support.Goldens;
 import java.math.BigInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;

@@ -1,14 +1,16 @@
 package io.github.djlpositional.math;
 
-import static io.github.djlpositional.Goldens.reals;
+import static io.github.djlpositional.support.Goldens.reals;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
-import io.github.djlpositional.Goldens;
+import io.github.djlpositional.support.Goldens;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.DoubleStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -21,8 +23,8 @@ class RotaryScalingTest implements ArgumentsContract<RotaryScaling> {
 
     @Override
     public List<RotaryScaling> distinctValues() {
-        double[] two = {1, 2};
-        double[] others = {3, 4};
+        List<Double> two = List.of(1.0, 2.0);
+        List<Double> others = List.of(3.0, 4.0);
         return List.of(
                 RotaryScaling.none(),
                 RotaryScaling.linear(1.1),
@@ -31,13 +33,13 @@ class RotaryScalingTest implements ArgumentsContract<RotaryScaling> {
                 RotaryScaling.ntkAware(2),
                 RotaryScaling.dynamicNtk(2, 16, 40),
                 RotaryScaling.yarn(2, 10),
-                RotaryScaling.yarn(2, 10, 32, 1, true, 3),
+                new RotaryScaling.Yarn(2, 10, 32, 1, true, 3.0),
                 RotaryScaling.yarn(4, 2048),
-                RotaryScaling.yarn(4, 2048, 16, 0.3, false, 1.5),
+                new RotaryScaling.Yarn(4, 2048, 16, 0.3, false, 1.5),
                 RotaryScaling.llama3(8, 1, 4, 8192),
-                RotaryScaling.longRope(two, others, 100, 400, 1, 1.5, 400),
-                RotaryScaling.longRope(two, others, 100, 400, 1.5, 1, 400),
-                RotaryScaling.longRope(two, others, 100, 400, 1.5, 1, 100),
+                new RotaryScaling.LongRope(two, others, 100, 400, 1.0, 1.5, 400),
+                new RotaryScaling.LongRope(two, others, 100, 400, 1.5, 1.0, 400),
+                new RotaryScaling.LongRope(two, others, 100, 400, 1.5, 1.0, 100),
                 RotaryScaling.longRope(
                         new double[] {1, 1.1}, new double[] {2, 3333333333.3333335}, 4096, 131_072, 8192),
                 RotaryScaling.longRope(new double[] {1.5}, new double[] {1}, 2, 4, 1),
@@ -47,6 +49,10 @@ class RotaryScalingTest implements ArgumentsContract<RotaryScaling> {
     @Override
     public RotaryScaling fromArguments(Map<?, ?> arguments) {
         return RotaryScaling.fromArguments(arguments);
+    }
+
+    private static List<Double> boxed(double... factors) {
+        return DoubleStream.of(factors).boxed().toList();
     }
 
     /** The scaling of a row; the first two parameters are the rotary size and the base. */
@@ -60,15 +66,16 @@ class RotaryScalingTest implements ArgumentsContract<RotaryScaling> {
             case "dynamic" -> RotaryScaling.dynamicNtk(p[2], (int) p[3], (int) p[4]);
             case "yarn" -> RotaryScaling.yarn(p[2], (int) p[3]);
             case "yarn_untruncated" ->
-                RotaryScaling.yarn(p[2], (int) p[3], p[4], p[5], false, RotaryScaling.yarnMagnitude(p[2], 1));
+                new RotaryScaling.Yarn(p[2], (int) p[3], p[4], p[5], false, RotaryScaling.yarnMagnitude(p[2], 1));
             case "yarn_mscale" -> {
                 double factor = RotaryScaling.yarnMagnitude(p[2], p[4]) / RotaryScaling.yarnMagnitude(p[2], p[5]);
-                yield RotaryScaling.yarn(p[2], (int) p[3], 32, 1, false, factor);
+                yield new RotaryScaling.Yarn(p[2], (int) p[3], 32, 1, false, factor);
             }
             case "llama3" -> RotaryScaling.llama3(p[2], p[3], p[4], (int) p[5]);
             case "longrope" -> RotaryScaling.longRope(shortFactors, longFactors, (int) p[2], (int) p[3], (int) p[4]);
             case "longrope_mscale" ->
-                RotaryScaling.longRope(shortFactors, longFactors, (int) p[2], (int) p[3], p[5], p[6], (int) p[4]);
+                new RotaryScaling.LongRope(
+                        boxed(shortFactors), boxed(longFactors), (int) p[2], (int) p[3], p[5], p[6], (int) p[4]);
             // vLLM uses the maximum length
             case "longrope_by_max" ->
                 RotaryScaling.longRope(shortFactors, longFactors, (int) p[2], (int) p[3], (int) p[3]);
@@ -100,8 +107,7 @@ class RotaryScalingTest implements ArgumentsContract<RotaryScaling> {
      */
     @Test
     void yarnsRampEndsAtTheLastDimension() {
-        Frequencies scaled =
-                RotaryScaling.yarn(2, 1_000_000, 100_000, 1, true, 1).frequencies(8, 10);
+        Frequencies scaled = new RotaryScaling.Yarn(2, 1_000_000, 100_000, 1, true, 1.0).frequencies(8, 10);
         for (int pair = 0; pair < 4; pair++) {
             double ramp = pair / 7.0;
             double expected = Math.pow(10, -pair / 4.0) * (1 - ramp + ramp / 2);
@@ -137,7 +143,8 @@ class RotaryScalingTest implements ArgumentsContract<RotaryScaling> {
         assertThat(RotaryScaling.yarn(1, 100).attentionFactor()).isEqualTo(1);
         assertThat(RotaryScaling.longRope(ONES, ONES, 2, 2, 1).attentionFactor())
                 .isEqualTo(1);
-        assertThat(RotaryScaling.yarn(2, 10, 32, 1, true, 3).attentionFactor()).isEqualTo(3);
+        assertThat(new RotaryScaling.Yarn(2, 10, 32, 1, true, 3.0).attentionFactor())
+                .isEqualTo(3);
     }
 
     @Test
@@ -154,10 +161,27 @@ class RotaryScalingTest implements ArgumentsContract<RotaryScaling> {
         Map<String, Object> required = Map.of("type", "Yarn", "factor", 4, "originalLength", 100);
         assertThat(RotaryScaling.fromArguments(required))
                 .isEqualTo(RotaryScaling.yarn(4, 100))
-                .isEqualTo(RotaryScaling.yarn(4, 100, 32, 1, true, RotaryScaling.yarnMagnitude(4, 1)));
+                .isEqualTo(new RotaryScaling.Yarn(4, 100, 32, 1, true, RotaryScaling.yarnMagnitude(4, 1)));
         assertThat(RotaryScaling.fromArguments(
                         Map.of("type", "Yarn", "factor", 4, "originalLength", 100, "betaSlow", 2)))
-                .isEqualTo(RotaryScaling.yarn(4, 100, 32, 2, true, RotaryScaling.yarnMagnitude(4, 1)));
+                .isEqualTo(new RotaryScaling.Yarn(4, 100, 32, 2, true, RotaryScaling.yarnMagnitude(4, 1)));
+    }
+
+    @Test
+    void aUserReadsTheArguments() {
+        RotaryScaling.LongRope scaling =
+                RotaryScaling.longRope(new double[] {1, 2}, new double[] {3, 4}, 100, 400, 200);
+        assertThat(scaling.longFactors()).containsExactly(3.0, 4.0);
+        assertThat(scaling.length()).isEqualTo(200);
+        assertThat(RotaryScaling.yarn(2, 10).betaFast()).isEqualTo(32);
+    }
+
+    @Test
+    void keepsItsFactorsWhenTheListChanges() {
+        List<Double> factors = new ArrayList<>(List.of(1.0, 2.0));
+        RotaryScaling.LongRope scaling = new RotaryScaling.LongRope(factors, factors, 100, 400, null, null, 200);
+        factors.set(0, 5.0);
+        assertThat(scaling.shortFactors()).containsExactly(1.0, 2.0);
     }
 
     @Test
@@ -204,21 +228,28 @@ class RotaryScalingTest implements ArgumentsContract<RotaryScaling> {
     @ValueSource(doubles = {0, -1, Double.NaN, Double.POSITIVE_INFINITY})
     void rejectsAttentionFactorsThatAreNotPositiveAndFinite(double value) {
         assertAll(
-                rejected(() -> RotaryScaling.yarn(2, 10, 32, 1, true, value), "attentionFactor", value),
-                rejected(() -> RotaryScaling.longRope(ONES, ONES, 2, 4, value, 1, 1), "attentionFactor", value),
-                rejected(() -> RotaryScaling.longRope(ONES, ONES, 2, 4, 1, value, 1), "attentionFactor", value));
+                rejected(() -> new RotaryScaling.Yarn(2, 10, 32, 1, true, value), "attentionScale", value),
+                rejected(
+                        () -> new RotaryScaling.LongRope(List.of(1.0, 1.0), List.of(1.0, 1.0), 2, 4, value, 1.0, 1),
+                        "shortAttentionScale",
+                        value),
+                rejected(
+                        () -> new RotaryScaling.LongRope(List.of(1.0, 1.0), List.of(1.0, 1.0), 2, 4, 1.0, value, 1),
+                        "longAttentionScale",
+                        value));
     }
 
     @Test
     void rejectsTurnsOfYarnThatAreNoRange() {
         assertAll(
-                rejected(() -> RotaryScaling.yarn(2, 10, 1, 0, true, 1), "betaSlow 0.0", "betaFast 1.0"),
-                rejected(() -> RotaryScaling.yarn(2, 10, 1, 2, true, 1), "betaSlow 2.0", "betaFast 1.0"),
+                rejected(() -> new RotaryScaling.Yarn(2, 10, 1, 0, true, 1.0), "betaSlow 0.0", "betaFast 1.0"),
+                rejected(() -> new RotaryScaling.Yarn(2, 10, 1, 2, true, 1.0), "betaSlow 2.0", "betaFast 1.0"),
                 rejected(
-                        () -> RotaryScaling.yarn(2, 10, Double.POSITIVE_INFINITY, 1, true, 1),
+                        () -> new RotaryScaling.Yarn(2, 10, Double.POSITIVE_INFINITY, 1, true, 1.0),
                         "betaSlow 1.0",
                         "betaFast Infinity"),
-                rejected(() -> RotaryScaling.yarn(2, 10, 1, Double.NaN, true, 1), "betaSlow NaN", "betaFast 1.0"));
+                rejected(
+                        () -> new RotaryScaling.Yarn(2, 10, 1, Double.NaN, true, 1.0), "betaSlow NaN", "betaFast 1.0"));
     }
 
     @Test

@@ -24,6 +24,15 @@ class RowsTest {
     }
 
     @Test
+    void aTableHasARowForEachPosition() {
+        ByteBuffer out = ByteBuffer.allocate(16);
+        Rows.of(2, 1, 2, 3, 4).write(new double[] {1, 0}, FloatFormat.FLOAT32, out);
+        float[] written = new float[4];
+        out.asFloatBuffer().get(written);
+        assertThat(written).containsExactly(3, 4, 1, 2);
+    }
+
+    @Test
     void roundsNumbersToTheFormat() {
         ByteBuffer out = ByteBuffer.allocate(8);
         Rows.of(2, (position, column) -> position / 3).write(new double[] {1}, FloatFormat.FLOAT32, out);

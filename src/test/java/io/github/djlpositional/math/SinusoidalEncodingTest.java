@@ -1,14 +1,14 @@
 package io.github.djlpositional.math;
 
-import static io.github.djlpositional.Goldens.requireFloatUlps;
-import static io.github.djlpositional.Goldens.requireUlps;
+import static io.github.djlpositional.support.Goldens.requireFloatUlps;
+import static io.github.djlpositional.support.Goldens.requireUlps;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.entry;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
-import io.github.djlpositional.Goldens;
+import io.github.djlpositional.support.Goldens;
 import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -339,8 +339,8 @@ class SinusoidalEncodingTest implements ArgumentsContract<SinusoidalEncoding> {
     @Test
     void rejectsSizesOutOfRange() {
         assertAll(
-                rejected(() -> SinusoidalEncoding.vaswani(0), "embedding size 0", 1, MAX_SIZE),
-                rejected(() -> SinusoidalEncoding.vaswani(MAX_SIZE + 1), "embedding size", MAX_SIZE + 1, MAX_SIZE),
+                rejected(() -> SinusoidalEncoding.vaswani(0), "embeddingSize 0", 1, MAX_SIZE),
+                rejected(() -> SinusoidalEncoding.vaswani(MAX_SIZE + 1), "embeddingSize", MAX_SIZE + 1, MAX_SIZE),
                 rejected(() -> SinusoidalEncoding.tensor2tensor(-1, 1, 10_000), "embedding size", -1),
                 rejected(() -> SinusoidalEncoding.diffusion(-4), "embedding size", -4),
                 rejected(() -> SinusoidalEncoding.diffusion(MAX_SIZE + 1), "embedding size", MAX_SIZE + 1),

@@ -1,8 +1,8 @@
 package io.github.djlpositional.relative;
 
-import static io.github.djlpositional.Forward.infer;
-import static io.github.djlpositional.Forward.inferAt;
-import static io.github.djlpositional.Forward.inferFrom;
+import static io.github.djlpositional.support.Forward.infer;
+import static io.github.djlpositional.support.Forward.inferAt;
+import static io.github.djlpositional.support.Forward.inferFrom;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;

@@ -1,7 +1,7 @@
 package io.github.djlpositional.relative;
 
-import static io.github.djlpositional.Forward.infer;
-import static io.github.djlpositional.Forward.inferFrom;
+import static io.github.djlpositional.support.Forward.infer;
+import static io.github.djlpositional.support.Forward.inferFrom;
 import static io.github.djlpositional.attention.NaiveAttention.dot;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
@@ -20,7 +20,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.Goldens;
+import io.github.djlpositional.support.Goldens;
 import io.github.djlpositional.support.OnEachEngine;
 import java.util.Arrays;
 import java.util.Map;

@@ -4,7 +4,7 @@ import static io.github.djlpositional.attention.NaiveAttention.dot;
 import static io.github.djlpositional.attention.NaiveAttention.plus;
 
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.TestBlocks;
+import io.github.djlpositional.conformance.TestBlocks;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.NaiveAttention.Pair;
 import io.github.djlpositional.attention.RelativeEncoding;

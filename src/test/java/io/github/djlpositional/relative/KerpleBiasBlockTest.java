@@ -1,7 +1,7 @@
 package io.github.djlpositional.relative;
 
-import static io.github.djlpositional.Forward.infer;
-import static io.github.djlpositional.Forward.inferFrom;
+import static io.github.djlpositional.support.Forward.infer;
+import static io.github.djlpositional.support.Forward.inferFrom;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.relative.ScoreTerms.parameter;
 import static io.github.djlpositional.relative.ScoreTerms.requireBiases;

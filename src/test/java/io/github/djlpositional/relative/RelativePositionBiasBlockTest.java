@@ -1,8 +1,8 @@
 package io.github.djlpositional.relative;
 
-import static io.github.djlpositional.Forward.infer;
-import static io.github.djlpositional.Forward.inferAt;
-import static io.github.djlpositional.Forward.inferFrom;
+import static io.github.djlpositional.support.Forward.infer;
+import static io.github.djlpositional.support.Forward.inferAt;
+import static io.github.djlpositional.support.Forward.inferFrom;
 import static io.github.djlpositional.attention.TestNumbers.HEADS;
 import static io.github.djlpositional.attention.TestNumbers.SIZE;
 import static io.github.djlpositional.attention.TestNumbers.copyWeights;
@@ -19,7 +19,7 @@ import static org.junit.jupiter.api.Assertions.assertAll;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.Goldens;
+import io.github.djlpositional.support.Goldens;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.support.OnEachEngine;
 import java.util.Map;

@@ -1,8 +1,8 @@
 package io.github.djlpositional.relative;
 
-import static io.github.djlpositional.Forward.infer;
-import static io.github.djlpositional.Forward.inferAt;
-import static io.github.djlpositional.Forward.inferFrom;
+import static io.github.djlpositional.support.Forward.infer;
+import static io.github.djlpositional.support.Forward.inferAt;
+import static io.github.djlpositional.support.Forward.inferFrom;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
@@ -258,12 +258,12 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
     }
 
     static Stream<RotaryScaling> scalings() {
-        double[] shortFactors = {1, 2};
-        double[] longFactors = {3, 4};
+        List<Double> shortFactors = List.of(1.0, 2.0);
+        List<Double> longFactors = List.of(3.0, 4.0);
         return Stream.of(
                 RotaryScaling.none(),
-                RotaryScaling.longRope(shortFactors, longFactors, 100, 400, 1, 1, 100),
-                RotaryScaling.longRope(shortFactors, longFactors, 100, 400, 1, 1, 400),
+                new RotaryScaling.LongRope(shortFactors, longFactors, 100, 400, 1.0, 1.0, 100),
+                new RotaryScaling.LongRope(shortFactors, longFactors, 100, 400, 1.0, 1.0, 400),
                 RotaryScaling.dynamicNtk(2, 2048, 2048),
                 RotaryScaling.dynamicNtk(2, 2048, 8192));
     }

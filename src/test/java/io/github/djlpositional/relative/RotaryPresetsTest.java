@@ -10,7 +10,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
-import io.github.djlpositional.Forward;
+import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
 import java.io.IOException;
 import java.io.InputStream;

@@ -1,6 +1,6 @@
 package io.github.djlpositional.relative;
 
-import static io.github.djlpositional.Forward.infer;
+import static io.github.djlpositional.support.Forward.infer;
 import static io.github.djlpositional.attention.NaiveAttention.dot;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;

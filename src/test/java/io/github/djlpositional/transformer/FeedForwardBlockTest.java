@@ -1,6 +1,6 @@
 package io.github.djlpositional.transformer;
 
-import static io.github.djlpositional.Forward.infer;
+import static io.github.djlpositional.support.Forward.infer;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
@@ -19,8 +19,8 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.UninitializedParameterException;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
-import io.github.djlpositional.BlockBytes;
-import io.github.djlpositional.Forward;
+import io.github.djlpositional.support.BlockBytes;
+import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.FiniteDifferences;
 import io.github.djlpositional.support.OnEachEngine;

@@ -13,7 +13,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.util.Pair;
-import io.github.djlpositional.Forward;
+import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.FiniteDifferences;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;

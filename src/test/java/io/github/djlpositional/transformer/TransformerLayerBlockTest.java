@@ -1,6 +1,6 @@
 package io.github.djlpositional.transformer;
 
-import static io.github.djlpositional.Forward.infer;
+import static io.github.djlpositional.support.Forward.infer;
 import static io.github.djlpositional.attention.TestNumbers.copyWeights;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.filled;
@@ -25,8 +25,8 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.UninitializedParameterException;
-import io.github.djlpositional.BlockBytes;
-import io.github.djlpositional.Forward;
+import io.github.djlpositional.support.BlockBytes;
+import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.StoredLayer;
 import io.github.djlpositional.support.OnEachEngine;

@@ -1,6 +1,6 @@
 package io.github.djlpositional.transformer;
 
-import static io.github.djlpositional.Forward.infer;
+import static io.github.djlpositional.support.Forward.infer;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
@@ -32,8 +32,8 @@ import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
 import ai.djl.util.PairList;
-import io.github.djlpositional.BlockBytes;
-import io.github.djlpositional.Forward;
+import io.github.djlpositional.support.BlockBytes;
+import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.KeyValueCache;

@@ -13,7 +13,7 @@ import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
-import io.github.djlpositional.Forward;
+import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.math.FloatFormat;

@@ -56,13 +56,6 @@ public final class Check {
                 () -> name + " " + value + ": expected a positive finite number, " + usual + "; set another " + name);
     }
 
-    /** Checks that a dropout rate is in [0, 1). */
-    public static void rate(String name, float value) {
-        that(
-                value >= 0 && value < 1,
-                () -> name + " " + value + ": expected 0 or more and less than 1; use 0 for no dropout");
-    }
-
     /**
      * Checks that an argument is not null, and returns it.
      *

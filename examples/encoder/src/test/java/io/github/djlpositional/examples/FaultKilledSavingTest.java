@@ -2,7 +2,7 @@ package io.github.djlpositional.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.djlpositional.JavaProgram;
+import io.github.djlpositional.support.JavaProgram;
 import io.github.djlpositional.support.TestEngine;
 import java.io.BufferedReader;
 import java.io.IOException;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.Device;
-import io.github.djlpositional.JavaProgram;
+import io.github.djlpositional.support.JavaProgram;
 import io.github.djlpositional.support.TestEngine;
 import java.io.ByteArrayInputStream;
 import java.io.File;

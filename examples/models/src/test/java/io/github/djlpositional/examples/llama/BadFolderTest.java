@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import ai.djl.ndarray.NDManager;
-import io.github.djlpositional.FileDamage;
-import io.github.djlpositional.RandomCases;
+import io.github.djlpositional.support.FileDamage;
+import io.github.djlpositional.conformance.RandomCases;
 import io.github.djlpositional.examples.UserError;
 import io.github.djlpositional.support.TestEngine;
 import java.io.IOException;

@@ -1,5 +1,7 @@
-package io.github.djlpositional;
+package io.github.djlpositional.conformance;
 
+import io.github.djlpositional.support.Forward;
+import io.github.djlpositional.support.SmallBlocks;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.support.Rejections.rejected;
@@ -40,7 +42,7 @@ class EveryForwardTest extends OnEachEngine {
     }
 
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     void gradientsAreThoseOfFiniteDifferences(TestBlocks kind) {
         Block block = filled(kind);
         NDArray[] inputs = kind.numbers(manager, DataType.FLOAT64).toArray(NDArray[]::new);
@@ -54,7 +56,7 @@ class EveryForwardTest extends OnEachEngine {
     }
 
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     void anEmptyInputGivesAnEmptyOutput(TestBlocks kind) {
         Block block = filled(kind);
         int axes = kind.input().dimension();
@@ -87,7 +89,7 @@ class EveryForwardTest extends OnEachEngine {
     }
 
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     void dropsNumbersInTrainingOnly(TestBlocks kind) {
         assumeTrue(hasDropout(kind));
         Block block = filled(kind);

@@ -1,6 +1,9 @@
-package io.github.djlpositional;
+package io.github.djlpositional.conformance;
 
-import static io.github.djlpositional.SmallBlocks.embedding;
+import io.github.djlpositional.support.Forward;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.support.BlockBytes;
+import static io.github.djlpositional.support.SmallBlocks.embedding;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;

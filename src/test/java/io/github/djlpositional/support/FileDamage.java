@@ -1,4 +1,4 @@
-package io.github.djlpositional;
+package io.github.djlpositional.support;
 
 import java.util.Arrays;
 import java.util.SplittableRandom;

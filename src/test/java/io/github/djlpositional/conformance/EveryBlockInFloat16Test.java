@@ -1,4 +1,4 @@
-package io.github.djlpositional;
+package io.github.djlpositional.conformance;
 
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -40,7 +40,7 @@ class EveryBlockInFloat16Test extends OnPyTorch {
     private static final double CANCELLED = 1e-3;
 
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     void outputsAndGradientsAreThoseOfFloat32(TestBlocks kind) {
         requireSame(kind::block, kind.numbers(manager), false);
     }

@@ -1,9 +1,12 @@
-package io.github.djlpositional;
+package io.github.djlpositional.conformance;
 
-import static io.github.djlpositional.SmallBlocks.embedding;
-import static io.github.djlpositional.SmallBlocks.ids;
-import static io.github.djlpositional.SmallBlocks.initialized;
-import static io.github.djlpositional.SmallBlocks.positions;
+import io.github.djlpositional.support.Forward;
+import io.github.djlpositional.support.ResidentMemory;
+import io.github.djlpositional.PositionalEncodingBlock;
+import static io.github.djlpositional.support.SmallBlocks.embedding;
+import static io.github.djlpositional.support.SmallBlocks.ids;
+import static io.github.djlpositional.support.SmallBlocks.initialized;
+import static io.github.djlpositional.support.SmallBlocks.positions;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;

@@ -1,6 +1,9 @@
-package io.github.djlpositional;
+package io.github.djlpositional.conformance;
 
-import static io.github.djlpositional.SmallBlocks.model;
+import io.github.djlpositional.support.Forward;
+import io.github.djlpositional.support.ResidentMemory;
+import io.github.djlpositional.PositionalEncodingBlock;
+import static io.github.djlpositional.support.SmallBlocks.model;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 

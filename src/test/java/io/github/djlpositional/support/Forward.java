@@ -1,5 +1,6 @@
-package io.github.djlpositional;
+package io.github.djlpositional.support;
 
+import io.github.djlpositional.PositionalEncodingBlock;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;

@@ -1,4 +1,4 @@
-package io.github.djlpositional;
+package io.github.djlpositional.support;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDManager;

@@ -1,7 +1,10 @@
-package io.github.djlpositional;
+package io.github.djlpositional.conformance;
 
-import static io.github.djlpositional.SmallBlocks.embedding;
-import static io.github.djlpositional.SmallBlocks.positions;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.RmsNormBlock;
+import io.github.djlpositional.PositionalEncodingBlock;
+import static io.github.djlpositional.support.SmallBlocks.embedding;
+import static io.github.djlpositional.support.SmallBlocks.positions;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,5 +1,6 @@
-package io.github.djlpositional;
+package io.github.djlpositional.support;
 
+import io.github.djlpositional.PositionalEncodingBlock;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;

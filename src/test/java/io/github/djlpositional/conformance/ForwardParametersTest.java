@@ -1,8 +1,9 @@
-package io.github.djlpositional;
+package io.github.djlpositional.conformance;
 
-import static io.github.djlpositional.Forward.infer;
-import static io.github.djlpositional.Forward.inferAt;
-import static io.github.djlpositional.Forward.params;
+import io.github.djlpositional.PositionalEncodingBlock;
+import static io.github.djlpositional.support.Forward.infer;
+import static io.github.djlpositional.support.Forward.inferAt;
+import static io.github.djlpositional.support.Forward.params;
 import static io.github.djlpositional.attention.TestNumbers.HEADS;
 import static io.github.djlpositional.attention.TestNumbers.SIZE;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
@@ -34,7 +35,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Every block reads the forward parameters of this library in the same way, and no others. */
 class ForwardParametersTest extends OnEachEngine {
 
-    private static final String BLOCKS = "io.github.djlpositional.TestBlocks#values";
+    private static final String BLOCKS = "io.github.djlpositional.conformance.TestBlocks#values";
 
     /** The first output. */
     private NDArray forward(Block block, PairList<String, Object> params, NDList inputs) {

@@ -1,5 +1,8 @@
-package io.github.djlpositional;
+package io.github.djlpositional.support;
 
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.LearnedPositionalEncodingBlock;
+import io.github.djlpositional.PositionalEncodingBlock;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 
 import ai.djl.Device;
@@ -19,41 +22,41 @@ import java.util.List;
 import java.util.Map;
 
 /** Small blocks, their inputs, and what tests do with them. */
-final class SmallBlocks {
+public final class SmallBlocks {
 
     /** The data types of embeddings. */
-    static final List<DataType> TYPES = List.of(DataType.FLOAT32, DataType.FLOAT64, DataType.FLOAT16);
+    public static final List<DataType> TYPES = List.of(DataType.FLOAT32, DataType.FLOAT64, DataType.FLOAT16);
 
     private SmallBlocks() {}
 
     /** D = 4, at most 10 positions. */
-    static PositionalEncodingBlock.Builder positions() {
+    public static PositionalEncodingBlock.Builder positions() {
         return PositionalEncodingBlock.builder().setEmbeddingSize(4).optMaxSequenceLength(10);
     }
 
     /** D = 4, at most 10 positions. */
-    static LearnedPositionalEncodingBlock.Builder learned() {
+    public static LearnedPositionalEncodingBlock.Builder learned() {
         return LearnedPositionalEncodingBlock.builder().setEmbeddingSize(4).optMaxSequenceLength(10);
     }
 
     /** V = 7, D = 4. */
-    static InputEmbeddingBlock.Builder embedding() {
+    public static InputEmbeddingBlock.Builder embedding() {
         return InputEmbeddingBlock.builder().setVocabularySize(7).setEmbeddingSize(4);
     }
 
     /** Token ids (2, 3): 0 and 3 occur twice, 1 and 6 once. */
-    static NDArray ids(NDManager manager) {
+    public static NDArray ids(NDManager manager) {
         return manager.create(new long[] {1, 0, 6, 3, 3, 0}, new Shape(2, 3));
     }
 
     /** A model on the CPU with a block. */
-    static Model model(Engine engine, Block block) {
+    public static Model model(Engine engine, Block block) {
         Model model = Model.newInstance("small", Device.cpu(), engine.getEngineName());
         model.setBlock(block);
         return model;
     }
 
-    static <B extends Block> B initialized(NDManager manager, B block, long... shape) {
+    public static <B extends Block> B initialized(NDManager manager, B block, long... shape) {
         block.initialize(manager, DataType.FLOAT32, new Shape(shape));
         return block;
     }
@@ -64,7 +67,7 @@ final class SmallBlocks {
      *
      * @param weights the shape of the output
      */
-    static void train(NDManager manager, Block block, NDArray weights, NDArray... inputs) {
+    public static void train(NDManager manager, Block block, NDArray weights, NDArray... inputs) {
         try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
             NDArray y = Forward.train(manager, block, inputs);
             collector.backward(y.mul(weights).sum());
@@ -72,13 +75,13 @@ final class SmallBlocks {
     }
 
     /** The fraction of zeros in the output of a forward in training. */
-    static double dropped(NDManager manager, Block block, NDArray input) {
+    public static double dropped(NDManager manager, Block block, NDArray input) {
         double[] y = doubles(Forward.trainRecorded(manager, block, input));
         return Arrays.stream(y).filter(value -> value == 0).count() / (double) y.length;
     }
 
     /** Calls a method by reflection; throws its exception. */
-    static Object call(Method method, Object on, Object... arguments) throws Exception {
+    public static Object call(Method method, Object on, Object... arguments) throws Exception {
         try {
             return method.invoke(on, arguments);
         } catch (InvocationTargetException e) {
@@ -89,7 +92,7 @@ final class SmallBlocks {
         }
     }
 
-    static HasArguments fromArguments(Class<?> type, Map<?, ?> arguments) throws Exception {
+    public static HasArguments fromArguments(Class<?> type, Map<?, ?> arguments) throws Exception {
         return (HasArguments) call(type.getMethod("fromArguments", Map.class), null, arguments);
     }
 }

@@ -1,4 +1,4 @@
-package io.github.djlpositional;
+package io.github.djlpositional.conformance;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;

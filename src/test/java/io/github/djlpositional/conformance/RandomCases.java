@@ -1,4 +1,4 @@
-package io.github.djlpositional;
+package io.github.djlpositional.conformance;
 
 import java.util.List;
 import java.util.SplittableRandom;

@@ -1,5 +1,6 @@
-package io.github.djlpositional;
+package io.github.djlpositional.conformance;
 
+import io.github.djlpositional.support.SmallBlocks;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -29,7 +30,7 @@ class FromArgumentsTest {
     }
 
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     void createsTheSameBlockFromItsArgumentsAndFromJson(TestBlocks kind) throws Exception {
         HasArguments block = (HasArguments) kind.block();
         Map<String, Object> arguments = block.getArguments();
@@ -43,14 +44,14 @@ class FromArgumentsTest {
     }
 
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     void theArgumentsOfABlockCannotBeChanged(TestBlocks kind) {
         Map<String, Object> arguments = ((HasArguments) kind.block()).getArguments();
         assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(() -> arguments.put("a", 1));
     }
 
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     void rejectsAnUnknownArgument(TestBlocks kind) {
         HasArguments block = (HasArguments) kind.block();
         String type = block.getClass().getSimpleName();
@@ -58,13 +59,13 @@ class FromArgumentsTest {
     }
 
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     void rejectsAMapWithoutRequiredArguments(TestBlocks kind) {
         rejected(kind.block().getClass(), Map.of()).hasMessageContaining("missing");
     }
 
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     void rejectsValuesOfOtherTypesByName(TestBlocks kind) {
         HasArguments block = (HasArguments) kind.block();
         for (String key : block.getArguments().keySet()) {

@@ -1,13 +1,19 @@
-package io.github.djlpositional;
+package io.github.djlpositional.conformance;
 
-import static io.github.djlpositional.FileEdits.withByte;
-import static io.github.djlpositional.FileEdits.withInt;
-import static io.github.djlpositional.FileEdits.withLong;
-import static io.github.djlpositional.FileEdits.withOptions;
-import static io.github.djlpositional.FileEdits.withRows;
-import static io.github.djlpositional.FileEdits.withText;
-import static io.github.djlpositional.SmallBlocks.embedding;
-import static io.github.djlpositional.SmallBlocks.positions;
+import io.github.djlpositional.support.Forward;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.support.SmallBlocks;
+import io.github.djlpositional.LearnedPositionalEncodingBlock;
+import io.github.djlpositional.support.BlockBytes;
+import static io.github.djlpositional.support.FileEdits.withByte;
+import static io.github.djlpositional.support.FileEdits.withInt;
+import static io.github.djlpositional.support.FileEdits.withLong;
+import static io.github.djlpositional.support.FileEdits.withOptions;
+import static io.github.djlpositional.support.FileEdits.withRows;
+import static io.github.djlpositional.support.FileEdits.withText;
+import static io.github.djlpositional.support.SmallBlocks.embedding;
+import static io.github.djlpositional.support.SmallBlocks.positions;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.attention.TestNumbers.requireSame;
@@ -675,7 +681,7 @@ class ModelFileTest extends OnEachEngine {
     }
 
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     void storedFilesLoadAndAreSavedTheSame(TestBlocks kind) throws Exception {
         Path file = storedFile("v1", kind);
         assertThat(file).as("write it with -Dmodel-files.write=v1").exists();
@@ -699,7 +705,7 @@ class ModelFileTest extends OnEachEngine {
     }
 
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     @EnabledIfSystemProperty(named = "model-files.write", matches = "v[0-9]+")
     void write(TestBlocks kind) throws IOException {
         Path file = storedFile(System.getProperty("model-files.write"), kind);

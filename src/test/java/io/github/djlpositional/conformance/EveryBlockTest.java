@@ -1,5 +1,8 @@
-package io.github.djlpositional;
+package io.github.djlpositional.conformance;
 
+import io.github.djlpositional.ArchitectureTest;
+import io.github.djlpositional.support.SmallBlocks;
+import io.github.djlpositional.support.BlockBytes;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -73,7 +76,7 @@ class EveryBlockTest extends OnEachEngine {
     }
 
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     void printsItsSettings(TestBlocks kind) {
         String text = kind.block().toString();
         assertThat(text).startsWith(kind.block().getClass().getSimpleName() + "(");
@@ -92,7 +95,7 @@ class EveryBlockTest extends OnEachEngine {
     }
 
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     void freesItsArraysWithItsManagerAndWhenCleared(TestBlocks kind) {
         try (NDManager own = manager.getEngine().newBaseManager(manager.getDevice())) {
             // the first forward may load what an engine keeps as long as it lives
@@ -115,7 +118,7 @@ class EveryBlockTest extends OnEachEngine {
     }
 
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     void aForwardLeavesOnlyItsOutputWhichBelongsToTheCaller(TestBlocks kind) {
         try (NDManager own = manager.getEngine().newBaseManager(manager.getDevice())) {
             Block block = kind.initialized(own);
@@ -135,7 +138,7 @@ class EveryBlockTest extends OnEachEngine {
     }
 
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     void hasTheDataTypeOfItsModelOrNamesTheTypeThatTheEngineCannotCreate(TestBlocks kind) {
         Block block = kind.block();
         for (DataType type : SmallBlocks.TYPES) {
@@ -159,7 +162,7 @@ class EveryBlockTest extends OnEachEngine {
     }
 
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     void survivesAScopeThatItIsCreatedLoadedOrFirstUsedIn(TestBlocks kind) throws Exception {
         Block loaded = kind.block();
         Block used = kind.block();
@@ -182,7 +185,7 @@ class EveryBlockTest extends OnEachEngine {
     }
 
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     void worksOnAnInterruptedThreadAndKeepsTheInterrupt(TestBlocks kind) throws Exception {
         Thread.currentThread().interrupt();
         Block block = kind.initialized(manager);
@@ -204,7 +207,7 @@ class EveryBlockTest extends OnEachEngine {
 
     /** It works without parameters, and otherwise throws an exception, until it is loaded or initialized again. */
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     void afterItsManagerCloses(TestBlocks kind) throws Exception {
         Block block = kind.block();
         byte[] file = orphan(kind, block);
@@ -243,7 +246,7 @@ class EveryBlockTest extends OnEachEngine {
     }
 
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     void cannotBeChangedDuringAForwardOfAnyThread(TestBlocks kind) throws Exception {
         Block block = kind.initialized(manager);
         float[] expected = kind.values(manager, block);
@@ -271,7 +274,7 @@ class EveryBlockTest extends OnEachEngine {
     }
 
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     void hasNoForwardInAnotherThreadWhileItIsInitialized(TestBlocks kind) {
         Block block = kind.block();
         AtomicInteger calls = new AtomicInteger();
@@ -305,7 +308,7 @@ class EveryBlockTest extends OnEachEngine {
     }
 
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     void aFullDiskLeavesItAsItWasAndAFileThatEndsTooSoonLeavesNothing(TestBlocks kind) throws Exception {
         int length = BlockBytes.saved(kind.initialized(manager)).length;
         // an odd step, so that the parts end at each byte of a number
@@ -313,7 +316,7 @@ class EveryBlockTest extends OnEachEngine {
     }
 
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     @Tag("slow")
     void aFullDiskAndAFileMayEndAtAnyByte(TestBlocks kind) throws Exception {
         requireWhole(kind, 1);

@@ -1,8 +1,14 @@
-package io.github.djlpositional;
+package io.github.djlpositional.conformance;
 
-import static io.github.djlpositional.SmallBlocks.initialized;
-import static io.github.djlpositional.SmallBlocks.learned;
-import static io.github.djlpositional.SmallBlocks.positions;
+import io.github.djlpositional.support.Forward;
+import io.github.djlpositional.GridPositionalEncodingBlock;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.support.JavaProgram;
+import io.github.djlpositional.LearnedPositionalEncodingBlock;
+import io.github.djlpositional.support.BlockBytes;
+import static io.github.djlpositional.support.SmallBlocks.initialized;
+import static io.github.djlpositional.support.SmallBlocks.learned;
+import static io.github.djlpositional.support.SmallBlocks.positions;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.Device;

@@ -1,5 +1,10 @@
-package io.github.djlpositional;
+package io.github.djlpositional.conformance;
 
+import io.github.djlpositional.support.Forward;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.support.SmallBlocks;
+import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -196,7 +201,7 @@ public class DevicesTest {
     }
 
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     void aForwardDoesNotWaitForAGpu(TestBlocks kind) {
         try (NDManager manager = engine.newBaseManager(Device.gpu(0))) {
             Block block = kind.initialized(manager);
@@ -225,7 +230,7 @@ public class DevicesTest {
     }
 
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     void aStepDoesNotWaitForAGpu(TestBlocks kind) {
         assumeTrue(kind.hasSteps());
         try (NDManager manager = engine.newBaseManager(Device.gpu(0))) {
@@ -346,7 +351,7 @@ public class DevicesTest {
     }
 
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     void everyBlockGivesOnAGpuWhatItGivesOnTheCpu(TestBlocks kind) {
         for (Engine gpus : gpus()) {
             // No TF32. An attention has the most roundings one after another: 25 in sums of 9, 4, 3 and 3 numbers, a

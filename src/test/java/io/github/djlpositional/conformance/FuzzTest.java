@@ -1,5 +1,11 @@
-package io.github.djlpositional;
+package io.github.djlpositional.conformance;
 
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.support.FileDamage;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.support.SmallBlocks;
+import io.github.djlpositional.support.ResourceGuard;
+import io.github.djlpositional.support.BlockBytes;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.MalformedModelException;

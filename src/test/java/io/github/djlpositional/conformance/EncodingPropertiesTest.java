@@ -1,5 +1,8 @@
-package io.github.djlpositional;
+package io.github.djlpositional.conformance;
 
+import io.github.djlpositional.support.Forward;
+import io.github.djlpositional.support.SmallBlocks;
+import io.github.djlpositional.PositionalEncodingBlock;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;

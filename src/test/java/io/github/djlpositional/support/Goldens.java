@@ -1,4 +1,4 @@
-package io.github.djlpositional;
+package io.github.djlpositional.support;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

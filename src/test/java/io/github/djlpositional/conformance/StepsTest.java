@@ -1,5 +1,8 @@
-package io.github.djlpositional;
+package io.github.djlpositional.conformance;
 
+import io.github.djlpositional.LayerNormBlock;
+import io.github.djlpositional.RmsNormBlock;
+import io.github.djlpositional.support.Steps;
 import static io.github.djlpositional.attention.TestNumbers.HEADS;
 import static io.github.djlpositional.attention.TestNumbers.SIZE;
 import static io.github.djlpositional.attention.TestNumbers.filled;

@@ -1,5 +1,13 @@
-package io.github.djlpositional;
+package io.github.djlpositional.conformance;
 
+import io.github.djlpositional.RmsNormBlock;
+import io.github.djlpositional.GridPositionalEncodingBlock;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.support.SmallBlocks;
+import io.github.djlpositional.FourierFeaturesBlock;
+import io.github.djlpositional.LayerNormBlock;
+import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import static io.github.djlpositional.math.PairLayout.CONCATENATED;
 import static io.github.djlpositional.support.SmallLayers.attention;
 import static io.github.djlpositional.support.SmallLayers.causal;
@@ -41,7 +49,7 @@ import java.util.stream.Stream;
  * also that of a stored model file.
  */
 @SuppressWarnings("ImmutableEnumChecker") // the functions have no state
-enum BlockCase implements TestBlocks {
+public enum BlockCase implements TestBlocks {
     POSITIONS(inSteps(2, 3, 4), () -> positions(4).build()),
     POSITIONS_OF_EVERY_SETTING(
             input(3, 2, 5),
@@ -150,8 +158,8 @@ enum BlockCase implements TestBlocks {
                     .optLayout(CONCATENATED)
                     .optMaxSequenceLength(12)
                     .optAutoExtend(1 << 20)
-                    .optScaling(RotaryScaling.longRope(
-                            new double[] {1, 1.1}, new double[] {2, 4}, 4, 16, Math.sqrt(2), Math.sqrt(2), 16))
+                    .optScaling(new RotaryScaling.LongRope(
+                            List.of(1.0, 1.1), List.of(2.0, 4.0), 4, 16, Math.sqrt(2), Math.sqrt(2), 16))
                     .build()),
     ROTARY_ON_AXES(
             input(1, 3, 2, 8),
