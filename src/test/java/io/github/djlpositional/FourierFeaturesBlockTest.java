@@ -1,8 +1,5 @@
 package io.github.djlpositional;
 
-import io.github.djlpositional.support.Forward;
-import io.github.djlpositional.support.SmallBlocks;
-import io.github.djlpositional.support.Goldens;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.attention.TestNumbers.requireSame;
@@ -19,8 +16,11 @@ import ai.djl.nn.Block;
 import ai.djl.nn.UninitializedParameterException;
 import io.github.djlpositional.attention.FiniteDifferences;
 import io.github.djlpositional.math.FourierFeatures;
+import io.github.djlpositional.support.Forward;
+import io.github.djlpositional.support.Goldens;
 import io.github.djlpositional.support.Inputs;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.SmallBlocks;
 import io.github.djlpositional.support.TestEngine;
 import java.math.BigDecimal;
 import java.util.Arrays;

@@ -1,8 +1,5 @@
 package io.github.djlpositional;
 
-import io.github.djlpositional.support.Forward;
-import static io.github.djlpositional.support.SmallBlocks.TYPES;
-import static io.github.djlpositional.support.SmallBlocks.initialized;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.attention.TestNumbers.requireSame;
@@ -11,6 +8,8 @@ import static io.github.djlpositional.support.Inputs.reals;
 import static io.github.djlpositional.support.Inputs.zeros;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
+import static io.github.djlpositional.support.SmallBlocks.TYPES;
+import static io.github.djlpositional.support.SmallBlocks.initialized;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assertions.assertAll;
@@ -25,6 +24,7 @@ import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.Rows;
+import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;

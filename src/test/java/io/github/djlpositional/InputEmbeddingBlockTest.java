@@ -1,14 +1,12 @@
 package io.github.djlpositional;
 
-import io.github.djlpositional.support.Forward;
-import io.github.djlpositional.support.SmallBlocks;
-import static io.github.djlpositional.support.SmallBlocks.embedding;
-import static io.github.djlpositional.support.SmallBlocks.ids;
-import static io.github.djlpositional.support.SmallBlocks.initialized;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
+import static io.github.djlpositional.support.SmallBlocks.embedding;
+import static io.github.djlpositional.support.SmallBlocks.ids;
+import static io.github.djlpositional.support.SmallBlocks.initialized;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assertions.assertAll;
@@ -29,8 +27,10 @@ import ai.djl.training.tracker.Tracker;
 import ai.djl.util.PairList;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.Inputs;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.SmallBlocks;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -1,9 +1,5 @@
 package io.github.djlpositional;
 
-import io.github.djlpositional.support.Forward;
-import io.github.djlpositional.support.Goldens;
-import static io.github.djlpositional.support.SmallBlocks.initialized;
-import static io.github.djlpositional.support.SmallBlocks.learned;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.support.Inputs.counted;
@@ -12,6 +8,8 @@ import static io.github.djlpositional.support.Inputs.reals;
 import static io.github.djlpositional.support.Inputs.zeros;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
+import static io.github.djlpositional.support.SmallBlocks.initialized;
+import static io.github.djlpositional.support.SmallBlocks.learned;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assertions.assertAll;
@@ -27,6 +25,8 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.support.Forward;
+import io.github.djlpositional.support.Goldens;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;
 import java.io.ByteArrayOutputStream;

@@ -1,11 +1,11 @@
 package io.github.djlpositional;
 
-import static io.github.djlpositional.support.Forward.infer;
-import static io.github.djlpositional.support.Forward.inferAt;
-import static io.github.djlpositional.support.Forward.params;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static io.github.djlpositional.support.Forward.infer;
+import static io.github.djlpositional.support.Forward.inferAt;
+import static io.github.djlpositional.support.Forward.params;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertAll;

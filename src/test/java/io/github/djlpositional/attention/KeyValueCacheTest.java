@@ -1,7 +1,5 @@
 package io.github.djlpositional.attention;
 
-import static io.github.djlpositional.support.Forward.infer;
-import static io.github.djlpositional.support.Forward.params;
 import static io.github.djlpositional.PositionalEncodingBlock.POSITIONS;
 import static io.github.djlpositional.PositionalEncodingBlock.START_POSITION;
 import static io.github.djlpositional.attention.TestNumbers.HEADS;
@@ -15,6 +13,8 @@ import static io.github.djlpositional.relative.EncodingType.NONE;
 import static io.github.djlpositional.relative.EncodingType.ROTARY;
 import static io.github.djlpositional.relative.EncodingType.SHAW;
 import static io.github.djlpositional.relative.EncodingType.WINDOW;
+import static io.github.djlpositional.support.Forward.infer;
+import static io.github.djlpositional.support.Forward.params;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;

@@ -1,11 +1,11 @@
 package io.github.djlpositional.attention;
 
-import static io.github.djlpositional.conformance.RandomCases.one;
 import static io.github.djlpositional.attention.TestNumbers.HEADS;
 import static io.github.djlpositional.attention.TestNumbers.SIZE;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static io.github.djlpositional.conformance.RandomCases.one;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;

@@ -1,13 +1,5 @@
 package io.github.djlpositional.conformance;
 
-import io.github.djlpositional.RmsNormBlock;
-import io.github.djlpositional.GridPositionalEncodingBlock;
-import io.github.djlpositional.PositionalEncodingBlock;
-import io.github.djlpositional.InputEmbeddingBlock;
-import io.github.djlpositional.support.SmallBlocks;
-import io.github.djlpositional.FourierFeaturesBlock;
-import io.github.djlpositional.LayerNormBlock;
-import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import static io.github.djlpositional.math.PairLayout.CONCATENATED;
 import static io.github.djlpositional.support.SmallLayers.attention;
 import static io.github.djlpositional.support.SmallLayers.causal;
@@ -19,6 +11,13 @@ import static io.github.djlpositional.transformer.TransformerLayerBlock.NormPlac
 
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
+import io.github.djlpositional.FourierFeaturesBlock;
+import io.github.djlpositional.GridPositionalEncodingBlock;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.LayerNormBlock;
+import io.github.djlpositional.LearnedPositionalEncodingBlock;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.FourierFeatures;
@@ -35,6 +34,7 @@ import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.ShawRelativePositionBlock;
 import io.github.djlpositional.relative.TransformerXlPositionBlock;
+import io.github.djlpositional.support.SmallBlocks;
 import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock;

@@ -1,8 +1,5 @@
 package io.github.djlpositional.conformance;
 
-import io.github.djlpositional.support.Forward;
-import io.github.djlpositional.support.ResidentMemory;
-import io.github.djlpositional.PositionalEncodingBlock;
 import static io.github.djlpositional.support.SmallBlocks.embedding;
 import static io.github.djlpositional.support.SmallBlocks.ids;
 import static io.github.djlpositional.support.SmallBlocks.initialized;
@@ -17,9 +14,12 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.GradientCollector;
+import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.relative.EncodingType;
+import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.ResidentMemory;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -1,16 +1,16 @@
 package io.github.djlpositional.conformance;
 
-import io.github.djlpositional.InputEmbeddingBlock;
-import io.github.djlpositional.RmsNormBlock;
-import io.github.djlpositional.PositionalEncodingBlock;
+import static io.github.djlpositional.support.Rejections.rejected;
 import static io.github.djlpositional.support.SmallBlocks.embedding;
 import static io.github.djlpositional.support.SmallBlocks.positions;
-import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.nn.Block;
 import ai.djl.nn.Blocks;
 import ai.djl.nn.core.Linear;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.internal.options.BlockBuilder;
 import io.github.djlpositional.relative.EncodingType;

@@ -1,10 +1,5 @@
 package io.github.djlpositional.conformance;
 
-import io.github.djlpositional.support.Forward;
-import io.github.djlpositional.PositionalEncodingBlock;
-import io.github.djlpositional.InputEmbeddingBlock;
-import io.github.djlpositional.support.SmallBlocks;
-import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -33,12 +28,17 @@ import ai.djl.training.tracker.Tracker;
 import ai.djl.translate.Batchifier;
 import ai.djl.translate.NoopTranslator;
 import ai.djl.util.PairList;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.LearnedPositionalEncodingBlock;
+import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
+import io.github.djlpositional.support.Forward;
+import io.github.djlpositional.support.SmallBlocks;
 import io.github.djlpositional.support.TestEngine;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightLoader;

@@ -1,8 +1,5 @@
 package io.github.djlpositional.conformance;
 
-import io.github.djlpositional.support.Forward;
-import io.github.djlpositional.support.SmallBlocks;
-import io.github.djlpositional.PositionalEncodingBlock;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
@@ -12,13 +9,16 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
+import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
+import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.SmallBlocks;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;

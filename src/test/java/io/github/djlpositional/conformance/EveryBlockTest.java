@@ -1,8 +1,5 @@
 package io.github.djlpositional.conformance;
 
-import io.github.djlpositional.ArchitectureTest;
-import io.github.djlpositional.support.SmallBlocks;
-import io.github.djlpositional.support.BlockBytes;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -19,9 +16,12 @@ import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
+import io.github.djlpositional.ArchitectureTest;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.options.HasArguments;
+import io.github.djlpositional.support.BlockBytes;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.SmallBlocks;
 import io.github.djlpositional.support.TestEngine;
 import java.io.DataOutputStream;
 import java.io.IOException;

@@ -1,7 +1,5 @@
 package io.github.djlpositional.conformance;
 
-import io.github.djlpositional.support.Forward;
-import io.github.djlpositional.support.SmallBlocks;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.support.Rejections.rejected;
@@ -22,7 +20,9 @@ import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.attention.TestNumbers;
 import io.github.djlpositional.options.HasArguments;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.SmallBlocks;
 import io.github.djlpositional.support.TestEngine;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;

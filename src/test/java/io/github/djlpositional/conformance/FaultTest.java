@@ -1,8 +1,5 @@
 package io.github.djlpositional.conformance;
 
-import io.github.djlpositional.support.Forward;
-import io.github.djlpositional.InputEmbeddingBlock;
-import io.github.djlpositional.support.BlockBytes;
 import static io.github.djlpositional.support.SmallBlocks.embedding;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -20,10 +17,13 @@ import ai.djl.nn.Block;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.attention.Term;
+import io.github.djlpositional.support.BlockBytes;
+import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
 import java.io.DataInputStream;
 import java.io.IOException;

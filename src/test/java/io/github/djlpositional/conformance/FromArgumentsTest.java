@@ -1,12 +1,12 @@
 package io.github.djlpositional.conformance;
 
-import io.github.djlpositional.support.SmallBlocks;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ai.djl.util.JsonUtils;
 import io.github.djlpositional.options.HasArguments;
+import io.github.djlpositional.support.SmallBlocks;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

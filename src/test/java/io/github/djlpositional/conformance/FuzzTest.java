@@ -1,11 +1,5 @@
 package io.github.djlpositional.conformance;
 
-import io.github.djlpositional.PositionalEncodingBlock;
-import io.github.djlpositional.support.FileDamage;
-import io.github.djlpositional.InputEmbeddingBlock;
-import io.github.djlpositional.support.SmallBlocks;
-import io.github.djlpositional.support.ResourceGuard;
-import io.github.djlpositional.support.BlockBytes;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.MalformedModelException;
@@ -18,8 +12,14 @@ import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.options.HasArguments;
+import io.github.djlpositional.support.BlockBytes;
+import io.github.djlpositional.support.FileDamage;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.ResourceGuard;
+import io.github.djlpositional.support.SmallBlocks;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

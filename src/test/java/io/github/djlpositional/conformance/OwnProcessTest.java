@@ -1,11 +1,5 @@
 package io.github.djlpositional.conformance;
 
-import io.github.djlpositional.support.Forward;
-import io.github.djlpositional.GridPositionalEncodingBlock;
-import io.github.djlpositional.PositionalEncodingBlock;
-import io.github.djlpositional.support.JavaProgram;
-import io.github.djlpositional.LearnedPositionalEncodingBlock;
-import io.github.djlpositional.support.BlockBytes;
 import static io.github.djlpositional.support.SmallBlocks.initialized;
 import static io.github.djlpositional.support.SmallBlocks.learned;
 import static io.github.djlpositional.support.SmallBlocks.positions;
@@ -20,10 +14,16 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
+import io.github.djlpositional.GridPositionalEncodingBlock;
+import io.github.djlpositional.LearnedPositionalEncodingBlock;
+import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.support.BlockBytes;
+import io.github.djlpositional.support.Forward;
+import io.github.djlpositional.support.JavaProgram;
 import io.github.djlpositional.support.Nightly;
 import io.github.djlpositional.support.TestEngine;
 import java.io.File;

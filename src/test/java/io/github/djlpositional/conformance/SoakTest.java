@@ -1,8 +1,5 @@
 package io.github.djlpositional.conformance;
 
-import io.github.djlpositional.support.Forward;
-import io.github.djlpositional.support.ResidentMemory;
-import io.github.djlpositional.PositionalEncodingBlock;
 import static io.github.djlpositional.support.SmallBlocks.model;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
@@ -17,8 +14,11 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.translate.NoopTranslator;
+import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.Nightly;
+import io.github.djlpositional.support.ResidentMemory;
 import io.github.djlpositional.support.TestEngine;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,8 +1,5 @@
 package io.github.djlpositional.conformance;
 
-import io.github.djlpositional.LayerNormBlock;
-import io.github.djlpositional.RmsNormBlock;
-import io.github.djlpositional.support.Steps;
 import static io.github.djlpositional.attention.TestNumbers.HEADS;
 import static io.github.djlpositional.attention.TestNumbers.SIZE;
 import static io.github.djlpositional.attention.TestNumbers.filled;
@@ -19,12 +16,15 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.Block;
+import io.github.djlpositional.LayerNormBlock;
+import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.QueryScale;
 import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.Steps;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;

@@ -3,8 +3,8 @@ package io.github.djlpositional.huggingface;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.djlpositional.conformance.RandomCases;
-import io.github.djlpositional.support.ResourceGuard;
 import io.github.djlpositional.support.Nightly;
+import io.github.djlpositional.support.ResourceGuard;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;

@@ -7,10 +7,10 @@ import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
-import io.github.djlpositional.support.Goldens;
 import io.github.djlpositional.math.QueryScale.FloorLogarithm;
 import io.github.djlpositional.math.QueryScale.LearnedLogN;
 import io.github.djlpositional.math.QueryScale.LogN;
+import io.github.djlpositional.support.Goldens;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;

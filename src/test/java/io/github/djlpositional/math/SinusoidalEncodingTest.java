@@ -8,8 +8,8 @@ import static org.assertj.core.api.Assertions.entry;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
-import io.github.djlpositional.support.Goldens;
 import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
+import io.github.djlpositional.support.Goldens;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;

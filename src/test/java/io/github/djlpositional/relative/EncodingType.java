@@ -4,10 +4,10 @@ import static io.github.djlpositional.attention.NaiveAttention.dot;
 import static io.github.djlpositional.attention.NaiveAttention.plus;
 
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.conformance.TestBlocks;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.NaiveAttention.Pair;
 import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.conformance.TestBlocks;
 import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;

@@ -1,11 +1,11 @@
 package io.github.djlpositional.relative;
 
-import static io.github.djlpositional.support.Forward.infer;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.relative.ScoreTerms.linear;
 import static io.github.djlpositional.relative.ScoreTerms.parameter;
 import static io.github.djlpositional.relative.ScoreTerms.requireBiases;
 import static io.github.djlpositional.relative.ScoreTerms.set;
+import static io.github.djlpositional.support.Forward.infer;
 import static io.github.djlpositional.support.Inputs.zeros;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;

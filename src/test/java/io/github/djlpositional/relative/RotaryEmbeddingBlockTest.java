@@ -1,13 +1,13 @@
 package io.github.djlpositional.relative;
 
-import static io.github.djlpositional.support.Forward.infer;
-import static io.github.djlpositional.support.Forward.inferAt;
-import static io.github.djlpositional.support.Forward.inferFrom;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static io.github.djlpositional.relative.RotaryPresetsTest.stored;
+import static io.github.djlpositional.support.Forward.infer;
+import static io.github.djlpositional.support.Forward.inferAt;
+import static io.github.djlpositional.support.Forward.inferFrom;
 import static io.github.djlpositional.support.Inputs.integers;
 import static io.github.djlpositional.support.Inputs.reals;
 import static io.github.djlpositional.support.Inputs.zeros;

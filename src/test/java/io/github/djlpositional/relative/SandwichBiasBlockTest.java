@@ -1,9 +1,9 @@
 package io.github.djlpositional.relative;
 
-import static io.github.djlpositional.support.Forward.inferAt;
-import static io.github.djlpositional.support.Forward.inferFrom;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.relative.ScoreTerms.requireBiases;
+import static io.github.djlpositional.support.Forward.inferAt;
+import static io.github.djlpositional.support.Forward.inferFrom;
 import static io.github.djlpositional.support.Inputs.zeros;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -11,8 +11,8 @@ import static org.junit.jupiter.api.Assertions.assertAll;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
-import io.github.djlpositional.support.Goldens;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.support.Goldens;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;
 import java.math.BigDecimal;

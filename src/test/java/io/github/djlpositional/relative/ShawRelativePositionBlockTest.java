@@ -1,6 +1,5 @@
 package io.github.djlpositional.relative;
 
-import static io.github.djlpositional.support.Forward.infer;
 import static io.github.djlpositional.attention.NaiveAttention.dot;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
@@ -10,6 +9,7 @@ import static io.github.djlpositional.relative.ScoreTerms.parameter;
 import static io.github.djlpositional.relative.ScoreTerms.requireTerms;
 import static io.github.djlpositional.relative.ScoreTerms.rows;
 import static io.github.djlpositional.relative.ScoreTerms.set;
+import static io.github.djlpositional.support.Forward.infer;
 import static io.github.djlpositional.support.Inputs.reals;
 import static io.github.djlpositional.support.Inputs.zeros;
 import static io.github.djlpositional.support.Rejections.rejected;

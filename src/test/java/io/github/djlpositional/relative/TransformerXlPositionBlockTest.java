@@ -1,6 +1,5 @@
 package io.github.djlpositional.relative;
 
-import static io.github.djlpositional.support.Forward.infer;
 import static io.github.djlpositional.attention.NaiveAttention.dot;
 import static io.github.djlpositional.attention.NaiveAttention.plus;
 import static io.github.djlpositional.attention.TestNumbers.filled;
@@ -10,6 +9,7 @@ import static io.github.djlpositional.relative.ScoreTerms.linear;
 import static io.github.djlpositional.relative.ScoreTerms.requireTerms;
 import static io.github.djlpositional.relative.ScoreTerms.rows;
 import static io.github.djlpositional.relative.ScoreTerms.set;
+import static io.github.djlpositional.support.Forward.infer;
 import static io.github.djlpositional.support.Inputs.zeros;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;

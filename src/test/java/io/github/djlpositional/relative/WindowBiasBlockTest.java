@@ -1,11 +1,11 @@
 package io.github.djlpositional.relative;
 
-import static io.github.djlpositional.support.Forward.infer;
-import static io.github.djlpositional.support.Forward.inferAt;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.relative.ScoreTerms.requireBiases;
 import static io.github.djlpositional.relative.ScoreTerms.rows;
+import static io.github.djlpositional.support.Forward.infer;
+import static io.github.djlpositional.support.Forward.inferAt;
 import static io.github.djlpositional.support.Inputs.integers;
 import static io.github.djlpositional.support.Inputs.zeros;
 import static io.github.djlpositional.support.Rejections.rejected;

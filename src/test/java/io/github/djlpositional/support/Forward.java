@@ -1,6 +1,5 @@
 package io.github.djlpositional.support;
 
-import io.github.djlpositional.PositionalEncodingBlock;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
@@ -8,6 +7,7 @@ import ai.djl.nn.Block;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.PositionalEncodingBlock;
 import java.util.Objects;
 
 /** Calls a block as the tests do. */

@@ -1,8 +1,5 @@
 package io.github.djlpositional.support;
 
-import io.github.djlpositional.InputEmbeddingBlock;
-import io.github.djlpositional.LearnedPositionalEncodingBlock;
-import io.github.djlpositional.PositionalEncodingBlock;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 
 import ai.djl.Device;
@@ -14,6 +11,9 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.GradientCollector;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.LearnedPositionalEncodingBlock;
+import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.options.HasArguments;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;

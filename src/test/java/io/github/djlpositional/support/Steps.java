@@ -1,6 +1,5 @@
 package io.github.djlpositional.support;
 
-import io.github.djlpositional.PositionalEncodingBlock;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -12,6 +11,7 @@ import ai.djl.ndarray.NDScope;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.internal.ForwardParameters;
 import java.util.function.ObjIntConsumer;

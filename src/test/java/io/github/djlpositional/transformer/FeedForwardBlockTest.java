@@ -1,10 +1,10 @@
 package io.github.djlpositional.transformer;
 
-import static io.github.djlpositional.support.Forward.infer;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static io.github.djlpositional.support.Forward.infer;
 import static io.github.djlpositional.support.Inputs.zeros;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -19,10 +19,10 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.UninitializedParameterException;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
-import io.github.djlpositional.support.BlockBytes;
-import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.FiniteDifferences;
+import io.github.djlpositional.support.BlockBytes;
+import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;
 import java.lang.reflect.Modifier;

@@ -7,10 +7,10 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDManager;
-import io.github.djlpositional.support.FileDamage;
 import io.github.djlpositional.conformance.RandomCases;
-import io.github.djlpositional.support.ResourceGuard;
 import io.github.djlpositional.internal.InvalidFileException;
+import io.github.djlpositional.support.FileDamage;
+import io.github.djlpositional.support.ResourceGuard;
 import io.github.djlpositional.support.TestEngine;
 import java.nio.file.Files;
 import java.nio.file.Path;

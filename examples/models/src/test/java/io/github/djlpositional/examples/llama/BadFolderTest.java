@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import ai.djl.ndarray.NDManager;
-import io.github.djlpositional.support.FileDamage;
 import io.github.djlpositional.conformance.RandomCases;
 import io.github.djlpositional.examples.UserError;
+import io.github.djlpositional.support.FileDamage;
 import io.github.djlpositional.support.TestEngine;
 import java.io.IOException;
 import java.nio.file.Files;
