@@ -24,9 +24,9 @@ import io.github.djlpositional.internal.options.Settings;
 import java.util.Map;
 
 /**
- * One forward of a {@link MultiHeadAttentionBlock}, from top to bottom: project, encode, append to the cache, choose a
- * kernel, attend slice by slice of the queries, project. B sequences, T queries, F keys, N heads, K key heads, H the
- * size of a head.
+ * One forward of a {@link MultiHeadAttentionBlock}, from top to bottom: project, reserve room in the cache, encode,
+ * see, choose a kernel, attend slice by slice of the queries, commit, project. B sequences, T queries, F keys, N heads,
+ * K key heads, H the size of a head.
  */
 final class AttentionForward implements AutoCloseable {
 

@@ -75,7 +75,7 @@ final class CachedTokens implements AutoCloseable {
     /** The initial capacity, in tokens. */
     private final int capacity;
 
-    /** (B, N, n, H). */
+    /** (B, K, n, H). */
     private final TokenColumn keys;
 
     private final TokenColumn values;
@@ -286,12 +286,12 @@ final class CachedTokens implements AutoCloseable {
         return shared;
     }
 
-    /** The keys of the cached tokens, (B, N, n, H): a new array. */
+    /** The keys of the cached tokens, (B, K, n, H): a new array. */
     NDArray keys(NDManager receiver) {
         return keys.view(receiver, tokens.first());
     }
 
-    /** The values of the cached tokens, (B, N, n, H): a new array. */
+    /** The values of the cached tokens, (B, K, n, H): a new array. */
     NDArray values(NDManager receiver) {
         return values.view(receiver, tokens.first());
     }

@@ -365,7 +365,7 @@ abstract class Kernel {
             NDArray term = terms.term(temporaries, call, unscaled, encoded);
             NDArray scores =
                     temporaries.addResult(products, () -> capped(term == null ? products : plus(products, term)));
-            Visibility.Slice mask = operands.visibility.slice(temporaries, call, scores);
+            Visibility.Slice mask = operands.visibility.sliceOf(temporaries, call, scores);
             NDArray softmax = temporaries.addResult(() -> {
                 NDArray masked = mask.bias() == null ? scores : plus(scores, mask.bias());
                 Parameter sinks = operands.attention.getSinks();
@@ -392,10 +392,10 @@ abstract class Kernel {
          */
         private static NDArray softmax(NDArray scores) {
             long count = scores.getShape().get(3);
-            int hidden = count < 16 && Arithmetic.isPyTorch(scores) ? TorchFunctions.hiddenKeys(scores, count) : 0;
-            return hidden == 0
+            int padding = count < 16 && Arithmetic.isPyTorch(scores) ? TorchFunctions.paddingKeys(scores, count) : 0;
+            return padding == 0
                     ? scores.softmax(3)
-                    : scores.pad(new Shape(0, hidden), Double.NEGATIVE_INFINITY)
+                    : scores.pad(new Shape(0, padding), Double.NEGATIVE_INFINITY)
                             .softmax(3)
                             .get(NDIndex.sliceAxis(3, 0, count));
         }

@@ -383,7 +383,7 @@ public final class KeyValueCache implements AutoCloseable {
     }
 
     /**
-     * Projected keys and values, (B, N, F, H), and the inputs that they were projected from.
+     * Projected keys and values, (B, K, F, H), and the inputs that they were projected from.
      *
      * @param features the features of the keys that terms computed, (B, F, W)
      * @param hidden which of the keys are hidden, (B, F); null for none

@@ -93,18 +93,19 @@ public record Rotation(int start, int size, PairLayout layout, Angles angles) im
         if (functions != null && start == 0) {
             return functions.rotate(x, rows, layout);
         }
+        int last = x.getShape().dimension() - 1;
         int end = start + size;
         return Temporaries.result(() -> {
-            NDArray slice = size == headSize ? x : x.get(NDIndex.sliceAxis(3, start, end));
+            NDArray slice = size == headSize ? x : x.get(NDIndex.sliceAxis(last, start, end));
             NDList slices =
                     new NDList(functions == null ? product(slice, rows) : functions.rotate(slice, rows, layout));
             if (start > 0) {
-                slices.add(0, x.get(NDIndex.sliceAxis(3, 0, start)));
+                slices.add(0, x.get(NDIndex.sliceAxis(last, 0, start)));
             }
             if (end < headSize) {
-                slices.add(x.get(NDIndex.sliceAxis(3, end, headSize)));
+                slices.add(x.get(NDIndex.sliceAxis(last, end, headSize)));
             }
-            return slices.size() == 1 ? slices.head() : NDArrays.concat(slices, 3);
+            return slices.size() == 1 ? slices.head() : NDArrays.concat(slices, last);
         });
     }
 

@@ -364,7 +364,7 @@ final class Visibility {
     }
 
     /** Returns the bias, with 0 for all keys of a query that sees none, and which queries these are. */
-    Slice slice(Temporaries temporaries, AttentionCall call, NDArray like) {
+    Slice sliceOf(Temporaries temporaries, AttentionCall call, NDArray like) {
         NDArray bias = bias(temporaries, call, like);
         if (bias == null || !mayHideAll()) {
             return new Slice(bias, null);
@@ -392,11 +392,12 @@ final class Visibility {
 
     /** The slice of a mask for a call. */
     private NDArray slice(NDArray mask, AttentionCall call) {
-        NDArray rows = slice(mask, 2, call.queries(), whole.queries());
-        return slice(rows, 3, call.keys(), whole.keys());
+        NDArray rows = tokens(mask, 2, call.queries(), whole.queries());
+        return tokens(rows, 3, call.keys(), whole.keys());
     }
 
-    private static NDArray slice(NDArray mask, int axis, Positions tokens, Positions all) {
+    /** The columns of a mask for some of all tokens. */
+    private static NDArray tokens(NDArray mask, int axis, Positions tokens, Positions all) {
         long size = mask.getShape().get(axis);
         int from = tokens.first() - all.first();
         return size == 1 || size == tokens.count()

@@ -83,8 +83,10 @@ public final class Temporaries implements AutoCloseable {
         return results;
     }
 
+    /** Closes the arrays so far; others may be added. */
     @Override
     public void close() {
         arrays.forEach(NDArray::close);
+        arrays.clear();
     }
 }

@@ -165,14 +165,15 @@ public final class TorchFunctions {
     }
 
     private NDArray kernel(DataType type, NDArray queries, NDArray keys, int causal) {
-        return emptyWith(number(type), hiddenKeys(queries, keys.getShape().get(2)), causal);
+        return emptyWith(number(type), paddingKeys(queries, keys.getShape().get(2)), causal);
     }
 
     /**
-     * Returns how many hidden keys to add for queries (B, N, T, H) and F keys, so that an attention takes less time. A
-     * CPU computes the exponentials of a row 16 at a time, and the remaining ones one by one, each as slowly as 16.
+     * Returns how many keys of padding to add for queries (B, N, T, H) and F keys, so that an attention takes less
+     * time. A CPU computes the exponentials of a row 16 at a time, and the remaining ones one by one, each as slowly as
+     * 16.
      */
-    public static int hiddenKeys(NDArray queries, long keyLength) {
+    public static int paddingKeys(NDArray queries, long keyLength) {
         int rest = (int) (keyLength % LANES);
         boolean pays = 4 * rest > 3 * LANES
                 && keyLength < MOST_KEYS

@@ -120,7 +120,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
         crossAttention = options.crossAttention;
         attention = addChild("attention", options.attention);
         embeddingSize = attention.getEmbeddingSize();
-        attentionResidual = addResidual("attention");
+        attentionResidual = addResidual("attention", true);
         if (crossAttention == null) {
             crossAttentionResidual = null;
         } else {
@@ -129,11 +129,11 @@ public final class TransformerLayerBlock extends OptionsBlock {
                     "the attention and the cross-attention are the same block: expected two blocks; build another");
             requireSize("cross-attention", crossAttention.getEmbeddingSize());
             addChild("crossAttention", crossAttention);
-            crossAttentionResidual = addResidual("crossAttention");
+            crossAttentionResidual = addResidual("crossAttention", true);
         }
         requireSize("feed-forward network", options.feedForward.embeddingSize());
         feedForward = addChild("feedForward", options.feedForward);
-        feedForwardResidual = addResidual("feedForward");
+        feedForwardResidual = addResidual("feedForward", options.arrangement != Arrangement.PARALLEL_WITH_ONE_NORM);
     }
 
     private void requireSize(String name, int size) {
@@ -143,9 +143,8 @@ public final class TransformerLayerBlock extends OptionsBlock {
                         + embeddingSize + "; use the same size for both");
     }
 
-    private Residual addResidual(String part) {
+    private Residual addResidual(String part, boolean hasNorm) {
         boolean hasTwoNorms = options.normPlacement == NormPlacement.AROUND_PART;
-        boolean hasNorm = !part.equals("feedForward") || options.arrangement != Arrangement.PARALLEL_WITH_ONE_NORM;
         Float scale = options.residualScale;
         Shape shape = new Shape(embeddingSize);
         return new Residual(

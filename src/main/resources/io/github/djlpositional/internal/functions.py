@@ -57,18 +57,18 @@ class M(Module):
     # Heads that share a key head see a view of it, which takes no memory.
     def fused(self, q, k, v, mask: Optional[Tensor], sizes):
         type = sizes.size(0)
-        hidden = sizes.size(1)
+        padding = sizes.size(1)
         causal = sizes.size(2) != 0
         size = q.shape
         result = q.dtype
         q, k, v = q.to(type), k.to(type), v.to(type)
-        if hidden != 0:
+        if padding != 0:
             if not causal:
                 seen = torch.zeros([1, 1, 1, k.size(2)], dtype=type) if mask is None else mask
                 seen = seen.expand([-1, -1, -1, k.size(2)])
-                mask = torch.constant_pad_nd(seen, [0, hidden], float("-inf"))
-            k = torch.constant_pad_nd(k, [0, 0, 0, hidden])
-            v = torch.constant_pad_nd(v, [0, 0, 0, hidden])
+                mask = torch.constant_pad_nd(seen, [0, padding], float("-inf"))
+            k = torch.constant_pad_nd(k, [0, 0, 0, padding])
+            v = torch.constant_pad_nd(v, [0, 0, 0, padding])
         if q.size(1) != k.size(1):
             group = q.size(1) // k.size(1)
             q = q.reshape([-1, group, q.size(2), q.size(3)])
