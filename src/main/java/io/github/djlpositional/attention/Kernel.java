@@ -269,19 +269,17 @@ abstract class Kernel {
             TokenColumn keys = added.cached().keys();
             int origin = keys.origin();
             TorchFunctions functions = TorchFunctions.of(query);
-            return functions.step(
-                    new NDArray[] {
-                        query,
-                        added.keys(),
-                        added.values(),
-                        keys.array(),
-                        added.cached().values().array(),
-                        added.hiddenKeys(),
-                        biases,
-                        options.hasStandardScale() ? null : functions.number(options.scale())
-                    },
-                    keys.end() - 1 - origin,
-                    operands.visibility.order().rangeOfSome(operands.call, 0, 1)[0] - origin);
+            TorchFunctions.Step step = new TorchFunctions.Step(
+                    query,
+                    added.keys(),
+                    added.values(),
+                    keys.array(),
+                    added.cached().values().array(),
+                    added.hiddenKeys(),
+                    biases,
+                    options.hasStandardScale() ? null : functions.number(options.scale()));
+            int firstKey = operands.visibility.order().rangeOfSome(operands.call, 0, 1)[0];
+            return functions.step(step, keys.end() - 1 - origin, firstKey - origin);
         }
     }
 

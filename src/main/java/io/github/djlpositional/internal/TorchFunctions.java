@@ -188,19 +188,48 @@ public final class TorchFunctions {
     }
 
     /**
-     * Returns the result of one query of a self-attention with a cache, (B, N, 1, H), and writes its key and value to
-     * the cached ones.
+     * One query of a self-attention with a cache of n tokens, or room for them.
      *
-     * @param arrays the arrays of {@code step} in {@code functions.py}; null for None
+     * @param query (B, N, 1, H)
+     * @param key the key of its token, (B, K, 1, H)
+     * @param value the value of its token, (B, K, 1, H)
+     * @param cachedKeys (B, K, n, H); the key is written to it
+     * @param cachedValues (B, K, n, H); the value is written to it
+     * @param hidden 1 for each hidden token, the last for this one, (B, n or fewer); null for none
+     * @param biases added to the scores, the last to that of this token, (1 or N, n or more); null for none
+     * @param scale the factor of the products of the query and the keys; null for 1 / √H
+     */
+    public record Step(
+            NDArray query,
+            NDArray key,
+            NDArray value,
+            NDArray cachedKeys,
+            NDArray cachedValues,
+            NDArray hidden,
+            NDArray biases,
+            NDArray scale) {}
+
+    /**
+     * Returns the result of a query, (B, N, 1, H), and writes its key and value to the cached ones.
+     *
+     * @param step the query
      * @param at the index of the token in the arrays of the cache
      * @param firstKey the index of the first key that the query sees
      */
-    public NDArray step(NDArray[] arrays, int at, int firstKey) {
-        NDArray[] all = Arrays.copyOf(arrays, arrays.length + 2);
-        // in two sizes, so that few arrays are needed for all steps
-        all[arrays.length] = emptyWith(at % BLOCK, firstKey % BLOCK);
-        all[arrays.length + 1] = emptyWith(at / BLOCK, firstKey / BLOCK);
-        return run("step", all);
+    public NDArray step(Step step, int at, int firstKey) {
+        return run(
+                "step",
+                step.query,
+                step.key,
+                step.value,
+                step.cachedKeys,
+                step.cachedValues,
+                step.hidden,
+                step.biases,
+                step.scale,
+                // in two sizes, so that few arrays are needed for all steps
+                emptyWith(at % BLOCK, firstKey % BLOCK),
+                emptyWith(at / BLOCK, firstKey / BLOCK));
     }
 
     /** Returns γ · x / √(mean(x²) + ε) over the last axis of x, without gradients. */
