@@ -109,10 +109,7 @@ final class AttentionForward implements AutoCloseable {
             return crossKeysAndValues(cache);
         }
         if (cache != null) {
-            CachedTokens.KeysAndValues step = appendTo(cache);
-            NDArray values = valueHeads();
-            step.cached().checkStep(values, cache.mistakes());
-            return step.with(encodedKeys(step.queries()), values, features(step.queries(), true));
+            return appendTo(cache);
         }
         Positions tokens = tokens(0);
         return uncached(tokens, tokens);
@@ -171,7 +168,7 @@ final class AttentionForward implements AutoCloseable {
         });
     }
 
-    /** Appends the tokens of a step to the cache, which makes room for their keys and values. */
+    /** Makes room for the tokens of a step in the cache, and computes their keys and values, which a kernel writes. */
     private CachedTokens.KeysAndValues appendTo(KeyValueCache cache) {
         NDArray x = inputs.queries();
         long batch = x.getShape().get(0);
@@ -186,12 +183,14 @@ final class AttentionForward implements AutoCloseable {
         Shape shape = new Shape(batch, options.keyValueHeadCount(), count, options.headSize());
         Positions allTokens = cached.append(shape, x, tokens, hiddenKeys());
         NDArray hidden = temporaries.addUnless(null, cached.hidden(x.getManager()));
+        NDArray values = valueHeads();
+        cached.checkStep(values, cache.mistakes());
         return new CachedTokens.KeysAndValues(
                 tokens,
                 allTokens,
-                null,
-                null,
-                Map.of(),
+                encodedKeys(tokens),
+                values,
+                features(tokens, true),
                 hidden,
                 cached,
                 () -> cache.commit(attention, allTokens.first() + allTokens.count()));

@@ -45,11 +45,6 @@ final class CachedTokens implements AutoCloseable {
             CachedTokens cached,
             Runnable commit) {
 
-        /** The same with the keys and values of a step. */
-        KeysAndValues with(NDArray newKeys, NDArray newValues, Map<Term, NDArray> newFeatures) {
-            return new KeysAndValues(queries, tokens, newKeys, newValues, newFeatures, hiddenKeys, cached, commit);
-        }
-
         /** Writes the keys and values of a step to the cache, and returns the keys and values of all tokens. */
         KeysAndValues writeStep(Temporaries temporaries) {
             if (cached == null) {
