@@ -146,9 +146,7 @@ final class AttentionForward implements AutoCloseable {
             return uncached(tokens, keyPositions);
         }
         KeyValueCache.ProjectedKeysAndValues projected = cache.projectedOf(attention, inputs.keys(), inputs.values());
-        if (projected == null) {
-            cache.requireEarlierKeys(attention, first, tokens.count(), shape.get(1));
-        }
+        requireEarlierKeys(first, tokens.count(), shape.get(1));
         NDArray keys = projected != null ? projected.keys() : encodedKeys(keyPositions);
         NDArray values = projected != null ? projected.values() : valueHeads();
         Map<Term, NDArray> features = projected != null ? projected.features() : features(keyPositions, true);
@@ -197,8 +195,7 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private Kernel.Operands operands(NDArray queries, CachedTokens.KeysAndValues keysAndValues) {
-        AttentionCall call =
-                call(keysAndValues).with(features(keysAndValues.queries(), false), keysAndValues.features());
+        AttentionCall call = call(keysAndValues).with(features(keysAndValues.queries(), false), keysAndValues);
         NDArray encoded = terms.encode(temporaries, call, queries, false);
         Visibility visibility = new Visibility(
                 temporaries,
@@ -251,8 +248,9 @@ final class AttentionForward implements AutoCloseable {
         Kernel.Operands operands = chosen.operands;
         int keyCount = operands.call().keys().count();
         int queryCount = operands.call().queries().count();
-        if (attention.order().reach() != null) {
-            int reach = Math.max(attention.order().reach(), MIN_QUERIES_PER_SLICE);
+        Integer keysOfOne = operands.visibility().reach();
+        if (keysOfOne != null) {
+            int reach = Math.max(keysOfOne, MIN_QUERIES_PER_SLICE);
             if (keyCount > 2L * reach) {
                 queryCount = Math.min(queryCount, reach);
                 keyCount = 2 * reach;
@@ -267,7 +265,7 @@ final class AttentionForward implements AutoCloseable {
 
     private NDArray attend(Kernel chosen, AttentionCall whole, int from, int count) {
         try (Temporaries temporariesOfSlice = new Temporaries()) {
-            int[] range = attention.order().rangeOfSome(whole, from, count);
+            int[] range = chosen.operands.visibility().range(from, count);
             Positions keys = slice(
                     temporariesOfSlice, whole.keys(), range[0] - whole.keys().first(), range[1] - range[0]);
             Positions queries = slice(temporariesOfSlice, whole.queries(), from, count);
@@ -296,6 +294,16 @@ final class AttentionForward implements AutoCloseable {
                         + " of one token, since earlier tokens did not see later ones; build the attention with"
                         + " optCausal(true), or pass a mask (B, " + length + ", " + (start + length) + "); attention: "
                         + attention);
+    }
+
+    /** Rejects a step of a causal attention without the keys of earlier tokens, which its queries would not see. */
+    private void requireEarlierKeys(int start, int length, long keys) {
+        Check.that(
+                !options.causal() || keys >= start + length,
+                () -> "a step of " + length + " tokens at position " + start + " gives a causal attention " + keys
+                        + " keys: expected [x], or the same array as keys and queries, so that they are"
+                        + " cached, or at least as many keys as tokens, " + (start + length)
+                        + "; or build a cross-attention with optCausal(false); attention: " + attention);
     }
 
     private Positions tokens(int first) {
@@ -420,6 +428,10 @@ final class AttentionForward implements AutoCloseable {
         if (mask == null || (mask == inputs.keyMask() && mask.getShape().get(1) != keys)) {
             return;
         }
+        // a window always has the nearest visible key
+        Visibility.Order order = mask == inputs.keyMask() && attention.order().countsTokens()
+                ? attention.order().withoutWindow()
+                : attention.order();
         attention
                 .mistakes()
                 .checkMask(
@@ -427,7 +439,7 @@ final class AttentionForward implements AutoCloseable {
                         Visibility.isAdded(mask),
                         options.causal(),
                         call.queries().count(),
-                        query -> attention.order().range(call, query, 1));
+                        query -> order.range(call, query, 1));
     }
 
     private NDArray withFactors(AttentionCall call, NDArray queries) {

@@ -57,8 +57,15 @@ import java.util.function.Supplier;
  * <p>The capacity doubles when needed, starting at 64 tokens or the capacity passed to the constructor: (B, K,
  * capacity, H) for keys and for values in each attention, on the device and in the data type of the model. An attention
  * with a window or chunks of w tokens caches the last w tokens and the latest step, with room for at most twice as
- * many. With explicit positions, an attention with chunks caches all tokens, since a chunk may then have any number of
- * them.
+ * many. It caches more in two cases:
+ *
+ * <ul>
+ *   <li>A window counts only visible tokens. After a step with a mask of keys, it keeps all tokens until w tokens
+ *       without a mask have followed: pass the mask with the prompt, and none in steps without padding. A mask of all
+ *       tokens so far does not bring back tokens that were dropped before.
+ *   <li>With explicit positions, an attention with chunks, or with a window of positions, keeps all tokens, since any
+ *       number of them may be within reach.
+ * </ul>
  *
  * <h2>Decoding step by step</h2>
  *
@@ -349,19 +356,6 @@ public final class KeyValueCache implements AutoCloseable {
     ProjectedKeysAndValues projectedOf(Block attention, NDArray keys, NDArray values) {
         ProjectedKeysAndValues found = projected.get(attention);
         return found != null && found.keysInput == keys && found.valuesInput == values ? found : null;
-    }
-
-    /** Rejects a step of a causal attention without the keys of earlier steps, which its queries would not see. */
-    void requireEarlierKeys(MultiHeadAttentionBlock attention, int start, int length, long keys) {
-        Check.that(
-                start == 0
-                        || !(projected.containsKey(attention) || tokens.containsKey(attention))
-                        || !attention.options().causal()
-                        || keys >= start + length,
-                () -> "a step of " + length + " tokens at position " + start + " gives a causal attention " + keys
-                        + " keys: expected [x], or the same array as keys and queries, so that they are"
-                        + " cached, or at least as many keys as tokens, " + (start + length)
-                        + "; or build a cross-attention with optCausal(false); attention: " + attention);
     }
 
     /** Caches projected keys and values without their gradients, and a copy of the hidden keys. */

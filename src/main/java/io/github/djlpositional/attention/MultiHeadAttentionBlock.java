@@ -91,6 +91,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
             @Range(min = 1, max = ForwardParameters.UNLIMITED)
             Integer window,
 
+            @Default("false") boolean windowByPosition,
             @Range(min = 1, max = 1 << 24) Integer chunkSize,
             Double scale,
             @Default("false") boolean cosine,
@@ -131,6 +132,9 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
             Check.that(
                     window == null || chunkSize == null,
                     "window " + window + " with chunkSize " + chunkSize + ": expected one of them; leave one out");
+            Check.that(
+                    !windowByPosition || window != null,
+                    "windowByPosition true without a window: expected both; set optWindow, or leave it out");
             Check.that(
                     !(cosine && queryScale instanceof QueryScale.LearnedLogN),
                     "cosine true with queryScale " + queryScale
@@ -194,7 +198,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
 
         /** The keys that the order of tokens lets a query see. */
         Visibility.Order order() {
-            return Visibility.Order.of(causal, window, chunkSize);
+            return Visibility.Order.of(causal, window, chunkSize, windowByPosition);
         }
     }
 
@@ -563,12 +567,21 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         }
 
         /**
-         * Sets w, the size of the window of keys that a query sees, by index, at least 1 (default: none). In a causal
-         * attention, query i sees the keys i - w + 1 … i, as in Mistral; otherwise those with |i - j| ≤ w / 2, rounded
-         * down, as in Longformer and ModernBERT. Not together with {@link #optChunkSize}.
+         * Sets w, the size of the window of keys that a query sees, at least 1 (default: none). In a causal attention,
+         * query i sees the keys i - w + 1 … i, as in Mistral; otherwise those with |i - j| ≤ w / 2, rounded down, as in
+         * Longformer and ModernBERT. The window counts the tokens that the mask of keys does not hide. Not together
+         * with {@link #optChunkSize}.
          */
         public Builder optWindow(int window) {
             return set("window", window);
+        }
+
+        /**
+         * Sets whether the window counts positions, hidden tokens included, instead of tokens (default: false): for
+         * tokens that share positions, such as the branches of a draft, with a mask (B, T, F) that separates them.
+         */
+        public Builder optWindowByPosition(boolean windowByPosition) {
+            return set("windowByPosition", windowByPosition);
         }
 
         /**

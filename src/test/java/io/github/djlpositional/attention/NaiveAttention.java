@@ -8,6 +8,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.DoubleUnaryOperator;
+import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
 /**
@@ -23,6 +24,7 @@ public final class NaiveAttention {
     private final int heads;
     private final int size;
     private int[] positions;
+    private boolean[] hidden = {};
     private Added added = (head, query, key) -> 0;
 
     /** The parameters of the encoding that were read. */
@@ -51,6 +53,27 @@ public final class NaiveAttention {
     public NaiveAttention at(int... ofTokens) {
         positions = ofTokens;
         return this;
+    }
+
+    /** Sets which keys a mask of keys hides; those after them are visible. */
+    public NaiveAttention hiding(boolean... keys) {
+        hidden = keys;
+        return this;
+    }
+
+    private boolean isHidden(int key) {
+        return key < hidden.length && hidden[key];
+    }
+
+    /** The number of tokens after the first of two up to the other; of hidden ones, only those after all others. */
+    private int tokensBetween(int one, int other) {
+        int last = IntStream.range(0, hidden.length)
+                .filter(key -> !hidden[key])
+                .max()
+                .orElse(-1);
+        return (int) IntStream.rangeClosed(Math.min(one, other) + 1, Math.max(one, other))
+                .filter(index -> !isHidden(index) || index > last)
+                .count();
     }
 
     private int position(int index) {
@@ -93,9 +116,13 @@ public final class NaiveAttention {
         boolean isCausal = block.options().causal();
         boolean isNear = chunk == null || query / chunk == key / chunk;
         if (window != null) {
-            isNear = isCausal ? query - key < window : Math.abs(query - key) <= window / 2;
+            int ofPositions = position(query) - position(key);
+            int distance = block.options().windowByPosition()
+                    ? (isCausal ? ofPositions : Math.abs(ofPositions))
+                    : tokensBetween(query, key);
+            isNear = distance <= (isCausal ? window - 1 : window / 2);
         }
-        return isNear && (!isCausal || key <= query);
+        return isNear && (!isCausal || key <= query) && !isHidden(key);
     }
 
     /** The probabilities, (1, N, T, F), for queries (1, T, D) and keys (1, F, D), both from position 0. */
@@ -123,7 +150,7 @@ public final class NaiveAttention {
                                 part(k[j], head),
                                 position(first + i),
                                 position(j),
-                                new Tokens(queries[i], keys, first + i, j)));
+                                new Tokens(queries[i], keys, first + i, j, this::isHidden)));
                         scores[j] = score + added.at(head, i, j);
                     }
                 }
@@ -158,9 +185,10 @@ public final class NaiveAttention {
      * @param keys the inputs of all keys
      * @param i the index of the query
      * @param j the index of the key
+     * @param isHidden whether a mask of keys hides a key
      */
     @SuppressWarnings("ArrayRecordComponent") // nothing compares them
-    public record Tokens(double[] query, double[][] keys, int i, int j) {}
+    public record Tokens(double[] query, double[][] keys, int i, int j, IntPredicate isHidden) {}
 
     /**
      * What the formula of an encoding reads.
