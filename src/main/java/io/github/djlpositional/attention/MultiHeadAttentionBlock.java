@@ -91,7 +91,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
             @Range(min = 1, max = ForwardParameters.UNLIMITED)
             Integer window,
 
-            @Default("false") boolean windowByPosition,
+            Boolean windowByPosition,
             @Range(min = 1, max = 1 << 24) Integer chunkSize,
             Double scale,
             @Default("false") boolean cosine,
@@ -132,8 +132,10 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
             Check.that(
                     window == null || chunkSize == null,
                     "window " + window + " with chunkSize " + chunkSize + ": expected one of them; leave one out");
+            // files without it stay valid
+            windowByPosition = Boolean.TRUE.equals(windowByPosition) ? true : null;
             Check.that(
-                    !windowByPosition || window != null,
+                    windowByPosition == null || window != null,
                     "windowByPosition true without a window: expected both; set optWindow, or leave it out");
             Check.that(
                     !(cosine && queryScale instanceof QueryScale.LearnedLogN),
@@ -198,7 +200,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
 
         /** The keys that the order of tokens lets a query see. */
         Visibility.Order order() {
-            return Visibility.Order.of(causal, window, chunkSize, windowByPosition);
+            return Visibility.Order.of(causal, window, chunkSize, windowByPosition != null);
         }
     }
 

@@ -69,26 +69,27 @@ final class Ordinals {
     }
 
     /**
-     * The ordinals of tokens. A hidden token has that of the token before it. Hidden tokens after the last visible one
-     * are counted, so that queries there, which may be those of longer sequences, have windows of their own.
+     * The ordinals of tokens. A hidden key has that of the token before it, and a hidden query that of a visible one.
+     * Hidden tokens after the last visible one are counted, so that queries there, which may be those of longer
+     * sequences, have windows of their own.
      */
     private static Ordinals ofTokens(
             Temporaries temporaries, Visibility.Order order, AttentionCall whole, NDArray hidden) {
-        NDArray ofKeys = temporaries.addResult(() -> {
+        NDArray isCounted = temporaries.addResult(() -> {
             NDArray isVisible = Arithmetic.toType(hidden.logicalNot(), DataType.INT32);
             NDArray indices = Indices.range(hidden, 1, whole.keys().count(), DataType.INT32)
                     .reshape(1, -1);
             NDArray last = isVisible.mul(indices).max(new int[] {1}, true);
-            NDArray isCounted = isVisible.maximum(Arithmetic.toType(indices.gt(last), DataType.INT32));
-            return Arithmetic.toType(isCounted.cumSum(1), DataType.INT32);
+            return isVisible.maximum(Arithmetic.toType(indices.gt(last), DataType.INT32));
         });
+        NDArray ofKeys = temporaries.addResult(() -> Arithmetic.toType(isCounted.cumSum(1), DataType.INT32));
         int keys = whole.keys().count();
         int from = Math.min(whole.queries().first() - whole.keys().first(), keys);
         int to = Math.min(from + whole.queries().count(), keys);
         int after = whole.queries().first() - whole.keys().first() - from;
         int missing = whole.queries().count() - (to - from);
-        NDArray ofQueries = temporaries.addResult(ofKeys, () -> {
-            NDArray found = columns(ofKeys, from, to);
+        NDArray ofQueries = temporaries.addResult(() -> {
+            NDArray found = Arithmetic.add(columns(ofKeys, from, to).sub(columns(isCounted, from, to)), 1);
             if (missing == 0) {
                 return found;
             }

@@ -65,15 +65,20 @@ public final class NaiveAttention {
         return key < hidden.length && hidden[key];
     }
 
-    /** The number of tokens after the first of two up to the other; of hidden ones, only those after all others. */
-    private int tokensBetween(int one, int other) {
+    /** The number of tokens up to a key that are visible, or after all visible ones. */
+    private int ordinal(int key) {
         int last = IntStream.range(0, hidden.length)
-                .filter(key -> !hidden[key])
+                .filter(each -> !hidden[each])
                 .max()
                 .orElse(-1);
-        return (int) IntStream.rangeClosed(Math.min(one, other) + 1, Math.max(one, other))
+        return (int) IntStream.rangeClosed(0, key)
                 .filter(index -> !isHidden(index) || index > last)
                 .count();
+    }
+
+    /** The same if the query were visible. */
+    private int ordinalOfQuery(int query) {
+        return ordinal(query - 1) + 1;
     }
 
     private int position(int index) {
@@ -116,11 +121,10 @@ public final class NaiveAttention {
         boolean isCausal = block.options().causal();
         boolean isNear = chunk == null || query / chunk == key / chunk;
         if (window != null) {
-            int ofPositions = position(query) - position(key);
-            int distance = block.options().windowByPosition()
-                    ? (isCausal ? ofPositions : Math.abs(ofPositions))
-                    : tokensBetween(query, key);
-            isNear = distance <= (isCausal ? window - 1 : window / 2);
+            int distance = block.options().windowByPosition() != null
+                    ? position(query) - position(key)
+                    : ordinalOfQuery(query) - ordinal(key);
+            isNear = isCausal ? distance < window : Math.abs(distance) <= window / 2;
         }
         return isNear && (!isCausal || key <= query) && !isHidden(key);
     }
