@@ -226,7 +226,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
     private MultiHeadAttentionBlock(Options options) {
         super(options);
         this.options = options;
-        terms = new Terms(options.encodings());
+        terms = new Terms(options.encodings(), options.headCount());
         order = options.order();
         for (RelativeEncoding encoding : terms.encodings()) {
             encoding.requireFits(options.headCount(), options.headSize(), options.embeddingSize());
@@ -393,6 +393,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
      * @throws IllegalArgumentException for anything a forward rejects, and for empty inputs
      */
     public NDArray probabilities(ParameterStore parameterStore, NDList inputs) {
+        ForwardParameters.requireInputs(inputs);
         AttentionInputs checked = AttentionInputs.of(inputs, options.embeddingSize());
         Check.that(
                 checked.queries().getShape().size() > 0,

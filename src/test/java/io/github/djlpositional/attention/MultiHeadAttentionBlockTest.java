@@ -34,6 +34,7 @@ import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.relative.DisentangledPositionBlock;
 import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.relative.LearnedRotaryEmbeddingBlock;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.ShawRelativePositionBlock;
 import io.github.djlpositional.relative.TransformerXlPositionBlock;
 import io.github.djlpositional.relative.WindowBiasBlock;
@@ -478,8 +479,42 @@ class MultiHeadAttentionBlockTest extends OnEachEngine {
         assertAll(
                 rejectedPositions(
                         inChunks, reals(manager, 0, 0.5, Double.POSITIVE_INFINITY), "Infinity", "index 2", "finite"),
-                rejectedPositions(inChunks, integers(manager, 0, -1, 2), "position -1", "index 1"),
-                rejectedPositions(inChunks, integers(manager, 0, 1, 536870912), 536870912, "index 2", 536870911));
+                rejectedPositions(inChunks, integers(manager, 0, -536870912, 2), -536870912, "index 1", -536870911),
+                rejectedPositions(
+                        inChunks, integers(manager, 0, 1, 536870912), 536870912, "index 2", 536870911, "FLOAT64"));
+    }
+
+    /** A table has no row for them. */
+    @Test
+    void rejectsNegativePositionsOfATable() {
+        assumeCpu();
+        NDArray negative = integers(manager, 0, -1, 2);
+        MultiHeadAttentionBlock.Builder rotary = attention()
+                .optRelativeEncoding(
+                        RotaryEmbeddingBlock.builder().setHeadSize(4).build());
+        MultiHeadAttentionBlock.Builder ofWindow = attention()
+                .optRelativeEncoding(WindowBiasBlock.builder()
+                        .setHeadCount(2)
+                        .setWindow(2, 3)
+                        .build());
+        assertAll(
+                rejectedPositions(rotary, negative, "position -1", "index 1", "0 to 4999", "FLOAT64"),
+                rejectedPositions(ofWindow, negative, "position -1", "index 1", "0 to 5"),
+                rejectedPositions(
+                        attention().optQueryScale(new QueryScale.LogN(8)), negative, "position -1", "index 1"));
+    }
+
+    /** Seconds since 1970. */
+    @Test
+    void suggestsRealPositionsForTimes() {
+        assumeCpu();
+        NDArray seconds = manager.create(new long[] {1_763_000_000, 1_763_000_030, 1_763_000_060});
+        MultiHeadAttentionBlock.Builder rotary = attention()
+                .optRelativeEncoding(
+                        RotaryEmbeddingBlock.builder().setHeadSize(4).build());
+        assertAll(
+                rejectedPositions(rotary, seconds, 1_763_000_000, "real positions", "FLOAT64"),
+                rejectedPositions(attention(), seconds, 1_763_000_000, "real positions", "FLOAT64"));
     }
 
     /** A window of 2 by 3 has the positions 0 to 5. */
