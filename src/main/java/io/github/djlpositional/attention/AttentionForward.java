@@ -98,11 +98,20 @@ final class AttentionForward implements AutoCloseable {
         return kernel;
     }
 
-    /** The probabilities, (B, N, T, F), without forward parameters: a new array. */
-    NDArray probabilities() {
+    /** The probabilities, (B, N, T, F), a new array. A step is written to the cache, but not committed. */
+    NDArray probabilities(KeyValueCache cache) {
         NDArray queries = queryHeads();
-        Kernel.Operands operands = operands(queries, keysAndValues(null));
-        return new Kernel.Plain(temporaries, operands).probabilities(temporaries);
+        Kernel.Operands operands = operands(queries, keysAndValues(cache));
+        Kernel.Operands complete = operands.with(operands.keysAndValues().writeStep(temporaries));
+        NDArray ofKeys = temporaries.add(new Kernel.Plain(temporaries, complete).probabilities(temporaries));
+        // the cache of a window has dropped the first keys
+        Shape dropped =
+                Shape.update(ofKeys.getShape(), 3, operands.call().keys().first());
+        return dropped.size() == 0
+                ? temporaries.remove(ofKeys)
+                : Temporaries.result(() -> ofKeys.getManager()
+                        .zeros(dropped, ofKeys.getDataType(), ofKeys.getDevice())
+                        .concat(ofKeys, 3));
     }
 
     private CachedTokens.KeysAndValues keysAndValues(KeyValueCache cache) {
