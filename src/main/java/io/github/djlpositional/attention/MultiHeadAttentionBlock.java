@@ -617,7 +617,8 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         /**
          * Adds a sink to each head, as in GPT-OSS (default: false): a learned logit that takes part in the softmax but
          * has no value, so that the probabilities of the keys may sum to less than 1. The parameter {@code sinks}, (N),
-         * is initialized with 0.
+         * is initialized with 0. The first tokens that StreamingLLM keeps, which are called sinks too, are another
+         * thing: see docs/decoding.md#endless-text.
          */
         public Builder optSinks(boolean sinks) {
             return set("sinks", sinks);
