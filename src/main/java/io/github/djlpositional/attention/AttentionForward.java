@@ -17,6 +17,7 @@ import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.internal.options.Check;
@@ -97,11 +98,20 @@ final class AttentionForward implements AutoCloseable {
         return kernel;
     }
 
-    /** The probabilities, (B, N, T, F), without forward parameters: a new array. */
-    NDArray probabilities() {
+    /** The probabilities, (B, N, T, F), a new array. A step is written to the cache, but not committed. */
+    NDArray probabilities(KeyValueCache cache) {
         NDArray queries = queryHeads();
-        Kernel.Operands operands = operands(queries, keysAndValues(null));
-        return new Kernel.Plain(temporaries, operands).probabilities(temporaries);
+        Kernel.Operands operands = operands(queries, keysAndValues(cache));
+        Kernel.Operands complete = operands.with(operands.keysAndValues().writeStep(temporaries));
+        NDArray ofKeys = temporaries.add(new Kernel.Plain(temporaries, complete).probabilities(temporaries));
+        // the cache of a window has dropped the first keys
+        Shape dropped =
+                Shape.update(ofKeys.getShape(), 3, operands.call().keys().first());
+        return dropped.size() == 0
+                ? temporaries.remove(ofKeys)
+                : Temporaries.result(() -> ofKeys.getManager()
+                        .zeros(dropped, ofKeys.getDataType(), ofKeys.getDevice())
+                        .concat(ofKeys, 3));
     }
 
     private CachedTokens.KeysAndValues keysAndValues(KeyValueCache cache) {
@@ -206,6 +216,7 @@ final class AttentionForward implements AutoCloseable {
                 inputs.pairMask(),
                 queries);
         checkMask(call);
+        checkEncodings();
         return new Kernel.Operands(attention, call, queries, withFactors(call, encoded), keysAndValues, visibility);
     }
 
@@ -280,8 +291,14 @@ final class AttentionForward implements AutoCloseable {
         return slice;
     }
 
-    /** Rejects a step whose tokens would see later tokens, unlike the earlier tokens of their chunk. */
+    /**
+     * Rejects a step whose tokens would see later tokens, unlike the earlier tokens of their chunk, and warns of a
+     * prompt whose tokens do.
+     */
     private void requireOrder(int start, long length) {
+        if (start == 0 && length > 1 && !options.causal() && !inputs.differsByQuery()) {
+            InputMistakes.reportPrompt(inputs.queries().getShape());
+        }
         Integer chunkSize = options.chunkSize();
         Check.that(
                 start == 0
@@ -309,8 +326,8 @@ final class AttentionForward implements AutoCloseable {
     private Positions tokens(int first) {
         NDArray queries = inputs.queries();
         boolean readsPositions = attention.queryFactors() != null;
-        Positions given = Positions.of(queries, 1, Positions.explicit(null, params), first)
-                .below(ForwardParameters.UNLIMITED, readsPositions);
+        Positions unchecked = Positions.of(queries, 1, Positions.explicit(null, params), first);
+        Positions given = readsPositions ? unchecked.below(ForwardParameters.UNLIMITED, true) : unchecked.signed();
         attention.mistakes().checkPositions(given);
         Positions tokens = given.like(queries);
         temporaries.addUnless(given.array(), tokens.array());
@@ -440,6 +457,18 @@ final class AttentionForward implements AutoCloseable {
                         options.causal(),
                         call.queries().count(),
                         query -> order.range(call, query, 1));
+    }
+
+    /** Warns about encodings that are meant for causal attention, in an attention whose queries see later keys. */
+    private void checkEncodings() {
+        if (options.causal() || inputs.queries().getShape().get(1) == 1 || inputs.differsByQuery()) {
+            return;
+        }
+        for (RelativeEncoding encoding : terms.encodings()) {
+            if (encoding.isForCausalAttention()) {
+                InputMistakes.reportEncoding(Settings.classOf(encoding));
+            }
+        }
     }
 
     private NDArray withFactors(AttentionCall call, NDArray queries) {

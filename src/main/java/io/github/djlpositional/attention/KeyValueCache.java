@@ -13,6 +13,7 @@ import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
@@ -245,11 +246,22 @@ public final class KeyValueCache implements AutoCloseable {
      * closed by the caller}
      */
     public KeyValueCache fork() {
+        return fork(attention -> true);
+    }
+
+    /** A copy of the parts of some attentions. */
+    private KeyValueCache fork(Predicate<Block> isCopied) {
         return exclusively(() -> {
             KeyValueCache copy = new KeyValueCache(parent, capacity);
-            copy.lengths.putAll(lengths);
-            tokens.forEach((attention, cached) -> copy.tokens.put(attention, cached.copy(copy.manager)));
-            projected.forEach(copy::putProjected);
+            for (Block attention : lengths.keySet().stream().filter(isCopied).toList()) {
+                copy.lengths.put(attention, lengths.get(attention));
+                if (tokens.containsKey(attention)) {
+                    copy.tokens.put(attention, tokens.get(attention).copy(copy.manager));
+                }
+                if (projected.containsKey(attention)) {
+                    copy.putProjected(attention, projected.get(attention));
+                }
+            }
             return copy;
         });
     }
@@ -296,22 +308,51 @@ public final class KeyValueCache implements AutoCloseable {
 
     /** Returns the cache in the forward parameters, whose step has now reached an attention; null for none. */
     static KeyValueCache from(PairList<String, Object> params, boolean training) {
+        KeyValueCache cache = find(params);
+        if (cache != null) {
+            cache.isPending = false;
+            Check.that(
+                    !training, "a KeyValueCache was given in training: expected inference; train on whole sequences");
+            requireStart(params);
+        }
+        return cache;
+    }
+
+    /**
+     * Returns a copy of an attention's part of the cache in the forward parameters, as it was before their step; null
+     * for none.
+     */
+    static KeyValueCache copyFrom(PairList<String, Object> params, Block attention) {
+        KeyValueCache cache = find(params);
+        if (cache == null) {
+            return null;
+        }
+        requireStart(params);
+        int start = ForwardParameters.start(params, ForwardParameters.UNLIMITED);
+        KeyValueCache copy = cache.fork(each -> each == attention);
+        try {
+            copy.rewind(Math.min(start, copy.getLength()));
+            return copy;
+        } catch (IllegalArgumentException e) {
+            copy.close();
+            throw e;
+        }
+    }
+
+    private static KeyValueCache find(PairList<String, Object> params) {
         Object found = params == null ? null : params.get(KEY);
         Check.that(
                 found == null || found instanceof KeyValueCache,
                 () -> KEY + " is a " + Settings.classOf(found)
                         + ": expected a KeyValueCache; pass the result of its nextStep()");
-        KeyValueCache cache = (KeyValueCache) found;
-        if (cache == null) {
-            return null;
-        }
-        cache.isPending = false;
-        Check.that(!training, "a KeyValueCache was given in training: expected inference; train on whole sequences");
+        return (KeyValueCache) found;
+    }
+
+    private static void requireStart(PairList<String, Object> params) {
         Check.that(
                 params.get(ForwardParameters.START) != null,
                 "a KeyValueCache was given without " + ForwardParameters.START
                         + ": expected both, as nextStep() returns them; pass its result to every block");
-        return cache;
     }
 
     /** Begins the step of a self-attention that adds tokens; drops the tokens of a step that failed. */

@@ -232,7 +232,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
     private MultiHeadAttentionBlock(Options options) {
         super(options);
         this.options = options;
-        terms = new Terms(options.encodings());
+        terms = new Terms(options.encodings(), options.headCount());
         order = options.order();
         for (RelativeEncoding encoding : terms.encodings()) {
             encoding.requireFits(options.headCount(), options.headSize(), options.embeddingSize());
@@ -389,24 +389,42 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
     }
 
     /**
+     * Returns the {@linkplain #probabilities(ParameterStore, NDList, PairList) attention probabilities} without forward
+     * parameters.
+     */
+    public NDArray probabilities(ParameterStore parameterStore, NDList inputs) {
+        return probabilities(parameterStore, inputs, null);
+    }
+
+    /**
      * Returns the attention probabilities, for inspecting a trained attention: the weights by which a forward without
-     * forward parameters or dropout multiplies the values. The probabilities of a query that sees no key are 0.
+     * dropout multiplies the values. The probabilities of a query that sees no key are 0.
+     *
+     * <p>With a cache, they are those of the tokens of the step for all keys so far. The cache does not change: call it
+     * before or after the forward of the step, with the same forward parameters.
      *
      * @param parameterStore provides the weights, as for a forward
      * @param inputs the inputs of a forward: {@code [x]} or {@code [keys, queries, values]}, optionally followed by a
      *     mask; not empty
+     * @param params the forward parameters, such as positions or a cache; null for none
      * @return the softmax of the scores, (B, N, T, F), like the queries
      * @throws IllegalArgumentException for anything a forward rejects, and for empty inputs
      */
-    public NDArray probabilities(ParameterStore parameterStore, NDList inputs) {
+    public NDArray probabilities(ParameterStore parameterStore, NDList inputs, PairList<String, Object> params) {
+        ForwardParameters.requireInputs(inputs);
+        if (params != null) {
+            ForwardParameters.require(params);
+            InputMistakes.checkNames(params);
+        }
         AttentionInputs checked = AttentionInputs.of(inputs, options.embeddingSize());
         Check.that(
                 checked.queries().getShape().size() > 0,
                 () -> "queries of shape " + checked.queries().getShape()
                         + " are empty: expected a length of 1 or more; skip the call for an empty batch");
         return reading(() -> {
-            try (AttentionForward forward = new AttentionForward(this, checked, parameterStore, false, null)) {
-                return forward.probabilities();
+            try (KeyValueCache cache = KeyValueCache.copyFrom(params, this);
+                    AttentionForward forward = new AttentionForward(this, checked, parameterStore, false, params)) {
+                return forward.probabilities(cache);
             }
         });
     }
@@ -614,7 +632,8 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         /**
          * Adds a sink to each head, as in GPT-OSS (default: false): a learned logit that takes part in the softmax but
          * has no value, so that the probabilities of the keys may sum to less than 1. The parameter {@code sinks}, (N),
-         * is initialized with 0.
+         * is initialized with 0. The first tokens that StreamingLLM keeps, which are called sinks too, are another
+         * thing: see docs/decoding.md#endless-text.
          */
         public Builder optSinks(boolean sinks) {
             return set("sinks", sinks);

@@ -64,6 +64,14 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
+     * {@return whether the encoding is meant for causal attention only: another attention with it logs a warning; by
+     * default, it is not}
+     */
+    default boolean isForCausalAttention() {
+        return false;
+    }
+
+    /**
      * Computes the term that an encoding adds to the scores of an attention with scale 1, for the encoding's own
      * forward.
      *
@@ -84,7 +92,7 @@ public interface RelativeEncoding extends Block {
             NDArray keys,
             boolean training,
             PairList<String, Object> params) {
-        return new Terms(List.of(encoding)).ofOne(parameterStore, queries, keys, training, params);
+        return new Terms(List.of(encoding), Terms.ANY_HEADS).ofOne(parameterStore, queries, keys, training, params);
     }
 
     /**

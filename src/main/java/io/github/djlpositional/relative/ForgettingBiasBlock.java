@@ -60,6 +60,11 @@ public final class ForgettingBiasBlock extends ScoreTermBlock {
     }
 
     @Override
+    public boolean isForCausalAttention() {
+        return true;
+    }
+
+    @Override
     public List<Term> terms() {
         return List.of(Term.scoresOfTokens(null, this::logarithms, this::biases));
     }

@@ -15,7 +15,6 @@ import io.github.djlpositional.attention.Rotation;
 import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
-import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.OptionsBlock;
@@ -168,7 +167,7 @@ public final class LearnedRotaryEmbeddingBlock extends OptionsBlock implements R
         DataTypes.requireEmbedding(x, "input");
         ScoreTermBlock.requireHeads(x.getShape(), "input", options.headCount, options.headSize);
         NDArray input = inputs.size() == 1 ? null : inputs.get(1);
-        Positions positions = Positions.of(x, 2, input, params, ForwardParameters.UNLIMITED, false);
+        Positions positions = Positions.of(x, 2, input, params);
         mistakes.checkPositions(positions);
         if (x.size() == 0) {
             return new NDList(x.duplicate());

@@ -310,6 +310,11 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
     }
 
     @Override
+    public boolean isForCausalAttention() {
+        return options.xpos != null;
+    }
+
+    @Override
     public List<Term> terms() {
         return List.of(rotation);
     }

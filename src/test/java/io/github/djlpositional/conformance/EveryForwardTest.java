@@ -81,6 +81,25 @@ class EveryForwardTest extends OnEachEngine {
         }
     }
 
+    @ParameterizedTest
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
+    void rejectsAnInputThatIsNull(TestBlocks kind) {
+        Block block = kind.initialized(manager);
+        int count = kind.shapes().length;
+        assertAll(IntStream.rangeClosed(0, count)
+                .mapToObj(index -> rejected(
+                        () -> {
+                            NDList inputs = kind.numbers(manager);
+                            inputs.add(null);
+                            if (index < count) {
+                                inputs.set(index, inputs.remove(count));
+                            }
+                            kind.infer(manager, block, inputs);
+                        },
+                        "input " + index,
+                        "null")));
+    }
+
     private static double largestDifference(double[] one, double... other) {
         return IntStream.range(0, one.length)
                 .mapToDouble(i -> Math.abs(one[i] - other[i]))

@@ -268,6 +268,26 @@ class EncodingTypeTest extends OnEachEngine {
         }
     }
 
+    /** Such as those of padding before the first token, or of events before another one. */
+    @CartesianTest
+    void integerPositionsMayBeNegative(
+            @CartesianTest.Enum EncodingType type, @CartesianTest.Enum(names = {"INT32", "INT64"}) DataType integer) {
+        // a rotary table and a window begin at 0
+        assumeTrue(type.isOfDistances() || type == EncodingType.FIRE);
+        assumeTrue(!(type.encoding(HEADS) instanceof RotaryEmbeddingBlock));
+        int[] positions = {-3, -536870911, 0, 2, -1, 7};
+        MultiHeadAttentionBlock block = attention(type, false, DataType.FLOAT64);
+        NDArray x = numbers(manager, 12, DataType.FLOAT64, 1, positions.length, SIZE);
+        NDArray array = manager.create(positions).toType(integer, false);
+        double[] expected = new NaiveAttention(type, block).at(positions).forward(0, x, x, x);
+        // angles of 2^29 are rounded by 2^-24
+        requireClose(Forward.inferAt(manager, array, block, x), expected, 1e-6);
+        if (type.takesRealPositions()) {
+            NDArray real = manager.create(positions).toType(DataType.FLOAT64, false);
+            requireClose(Forward.inferAt(manager, real, block, x), expected, 1e-6);
+        }
+    }
+
     @ParameterizedTest
     @EnumSource
     void positionsFarApartNeedMemoryForTheTokensOnly(EncodingType type) {
