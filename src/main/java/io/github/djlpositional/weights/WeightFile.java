@@ -180,7 +180,9 @@ public final class WeightFile {
                     .toList();
             return "no tensor " + InvalidFileException.quoted(name) + " for " + target.get() + " is in " + origin
                     + ": expected one of the " + names.size() + " tensors, such as "
-                    + InvalidFileException.listed(names) + "; pass one of the names in getTensors()";
+                    + InvalidFileException.listed(names)
+                    + "; pass one of the names in getTensors(), or, if the tensor is stored under the name of a tied one, name"
+                    + " both with WeightLoader.tied";
         });
         return tensor;
     }
