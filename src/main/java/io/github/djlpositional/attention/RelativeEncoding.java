@@ -57,6 +57,20 @@ public interface RelativeEncoding extends Block {
      */
     default void requireFits(int headCount, int headSize, int embeddingSize) {}
 
+    /**
+     * Checks that the encoding fits an attention whose keys may have fewer heads than its queries, when the attention
+     * is built. By default, the number of heads of the keys is of no importance.
+     *
+     * @param headCount N
+     * @param keyValueHeadCount K, a divisor of N
+     * @param headSize H
+     * @param embeddingSize D
+     * @throws IllegalArgumentException if it does not
+     */
+    default void requireFits(int headCount, int keyValueHeadCount, int headSize, int embeddingSize) {
+        requireFits(headCount, headSize, embeddingSize);
+    }
+
     /** {@return the scale of an attention that is built without one; null, the default, for 1 / √H} */
     default Double defaultScale() {
         return null;
