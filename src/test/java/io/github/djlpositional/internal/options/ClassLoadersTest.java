@@ -8,14 +8,17 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.options.TypeProvider;
 import io.github.djlpositional.relative.AlibiBiasBlock;
+import java.io.File;
 import java.io.OutputStream;
 import java.lang.module.Configuration;
 import java.lang.module.ModuleFinder;
+import java.net.URI;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -23,6 +26,7 @@ import java.util.jar.Attributes;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import javax.tools.ToolProvider;
 import org.junit.jupiter.api.AfterEach;
@@ -136,7 +140,8 @@ class ClassLoadersTest {
     }
 
     private static Path locationOf(Class<?> type) {
-        return Path.of(type.getProtectionDomain().getCodeSource().getLocation().getPath());
+        URL location = type.getProtectionDomain().getCodeSource().getLocation();
+        return Path.of(URI.create(location.toString()));
     }
 
     private static List<Path> libraries() {
@@ -161,27 +166,23 @@ class ClassLoadersTest {
         return loader(parent, paths);
     }
 
-    /** Compiles the plugin; with a services file, or as a module. */
-    private Path plugin(boolean isModule, List<Path> modulePath) throws Exception {
-        Path sources = folder.resolve("sources");
+    private Path plugin() throws Exception {
+        Path services = Files.createDirectories(folder.resolve("plugin/META-INF/services"));
+        Files.writeString(services.resolve(TypeProvider.class.getName()), PROVIDER);
+        List<Path> classPath = new ArrayList<>(libraries());
+        classPath.add(locationOf(OptionTypes.class));
+        return compiled("-cp", classPath, Map.of());
+    }
+
+    /** Compiles the plugin and other sources. */
+    private Path compiled(String option, List<Path> paths, Map<String, String> others) throws Exception {
+        String joined = paths.stream().map(Path::toString).collect(Collectors.joining(File.pathSeparator));
         List<String> arguments =
-                new ArrayList<>(List.of("-d", folder.resolve("plugin").toString(), "-proc:none"));
-        if (isModule) {
-            arguments.addAll(List.of(
-                    "--module-path",
-                    String.join(
-                            java.io.File.pathSeparator,
-                            modulePath.stream().map(Path::toString).toList())));
-            Files.createDirectories(sources);
-            arguments.add(Files.writeString(sources.resolve("module-info.java"), MODULE)
-                    .toString());
-        } else {
-            arguments.addAll(List.of("-cp", System.getProperty("java.class.path")));
-            Path services = Files.createDirectories(folder.resolve("plugin/META-INF/services"));
-            Files.writeString(services.resolve(TypeProvider.class.getName()), PROVIDER);
-        }
-        for (Map.Entry<String, String> source : PLUGIN.entrySet()) {
-            Path file = sources.resolve(source.getKey());
+                new ArrayList<>(List.of("-d", folder.resolve("plugin").toString(), "-proc:none", option, joined));
+        Map<String, String> sources = new HashMap<>(PLUGIN);
+        sources.putAll(others);
+        for (Map.Entry<String, String> source : sources.entrySet()) {
+            Path file = folder.resolve("sources").resolve(source.getKey());
             Files.createDirectories(file.getParent());
             arguments.add(Files.writeString(file, source.getValue()).toString());
         }
@@ -222,7 +223,7 @@ class ClassLoadersTest {
     @ParameterizedTest
     @EnumSource
     void aPluginsEncodingIsFoundNextToItsCopyOfTheLibrary(Context context) throws Exception {
-        try (URLClassLoader plugin = anotherCopy(ClassLoader.getPlatformClassLoader(), plugin(false, List.of()))) {
+        try (URLClassLoader plugin = anotherCopy(ClassLoader.getPlatformClassLoader(), plugin())) {
             Thread.currentThread().setContextClassLoader(context.create());
             requireFound(plugin);
         }
@@ -232,7 +233,7 @@ class ClassLoadersTest {
     @ParameterizedTest
     @EnumSource
     void aPluginsEncodingIsFoundFromItsCodeIfTheLibraryIsShared(Context context) throws Exception {
-        try (URLClassLoader plugin = loader(OptionTypes.class.getClassLoader(), List.of(plugin(false, List.of())))) {
+        try (URLClassLoader plugin = loader(OptionTypes.class.getClassLoader(), List.of(plugin()))) {
             Thread.currentThread().setContextClassLoader(context.create());
             requireFound(plugin);
         }
@@ -241,7 +242,7 @@ class ClassLoadersTest {
     /** Both plugins have a class of the same name. */
     @Test
     void aPluginGetsItsOwnClassAndNotThatOfTheContext() throws Exception {
-        Path path = plugin(false, List.of());
+        Path path = plugin();
         try (URLClassLoader plugin = loader(OptionTypes.class.getClassLoader(), List.of(path));
                 URLClassLoader other = loader(OptionTypes.class.getClassLoader(), List.of(path))) {
             Thread.currentThread().setContextClassLoader(other);
@@ -254,7 +255,7 @@ class ClassLoadersTest {
     void theProviderOfANamedModuleNeedsNoExportedPackage(Context context) throws Exception {
         List<Path> paths = new ArrayList<>(libraries());
         paths.add(jar(locationOf(OptionTypes.class)));
-        paths.add(plugin(true, paths));
+        paths.add(compiled("--module-path", paths, Map.of("module-info.java", MODULE)));
         Configuration configuration = ModuleLayer.boot()
                 .configuration()
                 .resolve(ModuleFinder.of(paths.toArray(Path[]::new)), ModuleFinder.of(), Set.of("org.example.plugin"));
