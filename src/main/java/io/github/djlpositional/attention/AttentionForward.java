@@ -73,7 +73,13 @@ final class AttentionForward implements AutoCloseable {
 
     /** The result, (B, T, D): a new array. */
     NDArray result(KeyValueCache cache) {
-        return cache == null ? compute(null) : cache.exclusively(() -> compute(cache));
+        if (cache == null) {
+            return compute(null);
+        }
+        return cache.exclusively(() -> {
+            cache.requireEngineOf(inputs.queries());
+            return compute(cache);
+        });
     }
 
     private NDArray compute(KeyValueCache cache) {

@@ -1,9 +1,11 @@
 package io.github.djlpositional.attention;
 
+import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.nn.Block;
 import ai.djl.util.PairList;
+import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.TokenColumn;
@@ -93,7 +95,8 @@ import java.util.function.Supplier;
  *
  * <ul>
  *   <li>a cache in training;
- *   <li>a step with a different batch size, data type or device than the previous steps;
+ *   <li>a step with a different batch size, data type or device than the previous steps, or a cache with the manager of
+ *       another engine;
  *   <li>a mask of keys that fits neither the tokens of the step nor all tokens so far;
  *   <li>self-attentions to which one step adds different numbers of tokens, such as the attentions of an encoder that
  *       is passed the forward parameters of a decoder's step;
@@ -222,8 +225,8 @@ public final class KeyValueCache implements AutoCloseable {
      * not finished. A cross-attention projects its keys and values again at the next step.
      *
      * @param rows indices of the batch, (n) of an integer type; an index may occur several times
-     * @throws IllegalArgumentException if the rows have another rank or data type, there are none, or one is out of
-     *     range; the cache is then unchanged
+     * @throws IllegalArgumentException if the rows have another rank, data type or engine, there are none, or one is
+     *     out of range; the cache is then unchanged
      */
     public void select(NDArray rows) {
         Check.that(
@@ -231,6 +234,10 @@ public final class KeyValueCache implements AutoCloseable {
                 () -> "rows " + rows.getShape() + " of type " + rows.getDataType()
                         + ": expected one or more integers, (n); pass the indices of the sequences to select");
         exclusively(() -> {
+            Engine engine = rows.getManager().getEngine();
+            if (engine != manager.getEngine()) {
+                throw DataTypes.otherEngine("rows " + rows.getShape(), engine, manager.getEngine(), "KeyValueCache");
+            }
             // a step that failed may leave an attention without keys
             tokens.values().removeIf(CachedTokens::isEmpty);
             tokens.values().forEach(cached -> cached.requireRows(rows));
@@ -353,6 +360,14 @@ public final class KeyValueCache implements AutoCloseable {
                 params.get(ForwardParameters.START) != null,
                 "a KeyValueCache was given without " + ForwardParameters.START
                         + ": expected both, as nextStep() returns them; pass its result to every block");
+    }
+
+    /** Checks that the arrays of a step can be attached to the manager of this cache. */
+    void requireEngineOf(NDArray input) {
+        Engine engine = input.getManager().getEngine();
+        if (engine != manager.getEngine()) {
+            throw DataTypes.otherEngine("the KeyValueCache", manager.getEngine(), engine, "input " + input.getShape());
+        }
     }
 
     /** Begins the step of a self-attention that adds tokens; drops the tokens of a step that failed. */

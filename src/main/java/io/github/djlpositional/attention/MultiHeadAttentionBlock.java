@@ -235,7 +235,8 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         terms = new Terms(options.encodings(), options.headCount());
         order = options.order();
         for (RelativeEncoding encoding : terms.encodings()) {
-            encoding.requireFits(options.headCount(), options.headSize(), options.embeddingSize());
+            encoding.requireFits(
+                    options.headCount(), options.keyValueHeadCount(), options.headSize(), options.embeddingSize());
         }
         queryNorm = addUnlessNull("queryNorm", options.queryNorm());
         keyNorm = addUnlessNull("keyNorm", options.keyNorm());

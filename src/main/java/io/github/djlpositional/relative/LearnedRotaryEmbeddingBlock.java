@@ -128,6 +128,17 @@ public final class LearnedRotaryEmbeddingBlock extends OptionsBlock implements R
     }
 
     @Override
+    public void requireFits(int attentionHeads, int keyValueHeads, int attentionHeadSize, int embeddingSize) {
+        requireFits(attentionHeads, attentionHeadSize, embeddingSize);
+        Check.that(
+                keyValueHeads % options.headCount == 0,
+                () -> "the attention has " + keyValueHeads + " heads of keys and its rotary embedding "
+                        + options.headCount + ": expected a divisor of the heads of keys; build the rotary embedding"
+                        + " with setHeadCount(" + keyValueHeads + ") or fewer, or the attention with"
+                        + " optKeyValueHeadCount(" + attentionHeads + "); block: " + this);
+    }
+
+    @Override
     public List<Term> terms() {
         return List.of(rotation);
     }
@@ -198,7 +209,7 @@ public final class LearnedRotaryEmbeddingBlock extends OptionsBlock implements R
 
         /**
          * Sets the number of heads with frequencies of their own, at least 1: the attention's N, or a divisor of N for
-         * groups of heads that share them. It is at most the number of key heads.
+         * groups of heads that share them. It also divides the number of key heads.
          */
         public Builder setHeadCount(int headCount) {
             return set("headCount", headCount);
