@@ -320,7 +320,7 @@ public class OwnEncodingTest extends OnEachEngine {
                 () -> Forward.infer(manager, block, x),
                 method + " of " + encoding.getClass().getSimpleName(),
                 "(1, 3, 3, 3)",
-                method.equals("biases") ? "(1 or N, 6)" : "5"));
+                method.equals("biases") ? "(1 or 2, 6)" : "5"));
     }
 
     /** An encoding of which one method returns an array of a wrong shape. */

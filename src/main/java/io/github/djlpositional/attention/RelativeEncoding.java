@@ -51,25 +51,12 @@ public interface RelativeEncoding extends Block {
      * Checks that the encoding fits an attention, when the attention is built. By default, it fits any.
      *
      * @param headCount N
-     * @param headSize H
-     * @param embeddingSize D
-     * @throws IllegalArgumentException if it does not
-     */
-    default void requireFits(int headCount, int headSize, int embeddingSize) {}
-
-    /**
-     * Checks that the encoding fits an attention whose keys may have fewer heads than its queries, when the attention
-     * is built. By default, the number of heads of the keys is of no importance.
-     *
-     * @param headCount N
      * @param keyValueHeadCount K, a divisor of N
      * @param headSize H
      * @param embeddingSize D
      * @throws IllegalArgumentException if it does not
      */
-    default void requireFits(int headCount, int keyValueHeadCount, int headSize, int embeddingSize) {
-        requireFits(headCount, headSize, embeddingSize);
-    }
+    default void requireFits(int headCount, int keyValueHeadCount, int headSize, int embeddingSize) {}
 
     /** {@return the scale of an attention that is built without one; null, the default, for 1 / √H} */
     default Double defaultScale() {

@@ -119,17 +119,12 @@ public final class LearnedRotaryEmbeddingBlock extends OptionsBlock implements R
     }
 
     @Override
-    public void requireFits(int attentionHeads, int attentionHeadSize, int embeddingSize) {
+    public void requireFits(int attentionHeads, int keyValueHeads, int attentionHeadSize, int embeddingSize) {
         Check.that(
                 attentionHeads % options.headCount == 0 && options.headSize == attentionHeadSize,
                 () -> "the attention has " + attentionHeads + " heads of size " + attentionHeadSize
                         + ": expected the sizes of its rotary embedding; build it with setHeadCount(" + attentionHeads
                         + ") and setHeadSize(" + attentionHeadSize + "); block: " + this);
-    }
-
-    @Override
-    public void requireFits(int attentionHeads, int keyValueHeads, int attentionHeadSize, int embeddingSize) {
-        requireFits(attentionHeads, attentionHeadSize, embeddingSize);
         Check.that(
                 keyValueHeads % options.headCount == 0,
                 () -> "the attention has " + keyValueHeads + " heads of keys and its rotary embedding "

@@ -67,7 +67,7 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
     }
 
     @Override
-    public final void requireFits(int attentionHeads, int attentionHeadSize, int attentionSize) {
+    public final void requireFits(int attentionHeads, int keyValueHeads, int attentionHeadSize, int attentionSize) {
         String heads = "setHeadCount(" + attentionHeads + ")";
         int size = embeddingSize == -1 ? attentionHeads * attentionHeadSize : attentionSize;
         String remedy = headCount == -1

@@ -152,8 +152,8 @@ class LearnedRotaryEmbeddingBlockTest extends OnEachEngine {
                 rejected(learned(6).optAxes(2)::build, "headSize 6", "axes 2", "multiple of 4"),
                 rejected(learned(4).optAxes(3)::build, "axes 3"),
                 rejected(learned(4).optBase(0)::build, "base 0.0"),
-                rejected(() -> block.requireFits(3, 16, 48), "3 heads of size 16", "setHeadCount(3)", block),
-                rejected(() -> block.requireFits(2, 8, 16), "2 heads of size 8", "setHeadSize(8)", block));
+                rejected(() -> block.requireFits(3, 3, 16, 48), "3 heads of size 16", "setHeadCount(3)", block),
+                rejected(() -> block.requireFits(2, 2, 8, 16), "2 heads of size 8", "setHeadSize(8)", block));
     }
 
     /** Each group of frequencies is for some heads of the queries, and for some of the keys. */
