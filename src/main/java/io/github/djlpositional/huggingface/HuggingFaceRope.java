@@ -37,10 +37,10 @@ import java.util.stream.IntStream;
  * }</pre>
  *
  * <p>A configuration leaves much to the code of its {@code model_type}: the layout of the pairs, and values of missing
- * keys. They are known for the types in {@code docs/model-types.csv}. Other types, unknown rope types and unknown keys
- * of the rope section are rejected; nothing is guessed. The rope section is read as Hugging Face's
- * {@code modeling_rope_utils.py} (transformers 4 and 5) reads it. LongRoPE and dynamic NTK need the maximum length of
- * the sequences, as in vLLM; transformers uses the length of each forward.
+ * keys. They are known for the types in {@code docs/model-types.csv}. Other types, unknown rope types, unknown keys of
+ * the rope section, and keys that describe the rotation of other model types are rejected; nothing is guessed. The rope
+ * section is read as Hugging Face's {@code modeling_rope_utils.py} (transformers 4 and 5) reads it. LongRoPE and
+ * dynamic NTK need the maximum length of the sequences, as in vLLM; transformers uses the length of each forward.
  *
  * <p>For a model of text and images, {@code text_config} is read, and {@code vision_config} by {@link #ofVision}.
  *
@@ -131,7 +131,9 @@ public final class HuggingFaceRope {
         Object textType = ModelType.WITH_TEXT_CONFIG.get(config.get("model_type"));
         if (textType != null && config.get("text_config") instanceof Map<?, ?> textConfig) {
             Object named = textConfig.get("model_type");
-            return new HuggingFaceRope(nested(textConfig, named == null ? textType : named));
+            Map<String, Object> text = nested(ModelType.TEXT_DEFAULTS.get(config.get("model_type")), null);
+            text.putAll(nested(textConfig, named == null ? textType : named));
+            return new HuggingFaceRope(text);
         }
         return new HuggingFaceRope(config);
     }
@@ -166,7 +168,9 @@ public final class HuggingFaceRope {
 
     private static Map<String, Object> nested(Object config, Object type) {
         Map<String, Object> values = new LinkedHashMap<>();
-        ((Map<?, ?>) config).forEach((key, value) -> values.put(String.valueOf(key), value));
+        if (config instanceof Map<?, ?> map) {
+            map.forEach((key, value) -> values.put(String.valueOf(key), value));
+        }
         values.put("model_type", type);
         return values;
     }
@@ -238,7 +242,7 @@ public final class HuggingFaceRope {
 
     /** Checks that some layers of a type have the rotary encoding. */
     private void requireRotated(String layerType) {
-        requireKnown(layerType);
+        requireKnown(layerType); // before the layers are counted
         if (layers.mayLackRotary()) {
             Set<String> rotated = rotatedTypes();
             Check.that(
@@ -461,6 +465,7 @@ public final class HuggingFaceRope {
     }
 
     RopeSection section(String layerType) {
+        requireKnown(layerType);
         Map<String, Map<?, ?>> sections = sectionsByLayerType(sectionOfAll());
         boolean hasBases = isLocal(ModelType.SLIDING); // the code then has a section for each type of layers
         Map<?, ?> all = isLocal(layerType) || !sections.isEmpty() ? Map.of() : sectionOfAll();

@@ -31,6 +31,9 @@ record ModelType(ModelType like, Map<?, ?> line) {
     /** Types whose {@code text_config} configures the text model, and the type of that configuration by default. */
     static final Map<?, ?> WITH_TEXT_CONFIG;
 
+    /** Types of which a {@code text_config} has other defaults than its own type, and these. */
+    static final Map<?, ?> TEXT_DEFAULTS;
+
     /** Types of which it is known that they have no rotary encoding. */
     static final List<?> WITHOUT_ROTARY;
 
@@ -55,6 +58,7 @@ record ModelType(ModelType like, Map<?, ?> line) {
     static {
         Map<String, Object> file = read(FILE);
         WITH_TEXT_CONFIG = (Map<?, ?>) file.get("text_config");
+        TEXT_DEFAULTS = (Map<?, ?>) file.get("text_defaults");
         WITHOUT_ROTARY = (List<?>) file.get("without_rotary");
         WITH_VISION_CONFIG = (Map<?, ?>) file.get("vision_config");
         ALL = types(file);

@@ -244,6 +244,21 @@ class HuggingFaceRopeTest {
                 .isEqualTo(256);
     }
 
+    /**
+     * From the class of Voxtral in transformers 5.23, whose text has another base and head size than a Llama without
+     * keys.
+     */
+    @Test
+    void aTextConfigHasTheDefaultsOfItsModel() {
+        for (Map<String, ?> text : List.<Map<String, ?>>of(Map.of(), Map.of("model_type", "qwen2"))) {
+            RotaryEmbeddingBlock block = HuggingFaceRope.of(Map.of("model_type", "voxtral", "text_config", text))
+                    .rotary()
+                    .build();
+            assertThat(block.getHeadSize()).isEqualTo(128);
+            assertThat(block.getArguments()).containsEntry("base", 1e8).containsEntry("autoExtend", 131_072);
+        }
+    }
+
     @Test
     void rejectsKeysThatOnlyOtherModelTypesRead() throws Exception {
         assertAll(
