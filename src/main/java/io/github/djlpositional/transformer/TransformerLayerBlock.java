@@ -23,10 +23,12 @@ import io.github.djlpositional.internal.options.Default;
 import io.github.djlpositional.internal.options.NotSaved;
 import io.github.djlpositional.internal.options.Range;
 import io.github.djlpositional.internal.options.Settings;
+import io.github.djlpositional.internal.options.WithoutOption;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
@@ -79,6 +81,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
             @Default("AFTER_SUM") NormPlacement normPlacement,
             @Default("SEQUENTIAL") Arrangement arrangement,
             @Range Float residualScale,
+            Boolean returnMask,
 
             @NotSaved @Default("0") @Range(min = 0, below = 1)
             float dropoutRate,
@@ -88,7 +91,16 @@ public final class TransformerLayerBlock extends OptionsBlock {
 
         Options {
             Check.present("attention", attention);
-            Check.present("feedForward", feedForward);
+            feedForward = feedForward != null
+                    ? feedForward
+                    : FeedForwardBlock.builder()
+                            .setEmbeddingSize(attention.getEmbeddingSize())
+                            .setHiddenSize(4 * attention.getEmbeddingSize())
+                            .build();
+            returnMask = Boolean.TRUE.equals(returnMask) ? true : null;
+            Check.that(
+                    returnMask == null || crossAttention == null,
+                    "returnMask true with a cross-attention: expected one of them; use a TransformerStackBlock");
             Check.that(
                     arrangement == Arrangement.SEQUENTIAL
                             || (normPlacement == NormPlacement.BEFORE_PART && crossAttention == null),
@@ -176,7 +188,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
         NDArray x = inputs.head();
         feedForward.requireType(this, parameterStore, x, training);
         if (x.getShape().size() == 0) {
-            return new NDList(x.duplicate());
+            return withMask(x.duplicate(), inputs);
         }
         try (Temporaries temporaries = new Temporaries()) {
             Residual.Call call = new Residual.Call(this, parameterStore, training, Positions.once(params), temporaries);
@@ -184,7 +196,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
             UnaryOperator<NDArray> attend = y -> call.attend(attention, withMask(inputs, isDecoder ? 2 : 1, y));
             UnaryOperator<NDArray> feed = y -> call.apply(feedForward, y);
             if (options.arrangement != Arrangement.SEQUENTIAL) {
-                return new NDList(inParallel(call, x, attend, feed));
+                return withMask(inParallel(call, x, attend, feed), inputs);
             }
             x = attentionResidual.add(call, x, attend);
             if (isDecoder) {
@@ -193,8 +205,18 @@ public final class TransformerLayerBlock extends OptionsBlock {
                         call, x, y -> call.attend(crossAttention, withMask(inputs, 3, memory, y, memory)));
             }
             NDArray result = feedForwardResidual.addInOneCall(call, x, feedForward);
-            return new NDList(result != null ? result : temporaries.remove(feedForwardResidual.add(call, x, feed)));
+            return withMask(
+                    result != null ? result : temporaries.remove(feedForwardResidual.add(call, x, feed)), inputs);
         }
+    }
+
+    /** The output, followed by the mask of the inputs if it is passed on. */
+    private NDList withMask(NDArray output, NDList inputs) {
+        NDList outputs = new NDList(output);
+        if (options.returnMask != null && inputs.size() == 2) {
+            outputs.add(inputs.get(1));
+        }
+        return outputs;
     }
 
     /** The inputs of an attention, with the mask from the layer's inputs if there is one. */
@@ -220,7 +242,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
     @Override
     public Shape[] getOutputShapes(Shape[] inputShapes) {
         requireShapes(inputShapes);
-        return new Shape[] {inputShapes[0]};
+        return options.returnMask != null ? inputShapes.clone() : new Shape[] {inputShapes[0]};
     }
 
     @Override
@@ -367,13 +389,65 @@ public final class TransformerLayerBlock extends OptionsBlock {
     /** Builds a {@link TransformerLayerBlock}. */
     public static final class Builder extends BlockBuilder<TransformerLayerBlock, Builder> {
 
+        /** An attention without other options; null for none. */
+        private MultiHeadAttentionBlock.Builder plain;
+
         private Builder() {
             super(Options.class, TransformerLayerBlock::new);
         }
 
-        /** Sets the attention over the layer's input, and with it D; in a decoder it is causal. */
+        /**
+         * Sets the attention over the layer's input, and with it D; in a decoder it is causal. Not together with
+         * {@link #setEmbeddingSize} and the other options of a plain attention.
+         */
         public Builder setAttention(MultiHeadAttentionBlock block) {
+            requireOneAttention(plain == null);
             return setChild("attention", block);
+        }
+
+        /** Sets D, for an attention with the options of this builder only. */
+        @WithoutOption
+        public Builder setEmbeddingSize(int embeddingSize) {
+            plain().setEmbeddingSize(embeddingSize);
+            return this;
+        }
+
+        /** Sets N, the number of heads of that attention. */
+        @WithoutOption
+        public Builder setHeadCount(int headCount) {
+            plain().setHeadCount(headCount);
+            return this;
+        }
+
+        /** Sets whether that attention is causal (default: false). */
+        @WithoutOption
+        public Builder optCausal(boolean causal) {
+            plain().optCausal(causal);
+            return this;
+        }
+
+        /** Sets the relative encodings of that attention (default: none). */
+        @WithoutOption
+        public Builder optRelativeEncoding(RelativeEncoding... encodings) {
+            plain().optRelativeEncoding(encodings);
+            return this;
+        }
+
+        private MultiHeadAttentionBlock.Builder plain() {
+            if (plain == null) {
+                requireOneAttention(!options().containsKey("attention"));
+                plain = MultiHeadAttentionBlock.builder();
+                Supplier<MultiHeadAttentionBlock> attention = plain::build;
+                set("attention", attention);
+            }
+            return plain;
+        }
+
+        private static void requireOneAttention(boolean holds) {
+            Check.that(
+                    holds,
+                    "an attention, and options of a plain one: expected one of them; set all options in the builder of"
+                            + " the attention");
         }
 
         /** Sets the attention over an encoder's output, of the same embedding size (default: none). */
@@ -381,7 +455,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
             return setChild("crossAttention", block);
         }
 
-        /** Sets the feed-forward network, of the same embedding size. */
+        /** Sets the feed-forward network, of the same embedding size (default: ReLU, and a hidden size of 4 · D). */
         public Builder setFeedForward(FeedForwardBlock block) {
             return setChild("feedForward", block);
         }
@@ -416,6 +490,14 @@ public final class TransformerLayerBlock extends OptionsBlock {
          */
         public Builder optResidualScale(float initialScale) {
             return set("residualScale", initialScale);
+        }
+
+        /**
+         * Returns the mask after the output, {@code [x, mask]}, for the next block of a
+         * {@link ai.djl.nn.SequentialBlock} (default: false). Without a mask, the output is {@code [x]}.
+         */
+        public Builder optReturnMask(boolean returnMask) {
+            return set("returnMask", returnMask);
         }
 
         /**

@@ -3,9 +3,11 @@ package io.github.djlpositional.transformer;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
+import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
@@ -13,11 +15,14 @@ import io.github.djlpositional.Positions;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.internal.Use;
 import io.github.djlpositional.internal.options.BlockBuilder;
 import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Range;
 import io.github.djlpositional.internal.options.Settings;
 import java.util.Collections;
 import java.util.IdentityHashMap;
@@ -54,7 +59,9 @@ import java.util.stream.Stream;
  * }</pre>
  *
  * <p>The inputs are the same as for a {@link TransformerLayerBlock}. With an input embedding, token ids (B, T) take the
- * place of x. The output is (B, T, D). Exceptions of the blocks are propagated.
+ * place of x. The output is (B, T, D), or (B, D) with {@link Builder#optPooling}. An output layer
+ * ({@link Builder#optOutputSize}, {@link Builder#optTiedOutput}) maps D to classes or tokens: (B, T, V), or (B, classes).
+ * Exceptions of the blocks are propagated.
  *
  * <h2>Padding</h2>
  *
@@ -79,7 +86,14 @@ import java.util.stream.Stream;
  */
 public final class TransformerStackBlock extends OptionsBlock {
 
-    record Options(InputEmbeddingBlock input, List<TransformerLayerBlock> layers, Boolean finalNorm) {
+    record Options(
+            InputEmbeddingBlock input,
+            List<TransformerLayerBlock> layers,
+            Boolean finalNorm,
+            Pooling pooling,
+            @Range(min = 1) Integer outputSize,
+            Boolean outputBias,
+            Boolean tiedOutput) {
 
         Options {
             Check.that(
@@ -87,6 +101,18 @@ public final class TransformerStackBlock extends OptionsBlock {
                     "layers are missing: expected at least one; set them with setLayers");
             layers = List.copyOf(layers);
             finalNorm = finalNorm == null ? !layers.get(layers.size() - 1).normalizesSum() : finalNorm;
+            tiedOutput = Boolean.TRUE.equals(tiedOutput) ? true : null;
+            Check.that(
+                    outputBias == null || outputSize != null,
+                    "outputBias " + outputBias + " without outputSize: expected both; set optOutputSize, or leave it out");
+            Check.that(
+                    tiedOutput == null || outputSize == null,
+                    "tiedOutput true with outputSize " + outputSize
+                            + ": expected one of them, since a tied output has the size of the vocabulary; leave one out");
+            Check.that(
+                    tiedOutput == null || input != null,
+                    "tiedOutput true without an input embedding: expected one, whose table the output shares; set it"
+                            + " with optInput, or use optOutputSize");
         }
     }
 
@@ -95,9 +121,14 @@ public final class TransformerStackBlock extends OptionsBlock {
 
     private final List<TransformerLayerBlock> layers;
     private final Block finalNorm;
+    private final Options options;
+
+    /** The output layer with weights of its own; null for none. */
+    private final Linear output;
 
     private TransformerStackBlock(Options options) {
         super(options);
+        this.options = options;
         layers = options.layers;
         TransformerLayerBlock first = layers.get(0);
         int size = first.getAttention().getEmbeddingSize();
@@ -121,6 +152,12 @@ public final class TransformerStackBlock extends OptionsBlock {
         finalNorm = options.finalNorm
                 ? addChildBlock("finalNorm", layers.get(layers.size() - 1).newNorm())
                 : null;
+        output = options.outputSize == null
+                ? null
+                : addProjection("output", size, options.outputSize, !Boolean.FALSE.equals(options.outputBias));
+        if (options.tiedOutput != null) {
+            input.getTokenTable(); // a token embedding of the user's has none
+        }
     }
 
     private static void requireFitting(int number, TransformerLayerBlock layer, TransformerLayerBlock first) {
@@ -183,10 +220,34 @@ public final class TransformerStackBlock extends OptionsBlock {
         return finalNorm;
     }
 
+    /** {@return the output layer, from D to the output size; null for none, and for one that shares the token table} */
+    public Linear getOutput() {
+        return output;
+    }
+
+    /** Whether the output has a score for each token id. */
+    boolean hasOutput() {
+        return output != null || options.tiedOutput != null;
+    }
+
     @Override
     protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         requireShapes(inputs.getShapes());
+        return new NDList(output(parameterStore, inputs, training, params, false));
+    }
+
+    /** The scores of the tokens that may follow the last one of each sequence, (B, 1, V): a new array. */
+    NDArray scoresOfNext(ParameterStore parameterStore, NDList inputs, PairList<String, Object> params) {
+        return reading(() -> output(parameterStore, inputs, false, params, true));
+    }
+
+    private NDArray output(
+            ParameterStore parameterStore,
+            NDList inputs,
+            boolean training,
+            PairList<String, Object> params,
+            boolean isOfLast) {
         PairList<String, Object> shared = Positions.once(params);
         try (Temporaries temporaries = new Temporaries()) {
             NDList layerInputs = new NDList(inputs);
@@ -195,7 +256,7 @@ public final class TransformerStackBlock extends OptionsBlock {
                 layerInputs.set(
                         0,
                         temporaries.add(input.forward(parameterStore, ids, training, shared)
-                                .singletonOrThrow()));
+                                .head()));
                 addMask(temporaries, layerInputs, inputs.head());
             }
             for (TransformerLayerBlock layer : layers) {
@@ -205,13 +266,52 @@ public final class TransformerStackBlock extends OptionsBlock {
                 NDList x = new NDList(layerInputs.head());
                 replace(temporaries, layerInputs, inputs, finalNorm.forward(parameterStore, x, training));
             }
-            return new NDList(temporaries.remove(layerInputs.head()));
+            NDArray x = layerInputs.head();
+            if (options.pooling != null) {
+                x = temporaries.add(options.pooling.of(x, maskOfTokens(temporaries, layerInputs)));
+            } else if (isOfLast) {
+                long last = x.getShape().get(1) - 1;
+                x = temporaries.add(x.get(NDIndex.sliceAxis(1, last, last + 1)));
+            }
+            return temporaries.remove(scores(temporaries, parameterStore, x, training));
         }
+    }
+
+    /** Which tokens of x are visible, (B, T); null for all. */
+    private NDArray maskOfTokens(Temporaries temporaries, NDList layerInputs) {
+        NDArray x = layerInputs.head();
+        int index = layers.get(0).getCrossAttention() != null ? 2 : 1;
+        NDArray mask = layerInputs.size() > index ? layerInputs.get(index) : null;
+        if (mask == null || mask.size() == 0) {
+            return null;
+        }
+        Shape shape = mask.getShape();
+        Check.that(
+                shape.dimension() == 2,
+                () -> "mask of shape " + shape + " with pooling " + options.pooling + ": expected "
+                        + x.getShape().slice(0, 2) + "; pass one number for each token");
+        NDArray moved = temporaries.addUnless(mask, mask.toDevice(x.getDevice(), false));
+        long earlier = shape.get(1) - x.getShape().get(1);
+        return earlier == 0 ? moved : temporaries.add(moved.get(NDIndex.sliceAxis(1, earlier, shape.get(1))));
+    }
+
+    /** The result of the output layer, a new array; x itself without one. */
+    private NDArray scores(Temporaries temporaries, ParameterStore parameterStore, NDArray x, boolean training) {
+        if (output != null) {
+            return temporaries.add(
+                    output.forward(parameterStore, new NDList(x), training).singletonOrThrow());
+        }
+        return options.tiedOutput == null
+                ? x
+                : temporaries.add(Use.of(input, () -> {
+                    NDArray table = DataTypes.value(this, input.getTokenTable(), parameterStore, x, training);
+                    return Linear.linear(x, table).singletonOrThrow();
+                }));
     }
 
     /** Replaces x by the output of a block, and frees the previous x unless it is an input of the forward. */
     private static void replace(Temporaries temporaries, NDList layerInputs, NDList inputs, NDList output) {
-        NDArray before = layerInputs.set(0, temporaries.add(output.singletonOrThrow()));
+        NDArray before = layerInputs.set(0, temporaries.add(output.head()));
         if (before != inputs.head()) {
             before.close();
         }
@@ -250,7 +350,12 @@ public final class TransformerStackBlock extends OptionsBlock {
     @Override
     public Shape[] getOutputShapes(Shape[] inputShapes) {
         requireShapes(inputShapes);
-        return new Shape[] {layerShapes(inputShapes)[0]};
+        Shape x = layerShapes(inputShapes)[0];
+        Shape pooled = options.pooling == null ? x : new Shape(x.get(0), x.get(2));
+        long size = output != null
+                ? options.outputSize
+                : options.tiedOutput != null ? input.getTokenTable().getShape().get(0) : x.get(2);
+        return new Shape[] {Shape.update(pooled, pooled.dimension() - 1, size)};
     }
 
     @Override
@@ -276,6 +381,9 @@ public final class TransformerStackBlock extends OptionsBlock {
         layers.forEach(layer -> layer.initialize(manager, dataType, shapes));
         if (finalNorm != null) {
             finalNorm.initialize(manager, dataType, shapes[0]);
+        }
+        if (output != null) {
+            output.initialize(manager, dataType, new Shape(-1, shapes[0].get(2)));
         }
     }
 
@@ -324,6 +432,32 @@ public final class TransformerStackBlock extends OptionsBlock {
          */
         public Builder optFinalNorm(boolean finalNorm) {
             return set("finalNorm", finalNorm);
+        }
+
+        /**
+         * Returns one vector for each sequence, (B, D), of the tokens that the mask (B, T) leaves visible (default: the
+         * vectors of all tokens).
+         */
+        public Builder optPooling(Pooling pooling) {
+            return set("pooling", pooling);
+        }
+
+        /** Adds an output layer from D to a number of classes or tokens, at least 1 (default: none). */
+        public Builder optOutputSize(int outputSize) {
+            return set("outputSize", outputSize);
+        }
+
+        /** Sets whether that output layer has a bias (default: true). */
+        public Builder optOutputBias(boolean outputBias) {
+            return set("outputBias", outputBias);
+        }
+
+        /**
+         * Multiplies the result by the table of the input embedding, which gives a score for each of the V tokens, as
+         * in Press and Wolf, <em>Using the Output Embedding to Improve Language Models</em> (2017) (default: false).
+         */
+        public Builder optTiedOutput(boolean tiedOutput) {
+            return set("tiedOutput", tiedOutput);
         }
     }
 }

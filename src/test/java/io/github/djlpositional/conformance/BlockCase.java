@@ -37,6 +37,8 @@ import io.github.djlpositional.relative.TransformerXlPositionBlock;
 import io.github.djlpositional.support.SmallBlocks;
 import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.Nonlinearity;
+import io.github.djlpositional.transformer.Pooling;
+import io.github.djlpositional.transformer.PoolingBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerStackBlock;
@@ -323,7 +325,9 @@ public enum BlockCase implements TestBlocks {
     RMS_NORM(input(2, 3, 4), () -> rmsNorm(4).optEpsilon(1e-5).build()),
     LAYER_NORM(
             input(2, 3, 4),
-            () -> LayerNormBlock.builder().setEmbeddingSize(4).optEpsilon(1e-6).build());
+            () -> LayerNormBlock.builder().setEmbeddingSize(4).optEpsilon(1e-6).build()),
+
+    POOLING(input(2, 3, 4), () -> PoolingBlock.builder().optPooling(Pooling.LAST).build());
 
     private final InputShapes inputs;
     private final Supplier<Block> block;

@@ -20,13 +20,16 @@ import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.UninitializedParameterException;
+import ai.djl.training.ParameterStore;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.StoredLayer;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.BlockBytes;
 import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
@@ -316,8 +319,6 @@ class TransformerLayerBlockTest extends OnEachEngine {
                         TransformerLayerBlock.builder()
                                 .setFeedForward(feedForward(Nonlinearity.RELU).build())::build,
                         "attention"),
-                rejected(
-                        TransformerLayerBlock.builder().setAttention(attention().build())::build, "feedForward"),
                 rejected(layer().optEpsilon(0)::build, "epsilon 0.0"),
                 rejected(layer().optDropoutRate(1)::build, "dropoutRate 1.0"),
                 rejected(layer().optDropPathRate(-0.5f)::build, "dropPathRate -0.5"),
@@ -433,5 +434,67 @@ class TransformerLayerBlockTest extends OnEachEngine {
                 () -> infer(manager, layer().build(), x),
                 "TransformerLayerBlock",
                 "initialize"));
+    }
+
+    // a plain attention, and the mask
+
+    @Test
+    void hasAPlainAttentionAndTheUsualHiddenSize() {
+        TransformerLayerBlock plain = TransformerLayerBlock.builder()
+                .setEmbeddingSize(8)
+                .setHeadCount(2)
+                .optCausal(true)
+                .optRelativeEncoding(RotaryEmbeddingBlock.builder().setHeadSize(4).build())
+                .build();
+        TransformerLayerBlock full = TransformerLayerBlock.builder()
+                .setAttention(MultiHeadAttentionBlock.builder()
+                        .setEmbeddingSize(8)
+                        .setHeadCount(2)
+                        .optCausal(true)
+                        .optRelativeEncoding(
+                                RotaryEmbeddingBlock.builder().setHeadSize(4).build())
+                        .build())
+                .setFeedForward(FeedForwardBlock.builder()
+                        .setEmbeddingSize(8)
+                        .setHiddenSize(32)
+                        .build())
+                .build();
+        assertThat(plain.getArguments()).isEqualTo(full.getArguments());
+    }
+
+    @Test
+    void eachLayerOfABuilderHasItsOwnPlainAttention() {
+        TransformerLayerBlock.Builder builder =
+                TransformerLayerBlock.builder().setEmbeddingSize(8).setHeadCount(2);
+        assertThat(builder.build().getAttention()).isNotSameAs(builder.build().getAttention());
+    }
+
+    @Test
+    void rejectsTwoAttentions() {
+        assertAll(
+                rejected(
+                        () -> TransformerLayerBlock.builder()
+                                .setAttention(attention().build())
+                                .setHeadCount(2),
+                        "an attention"),
+                rejected(
+                        () -> TransformerLayerBlock.builder()
+                                .setEmbeddingSize(8)
+                                .setAttention(attention().build()),
+                        "an attention"));
+    }
+
+    @Test
+    void passesTheMaskOn() {
+        TransformerLayerBlock block = filled(manager, layer().optReturnMask(true).build(), DataType.FLOAT64);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 3, 8);
+        NDArray mask = manager.create(new int[][] {{1, 1, 0}, {1, 1, 1}});
+        NDList outputs = block.forward(new ParameterStore(manager, false), new NDList(x, mask), false);
+        assertThat(outputs).hasSize(2);
+        assertThat(outputs.get(1)).isSameAs(mask);
+        assertThat(block.getOutputShapes(new Shape[] {x.getShape(), mask.getShape()}))
+                .containsExactly(x.getShape(), mask.getShape());
+        assertThat(block.forward(new ParameterStore(manager, false), new NDList(x), false))
+                .hasSize(1);
     }
 }

@@ -479,4 +479,72 @@ class TransformerStackBlockTest extends OnEachEngine {
                 .hasSize(3)
                 .doesNotHaveDuplicates();
     }
+
+    // pooling and output
+
+    private TransformerStackBlock.Builder ofIds() {
+        return TransformerStackBlock.builder()
+                .optInput(InputEmbeddingBlock.builder()
+                        .setVocabularySize(7)
+                        .setEmbeddingSize(SIZE)
+                        .optPaddingIndex(0)
+                        .build())
+                .setLayers(2, SmallLayers::layer);
+    }
+
+    private <B extends Block> B ofIds(B block) {
+        return filled(manager, block, DataType.FLOAT64, new Shape(1, 4));
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void poolsAndClassifiesTokensThatAreNotPadding(Pooling pooling) {
+        TransformerStackBlock stack = ofIds(ofIds().optPooling(pooling).optOutputSize(3).build());
+        NDArray alone = infer(manager, stack, manager.create(new long[][] {{5, 6, 2}}));
+        assertThat(alone.getShape()).isEqualTo(new Shape(1, 3));
+        NDArray padded = infer(manager, stack, manager.create(new long[][] {{5, 6, 2, 0}, {1, 2, 3, 4}}));
+        requireClose(padded.get(0), doubles(alone), 1e-6); // the weights of the mean are FLOAT32
+        NDArray mask = manager.create(new int[][] {{1, 1, 1, 0}});
+        NDArray masked = infer(manager, stack, manager.create(new long[][] {{5, 6, 2, 3}}), mask);
+        requireClose(masked, doubles(alone), 1e-6);
+        assertThat(stack.getOutputShapes(new Shape[] {new Shape(2, 4)})[0]).isEqualTo(new Shape(2, 3));
+    }
+
+    @Test
+    void scoresTokensWithTheTableOfTheInput() {
+        TransformerStackBlock stack = ofIds(ofIds().optTiedOutput(true).build());
+        TransformerStackBlock vectors = ofIds(ofIds().build());
+        NDArray ids = manager.create(new long[][] {{5, 6, 2}});
+        NDArray table = stack.getInput().getTokenTable().getArray();
+        double[] expected = doubles(infer(manager, vectors, ids).matMul(table.transpose()));
+        NDArray scores = infer(manager, stack, ids);
+        assertThat(scores.getShape()).isEqualTo(new Shape(1, 3, 7));
+        requireClose(scores, expected, TOLERANCE);
+        assertThat(stack.getOutputShapes(new Shape[] {ids.getShape()})[0]).isEqualTo(scores.getShape());
+    }
+
+    @Test
+    void pooledScoresAreThoseOfArguments() {
+        TransformerStackBlock stack =
+                ofIds().optPooling(Pooling.LAST).optOutputSize(3).optOutputBias(false).build();
+        assertThat(TransformerStackBlock.fromArguments(stack.getArguments()).getArguments())
+                .isEqualTo(stack.getArguments())
+                .containsEntry("pooling", "LAST")
+                .containsEntry("outputSize", 3)
+                .containsEntry("outputBias", false);
+    }
+
+    @Test
+    void rejectsOutputsThatDoNotFit() {
+        assertAll(
+                rejected(() -> ofIds().optTiedOutput(true).optOutputSize(3).build(), "tiedOutput", "outputSize 3"),
+                rejected(() -> ofIds().optOutputBias(true).build(), "outputBias", "optOutputSize"),
+                rejected(
+                        () -> TransformerStackBlock.builder()
+                                .setLayers(1, SmallLayers::layer)
+                                .optTiedOutput(true)
+                                .build(),
+                        "tiedOutput",
+                        "optInput"));
+    }
 }

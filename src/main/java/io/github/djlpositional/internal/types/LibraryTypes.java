@@ -27,6 +27,7 @@ import io.github.djlpositional.relative.WindowBiasBlock;
 import io.github.djlpositional.relative.WindowNetworkBiasBlock;
 import io.github.djlpositional.relative.WindowVectorsBlock;
 import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.PoolingBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.LinkedHashMap;
@@ -71,6 +72,7 @@ public final class LibraryTypes implements TypeProvider {
         types.put("feed-forward network", FeedForwardBlock.class);
         types.put("transformer layer", TransformerLayerBlock.class);
         types.put("transformer stack", TransformerStackBlock.class);
+        types.put("pooling", PoolingBlock.class);
         return types;
     }
 }

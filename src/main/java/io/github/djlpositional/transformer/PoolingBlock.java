@@ -1,0 +1,110 @@
+package io.github.djlpositional.transformer;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.OptionsBlock;
+import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.internal.options.BlockBuilder;
+import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Default;
+import io.github.djlpositional.internal.options.Settings;
+import java.util.Map;
+
+/**
+ * Turns the vectors of a sequence's tokens into one vector, for a classifier or an embedding of sentences. It ends a
+ * {@link ai.djl.nn.SequentialBlock} whose blocks pass on the mask of padding:
+ *
+ * <pre>{@code
+ * new SequentialBlock()
+ *         .add(InputEmbeddingBlock.builder() … .optPaddingIndex(0).optReturnMask(true).build()) // [x, mask]
+ *         .add(TransformerLayerBlock.builder() … .optReturnMask(true).build())                  // [x, mask]
+ *         .add(PoolingBlock.builder().build())                                                  // (B, D)
+ *         .add(Linear.builder().setUnits(2).build());
+ * }</pre>
+ *
+ * <p>The inputs are {@code [x]} or {@code [x, mask]}: x is (B, T, D), and the mask is (B, T), false or 0 for hidden
+ * tokens, of any type. The output is (B, D) in the data type of x: zeros for a sequence without a visible token. Vectors
+ * of hidden tokens must be finite.
+ */
+public final class PoolingBlock extends OptionsBlock {
+
+    record Options(@Default("MEAN") Pooling pooling) {}
+
+    private final Options options;
+
+    private PoolingBlock(Options options) {
+        super(options);
+        this.options = options;
+    }
+
+    /** {@return a new builder} */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** {@return the block that {@link #getArguments} describes} */
+    public static PoolingBlock fromArguments(Map<?, ?> arguments) {
+        return Settings.build(builder(), arguments);
+    }
+
+    @Override
+    protected NDList compute(
+            ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
+        requireShapes(inputs.getShapes());
+        NDArray x = inputs.head();
+        DataTypes.requireEmbedding(x, "input");
+        if (inputs.size() == 1) {
+            return new NDList(options.pooling.of(x, null));
+        }
+        NDArray mask = inputs.get(1);
+        DataTypes.requireSameEngine(mask, x, "input");
+        try (Temporaries temporaries = new Temporaries()) {
+            NDArray moved = temporaries.addUnless(mask, mask.toDevice(x.getDevice(), false));
+            return new NDList(options.pooling.of(x, moved));
+        }
+    }
+
+    @Override
+    public Shape[] getOutputShapes(Shape[] inputShapes) {
+        requireShapes(inputShapes);
+        Shape x = inputShapes[0];
+        return new Shape[] {new Shape(x.get(0), x.get(2))};
+    }
+
+    @Override
+    protected void requireShapes(Shape... inputShapes) {
+        requireInputCount(inputShapes.length, 2, "[x] or [x, mask]");
+        Shape x = inputShapes[0];
+        Check.that(
+                x.dimension() == 3 && x.get(1) != 0,
+                () -> "input of shape " + x + ": expected (B, T, D) with T of 1 or more; pass the vectors of all tokens");
+        if (inputShapes.length == 2) {
+            Shape mask = inputShapes[1];
+            Check.that(
+                    mask.dimension() == 2 && agree(mask.get(0), x.get(0)) && agree(mask.get(1), x.get(1)),
+                    () -> "mask of shape " + mask + " for an input of shape " + x + ": expected "
+                            + x.slice(0, 2) + "; pass one number for each token");
+        }
+    }
+
+    private static boolean agree(long one, long other) {
+        return one == other || one == -1 || other == -1;
+    }
+
+    /** Builds a {@link PoolingBlock}. */
+    public static final class Builder extends BlockBuilder<PoolingBlock, Builder> {
+
+        private Builder() {
+            super(Options.class, PoolingBlock::new);
+        }
+
+        /** Sets how vectors become one (default: {@link Pooling#MEAN}). */
+        public Builder optPooling(Pooling pooling) {
+            return set("pooling", pooling);
+        }
+    }
+}
