@@ -9,9 +9,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
 import java.util.Set;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /**
@@ -49,13 +52,22 @@ public final class OptionTypes {
      * @throws IllegalStateException if two classes have the same name
      */
     public static Class<?> named(Class<?> type, String what, String name) {
-        Map<String, Class<?>> names = names(type);
-        return names.keySet().stream()
-                .filter(each -> name != null && plain(each).equals(plain(name)))
-                .findFirst()
-                .<Class<?>>map(names::get)
+        Predicate<Map.Entry<String, Class<?>>> isNamed =
+                entry -> name != null && plain(entry.getKey()).equals(plain(name));
+        return find(type, isNamed)
                 .orElseThrow(() -> new IllegalArgumentException(what + " " + Settings.shown(name) + ": expected one of "
-                        + names.keySet() + ", in any case; use one of these names"));
+                        + names(type).keySet() + ", in any case; use one of these names"));
+    }
+
+    /** A class of the library, or if there is none, a user's: services are looked up for those only. */
+    private static Optional<Class<?>> find(Class<?> type, Predicate<Map.Entry<String, Class<?>>> isWanted) {
+        Supplier<Map<String, Class<?>>> ofLibrary = () -> Library.TYPES;
+        Supplier<Map<String, Class<?>>> ofAll = () -> names(type);
+        return Stream.of(ofLibrary, ofAll)
+                .flatMap(types -> types.get().entrySet().stream())
+                .filter(entry -> type.isAssignableFrom(entry.getValue()) && isWanted.test(entry))
+                .<Class<?>>map(Map.Entry::getValue)
+                .findFirst();
     }
 
     /** The segment of a name that distinguishes it from others. */
@@ -168,15 +180,15 @@ public final class OptionTypes {
             return create(wanted, map);
         }
         Object name = map.get(Settings.TYPE);
-        List<Class<?>> fitting = of(wanted).values().stream().distinct().toList();
-        Class<?> chosen = fitting.stream()
-                .filter(each -> each.getSimpleName().equals(name))
-                .findFirst()
+        Class<?> chosen = find(wanted, entry -> entry.getValue().getSimpleName().equals(name))
                 .orElseThrow(() -> Settings.invalid(
                         owner,
                         key + "." + Settings.TYPE,
                         name,
-                        "one of " + fitting.stream().map(Class::getSimpleName).toList()));
+                        "one of "
+                                + of(wanted).values().stream()
+                                        .map(Class::getSimpleName)
+                                        .toList()));
         return create(chosen, map);
     }
 
