@@ -3,6 +3,7 @@ package io.github.djlpositional.transformer;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Temporaries;
@@ -22,10 +23,14 @@ public enum Pooling {
     /**
      * Returns one vector for each sequence, (B, D), a new array; zeros for a sequence without a visible token.
      *
-     * @param x (B, T, D), with T of 1 or more
+     * @param x (B, T, D)
      * @param mask 0 or false for each hidden token, (B, T), on the same device; null for none
      */
     NDArray of(NDArray x, NDArray mask) {
+        Shape shape = x.getShape();
+        if (shape.size() == 0) {
+            return x.getManager().zeros(new Shape(shape.get(0), shape.get(2)), x.getDataType(), x.getDevice());
+        }
         return Temporaries.result(() -> mask == null
                 ? ofAll(x)
                 : Arithmetic.toType(weights(mask), x.getDataType())
@@ -38,8 +43,10 @@ public enum Pooling {
         long last = x.getShape().get(1) - 1;
         return switch (this) {
             case MEAN -> x.mean(new int[] {1});
-            case FIRST -> x.get(NDIndex.sliceAxis(1, 0, 1)).squeeze(1);
-            case LAST -> x.get(NDIndex.sliceAxis(1, last, last + 1)).squeeze(1);
+            // a slice is a view of x
+            case FIRST -> Arithmetic.copy(x.get(NDIndex.sliceAxis(1, 0, 1)).squeeze(1));
+            case LAST ->
+                Arithmetic.copy(x.get(NDIndex.sliceAxis(1, last, last + 1)).squeeze(1));
         };
     }
 

@@ -10,7 +10,6 @@ import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.options.BlockBuilder;
 import io.github.djlpositional.internal.options.Check;
-import io.github.djlpositional.internal.options.Default;
 import io.github.djlpositional.internal.options.Settings;
 import java.util.Map;
 
@@ -22,17 +21,22 @@ import java.util.Map;
  * new SequentialBlock()
  *         .add(InputEmbeddingBlock.builder() … .optPaddingIndex(0).optReturnMask(true).build()) // [x, mask]
  *         .add(TransformerLayerBlock.builder() … .optReturnMask(true).build())                  // [x, mask]
- *         .add(PoolingBlock.builder().build())                                                  // (B, D)
+ *         .add(PoolingBlock.builder().setPooling(Pooling.MEAN).build())                         // (B, D)
  *         .add(Linear.builder().setUnits(2).build());
  * }</pre>
  *
  * <p>The inputs are {@code [x]} or {@code [x, mask]}: x is (B, T, D), and the mask is (B, T), false or 0 for hidden
- * tokens, of any type. The output is (B, D) in the data type of x: zeros for a sequence without a visible token. Vectors
- * of hidden tokens must be finite.
+ * tokens, of any type. The output is (B, D) in the data type of x: zeros for a sequence without a visible token.
+ * Vectors of hidden tokens must be finite.
  */
 public final class PoolingBlock extends OptionsBlock {
 
-    record Options(@Default("MEAN") Pooling pooling) {}
+    record Options(Pooling pooling) {
+
+        Options {
+            Check.present("pooling", pooling);
+        }
+    }
 
     private final Options options;
 
@@ -80,14 +84,14 @@ public final class PoolingBlock extends OptionsBlock {
         requireInputCount(inputShapes.length, 2, "[x] or [x, mask]");
         Shape x = inputShapes[0];
         Check.that(
-                x.dimension() == 3 && x.get(1) != 0,
-                () -> "input of shape " + x + ": expected (B, T, D) with T of 1 or more; pass the vectors of all tokens");
+                x.dimension() == 3,
+                () -> "input of shape " + x + ": expected (B, T, D); pass the vectors of all tokens");
         if (inputShapes.length == 2) {
             Shape mask = inputShapes[1];
             Check.that(
                     mask.dimension() == 2 && agree(mask.get(0), x.get(0)) && agree(mask.get(1), x.get(1)),
-                    () -> "mask of shape " + mask + " for an input of shape " + x + ": expected "
-                            + x.slice(0, 2) + "; pass one number for each token");
+                    () -> "mask of shape " + mask + " for an input of shape " + x + ": expected " + x.slice(0, 2)
+                            + "; pass one number for each token");
         }
     }
 
@@ -102,8 +106,8 @@ public final class PoolingBlock extends OptionsBlock {
             super(Options.class, PoolingBlock::new);
         }
 
-        /** Sets how vectors become one (default: {@link Pooling#MEAN}). */
-        public Builder optPooling(Pooling pooling) {
+        /** Sets how the vectors become one. */
+        public Builder setPooling(Pooling pooling) {
             return set("pooling", pooling);
         }
     }

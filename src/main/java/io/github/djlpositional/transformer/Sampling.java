@@ -55,7 +55,7 @@ public record Sampling(
      * @param tokens the tokens so far
      * @param random the numbers to draw
      */
-    int choose(float[] scores, long[] tokens, Random random) {
+    int choose(double[] scores, long[] tokens, Random random) {
         if (temperature == 0) {
             return best(penalized(scores, tokens));
         }
@@ -71,7 +71,7 @@ public record Sampling(
     }
 
     /** The probability of each token relative to the best one; 0 for tokens that do not take part. */
-    double[] weights(float[] scores, long... tokens) {
+    double[] weights(double[] scores, long... tokens) {
         double[] penalized = penalized(scores, tokens);
         double largest = penalized[best(penalized)];
         double[] weights = Arrays.stream(penalized)
@@ -82,8 +82,8 @@ public record Sampling(
         return weights;
     }
 
-    private double[] penalized(float[] scores, long[] tokens) {
-        double[] penalized = IntStream.range(0, scores.length).mapToDouble(i -> scores[i]).toArray();
+    private double[] penalized(double[] scores, long[] tokens) {
+        double[] penalized = scores.clone();
         if (repetitionPenalty != 1) {
             Arrays.stream(tokens)
                     .distinct()

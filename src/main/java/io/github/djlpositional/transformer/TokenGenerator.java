@@ -4,13 +4,13 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
-import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.attention.KeyValueCache;
+import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.options.BlockBuilder;
 import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.internal.options.Settings;
@@ -20,8 +20,8 @@ import java.util.Random;
 import java.util.function.LongPredicate;
 
 /**
- * Continues a sequence of tokens with a decoder. A {@link KeyValueCache} holds the keys and values of earlier tokens, so
- * that each step computes one token.
+ * Continues a sequence of tokens with a decoder. A {@link KeyValueCache} holds the keys and values of earlier tokens,
+ * so that each step computes one token.
  *
  * <pre>{@code
  * TokenGenerator generator = TokenGenerator.builder()
@@ -84,7 +84,8 @@ public final class TokenGenerator {
      * @throws IllegalArgumentException if the prompt is empty, or the decoder rejects it
      */
     public long[] generate(long[] prompt, int most, LongPredicate continues) {
-        Check.that(prompt.length > 0, "the prompt is empty: expected at least one token; pass a token that begins a text");
+        Check.that(
+                prompt.length > 0, "the prompt is empty: expected at least one token; pass a token that begins a text");
         Check.positive("the maximum number of tokens", most);
         Random random = options.sampling.random();
         long[] all = prompt.clone();
@@ -114,30 +115,29 @@ public final class TokenGenerator {
                 .findFirst()
                 .orElseThrow(() -> new IllegalStateException(
                         "the decoder is not initialized: expected a trained or loaded one; load its parameters first"));
-        return parameter.getArray().getManager().newSubManager(parameter.getArray().getDevice());
+        return parameter
+                .getArray()
+                .getManager()
+                .newSubManager(parameter.getArray().getDevice());
     }
 
     /** The scores of the token after those of a step. */
-    private float[] scores(ParameterStore store, long[] step, PairList<String, Object> params) {
+    private double[] scores(ParameterStore store, long[] step, PairList<String, Object> params) {
         try (NDManager manager = store.getManager().newSubManager()) {
-            NDList ids = new NDList(manager.create(step).expandDims(0));
+            NDList ids = new NDList(HostData.integers(
+                    manager, manager.getDevice(), new Shape(1, step.length), i -> Math.toIntExact(step[i])));
             if (options.decoder instanceof TransformerStackBlock stack) {
-                return floats(stack.scoresOfNext(store, ids, params));
+                return HostData.doubles(stack.scoresOfNext(store, ids, params));
             }
-            NDArray scores =
-                    options.decoder.forward(store, ids, false, params).singletonOrThrow();
+            NDArray scores = options.decoder.forward(store, ids, false, params).singletonOrThrow();
             Shape shape = scores.getShape();
             Check.that(
                     shape.dimension() == 3 && shape.get(0) == 1 && shape.get(1) == step.length,
                     () -> "the decoder " + Settings.classOf(options.decoder) + " returned " + shape + " for ids (1, "
                             + step.length + "): expected (1, " + step.length
                             + ", V), scores of the next token; use a decoder with an output layer");
-            return floats(scores.get(NDIndex.sliceAxis(1, step.length - 1, step.length)));
+            return HostData.doubles(scores.get(NDIndex.sliceAxis(1, step.length - 1, step.length)));
         }
-    }
-
-    private static float[] floats(NDArray scores) {
-        return scores.toType(DataType.FLOAT32, false).toFloatArray();
     }
 
     /** Builds a {@link TokenGenerator}. */

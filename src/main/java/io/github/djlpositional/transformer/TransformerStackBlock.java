@@ -60,8 +60,8 @@ import java.util.stream.Stream;
  *
  * <p>The inputs are the same as for a {@link TransformerLayerBlock}. With an input embedding, token ids (B, T) take the
  * place of x. The output is (B, T, D), or (B, D) with {@link Builder#optPooling}. An output layer
- * ({@link Builder#optOutputSize}, {@link Builder#optTiedOutput}) maps D to classes or tokens: (B, T, V), or (B, classes).
- * Exceptions of the blocks are propagated.
+ * ({@link Builder#optOutputSize}, {@link Builder#optTiedOutput}) maps D to classes or tokens: (B, T, V), or (B,
+ * classes). Exceptions of the blocks are propagated.
  *
  * <h2>Padding</h2>
  *
@@ -104,7 +104,8 @@ public final class TransformerStackBlock extends OptionsBlock {
             tiedOutput = Boolean.TRUE.equals(tiedOutput) ? true : null;
             Check.that(
                     outputBias == null || outputSize != null,
-                    "outputBias " + outputBias + " without outputSize: expected both; set optOutputSize, or leave it out");
+                    "outputBias " + outputBias
+                            + " without outputSize: expected both; set optOutputSize, or leave it out");
             Check.that(
                     tiedOutput == null || outputSize == null,
                     "tiedOutput true with outputSize " + outputSize

@@ -327,7 +327,9 @@ public enum BlockCase implements TestBlocks {
             input(2, 3, 4),
             () -> LayerNormBlock.builder().setEmbeddingSize(4).optEpsilon(1e-6).build()),
 
-    POOLING(input(2, 3, 4), () -> PoolingBlock.builder().optPooling(Pooling.LAST).build());
+    POOLING(
+            input(2, 3, 4),
+            () -> PoolingBlock.builder().setPooling(Pooling.LAST).build());
 
     private final InputShapes inputs;
     private final Supplier<Block> block;

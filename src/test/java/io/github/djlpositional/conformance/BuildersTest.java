@@ -103,10 +103,9 @@ class BuildersTest {
     @Test
     void aBuildThatIsRejectedTakesNoChild() throws Throwable {
         MultiHeadAttentionBlock child = attention().build();
-        TransformerLayerBlock.Builder incomplete =
-                TransformerLayerBlock.builder().setAttention(child);
-        rejected(incomplete::build, "feedForward").execute();
-        assertThat(incomplete.setFeedForward(feedForward()).build().getAttention())
-                .isSameAs(child);
+        TransformerLayerBlock.Builder wrong =
+                TransformerLayerBlock.builder().setAttention(child).optEpsilon(0);
+        rejected(wrong::build, "epsilon").execute();
+        assertThat(wrong.optEpsilon(1e-6).build().getAttention()).isSameAs(child);
     }
 }

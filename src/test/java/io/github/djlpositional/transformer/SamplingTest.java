@@ -13,28 +13,34 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class SamplingTest {
 
-    private static final float[] SCORES = {1.5f, -0.5f, 3, 2, 0.25f, -2, 2.5f, 0};
+    private static final double[] SCORES = {1.5, -0.5, 3, 2, 0.25, -2, 2.5, 0};
 
-    /** The probabilities of the processors of Hugging Face's transformers 5.23, in FLOAT64, after the tokens 2 5 2 1. */
+    /**
+     * The probabilities of the processors of Hugging Face's transformers 5.23, in FLOAT64, after the tokens 2 5 2 1.
+     */
     @ParameterizedTest
-    @CsvSource(nullValues = "-", value = {
-        "1, -, 1, 1, .09502217054 .012859852364 .425859823147 .156665073757 .027224307668 .002869420917 .258297039478"
-                + " .02120231213",
-        ".7, -, 1, 1, .062156645154 .003569818936 .529808105726 .126969061652 .010422255251 .000418808181"
-                + " .259363139324 .007292165777",
-        "1, 3, 1, 1, 0 0 .506480391056 .186323723226 0 0 .307195885718 0",
-        "1, -, .8, 1, 0 0 .506480391056 .186323723226 0 0 .307195885718 0",
-        "1.3, 5, .9, 1.2, .147378281956 0 .318057885873 .216505946298 0 0 .318057885873 0",
-        ".5, 4, .6, 1.4, 0 0 .328652546517 0 0 0 .671347453483 0"
-    })
+    @CsvSource(
+            nullValues = "-",
+            value = {
+                "1, -, 1, 1, .09502217054 .012859852364 .425859823147 .156665073757 .027224307668 .002869420917 .258297039478"
+                        + " .02120231213",
+                ".7, -, 1, 1, .062156645154 .003569818936 .529808105726 .126969061652 .010422255251 .000418808181"
+                        + " .259363139324 .007292165777",
+                "1, 3, 1, 1, 0 0 .506480391056 .186323723226 0 0 .307195885718 0",
+                "1, -, .8, 1, 0 0 .506480391056 .186323723226 0 0 .307195885718 0",
+                "1.3, 5, .9, 1.2, .147378281956 0 .318057885873 .216505946298 0 0 .318057885873 0",
+                ".5, 4, .6, 1.4, 0 0 .328652546517 0 0 0 .671347453483 0"
+            })
     void hasTheProbabilitiesOfTransformers(
             double temperature, Integer topK, double topP, double penalty, String expected) {
         Sampling sampling = new Sampling(temperature, topK, topP, penalty, null);
         double[] weights = sampling.weights(SCORES, 2, 5, 2, 1);
         double sum = Arrays.stream(weights).sum();
-        double[] probabilities = Arrays.stream(weights).map(weight -> weight / sum).toArray();
-        double[] wanted =
-                Arrays.stream(expected.split(" ")).mapToDouble(Double::parseDouble).toArray();
+        double[] probabilities =
+                Arrays.stream(weights).map(weight -> weight / sum).toArray();
+        double[] wanted = Arrays.stream(expected.split(" "))
+                .mapToDouble(Double::parseDouble)
+                .toArray();
         assertThat(probabilities).containsExactly(wanted, within(1e-11));
     }
 

@@ -444,7 +444,8 @@ class TransformerLayerBlockTest extends OnEachEngine {
                 .setEmbeddingSize(8)
                 .setHeadCount(2)
                 .optCausal(true)
-                .optRelativeEncoding(RotaryEmbeddingBlock.builder().setHeadSize(4).build())
+                .optRelativeEncoding(
+                        RotaryEmbeddingBlock.builder().setHeadSize(4).build())
                 .build();
         TransformerLayerBlock full = TransformerLayerBlock.builder()
                 .setAttention(MultiHeadAttentionBlock.builder()
@@ -486,7 +487,8 @@ class TransformerLayerBlockTest extends OnEachEngine {
 
     @Test
     void passesTheMaskOn() {
-        TransformerLayerBlock block = filled(manager, layer().optReturnMask(true).build(), DataType.FLOAT64);
+        TransformerLayerBlock block =
+                filled(manager, layer().optReturnMask(true).build(), DataType.FLOAT64);
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 3, 8);
         NDArray mask = manager.create(new int[][] {{1, 1, 0}, {1, 1, 1}});
         NDList outputs = block.forward(new ParameterStore(manager, false), new NDList(x, mask), false);

@@ -499,7 +499,8 @@ class TransformerStackBlockTest extends OnEachEngine {
     @ParameterizedTest
     @EnumSource
     void poolsAndClassifiesTokensThatAreNotPadding(Pooling pooling) {
-        TransformerStackBlock stack = ofIds(ofIds().optPooling(pooling).optOutputSize(3).build());
+        TransformerStackBlock stack =
+                ofIds(ofIds().optPooling(pooling).optOutputSize(3).build());
         NDArray alone = infer(manager, stack, manager.create(new long[][] {{5, 6, 2}}));
         assertThat(alone.getShape()).isEqualTo(new Shape(1, 3));
         NDArray padded = infer(manager, stack, manager.create(new long[][] {{5, 6, 2, 0}, {1, 2, 3, 4}}));
@@ -525,8 +526,10 @@ class TransformerStackBlockTest extends OnEachEngine {
 
     @Test
     void pooledScoresAreThoseOfArguments() {
-        TransformerStackBlock stack =
-                ofIds().optPooling(Pooling.LAST).optOutputSize(3).optOutputBias(false).build();
+        TransformerStackBlock stack = ofIds().optPooling(Pooling.LAST)
+                .optOutputSize(3)
+                .optOutputBias(false)
+                .build();
         assertThat(TransformerStackBlock.fromArguments(stack.getArguments()).getArguments())
                 .isEqualTo(stack.getArguments())
                 .containsEntry("pooling", "LAST")

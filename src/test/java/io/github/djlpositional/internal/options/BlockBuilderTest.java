@@ -37,11 +37,13 @@ class BlockBuilderTest {
     /** A value of each type that methods of builders have, except for enums. */
     private static final Map<Class<?>, Object> VALUES = Map.ofEntries(
             Map.entry(int.class, 3),
+            Map.entry(long.class, 3L),
             Map.entry(double.class, 2.5),
             Map.entry(float.class, 0.5f),
             Map.entry(boolean.class, true),
             Map.entry(int[].class, new int[] {3}),
             Map.entry(List.class, List.of()),
+            Map.entry(Sampling.class, Sampling.greedy()),
             Map.entry(Supplier.class, (Supplier<?>) List::of),
             Map.entry(
                     Block.class,
