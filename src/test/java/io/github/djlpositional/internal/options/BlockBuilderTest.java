@@ -19,6 +19,7 @@ import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.Sampling;
 import io.github.djlpositional.transformer.Nonlinearity;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
