@@ -87,7 +87,7 @@ class TrainEncoderTest {
 
     @TestFactory
     List<DynamicTest> documentedCommandsAreValid() throws IOException {
-        return DocumentedCommands.tests("examples/encoder/target/train-encoder.jar", TrainEncoder::commandLine);
+        return DocumentedCommands.tests("examples/experiments/target/train-encoder.jar", TrainEncoder::commandLine);
     }
 
     @ParameterizedTest
