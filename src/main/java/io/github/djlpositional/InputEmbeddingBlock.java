@@ -97,6 +97,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
             @Default("false") boolean scaleEmbedding,
             @Range(min = 0) Integer paddingIndex,
             @Range(min = 0) Integer positionsFromPadding,
+            Boolean returnMask,
 
             @NotSaved @Default("0") @Range(min = 0, below = 1)
             float dropoutRate) {
@@ -110,6 +111,10 @@ public final class InputEmbeddingBlock extends OptionsBlock {
                     () -> "positionsFromPadding " + positionsFromPadding + " with paddingIndex " + paddingIndex
                             + " and noPositions " + noPositions
                             + ": expected a padding index and a positional encoding; set both");
+            returnMask = Boolean.TRUE.equals(returnMask) ? true : null;
+            Check.that(
+                    returnMask == null || paddingIndex != null,
+                    "returnMask true without a padding index: expected both; set optPaddingIndex, or leave it out");
             Check.that(
                     positionalEncoding == null || !noPositions,
                     () -> "positionalEncoding " + Settings.classOf(positionalEncoding)
@@ -283,7 +288,11 @@ public final class InputEmbeddingBlock extends OptionsBlock {
             if (training && options.dropoutRate > 0) {
                 encoded = Dropout.dropout(encoded, options.dropoutRate, true).singletonOrThrow();
             }
-            return new NDList(temporaries.remove(encoded));
+            NDList outputs = new NDList(temporaries.remove(encoded));
+            if (options.returnMask != null) {
+                outputs.add(mask(ids));
+            }
+            return outputs;
         }
     }
 
@@ -390,7 +399,8 @@ public final class InputEmbeddingBlock extends OptionsBlock {
     @Override
     public Shape[] getOutputShapes(Shape[] inputShapes) {
         requireIdsShape(inputShapes[0]);
-        return new Shape[] {inputShapes[0].add(options.embeddingSize)};
+        Shape x = inputShapes[0].add(options.embeddingSize);
+        return options.returnMask == null ? new Shape[] {x} : new Shape[] {x, inputShapes[0]};
     }
 
     @Override
@@ -521,6 +531,16 @@ public final class InputEmbeddingBlock extends OptionsBlock {
          */
         public Builder optPositionsFromPadding(int firstPosition) {
             return set("positionsFromPadding", firstPosition);
+        }
+
+        /**
+         * Returns the {@link #mask} of padding after the output, {@code [x, mask]}, for the layers of a
+         * {@link ai.djl.nn.SequentialBlock} that
+         * {@linkplain io.github.djlpositional.transformer.TransformerLayerBlock.Builder#optReturnMask pass it on}
+         * (default: false). This needs {@link #optPaddingIndex}. A {@code TransformerStackBlock} needs no such option.
+         */
+        public Builder optReturnMask(boolean returnMask) {
+            return set("returnMask", returnMask);
         }
 
         /** Sets the dropout rate of the output in training, at least 0 and below 1 (default: 0). */

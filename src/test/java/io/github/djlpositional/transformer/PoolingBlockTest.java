@@ -1,13 +1,20 @@
 package io.github.djlpositional.transformer;
 
+import static io.github.djlpositional.attention.TestNumbers.doubles;
+import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.refused;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.support.Forward.infer;
+import static io.github.djlpositional.support.SmallLayers.layer;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.nn.SequentialBlock;
+import ai.djl.nn.core.Linear;
+import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;
 import java.util.stream.Stream;
@@ -60,6 +67,27 @@ class PoolingBlockTest extends OnEachEngine {
         NDArray mean = infer(manager, block(Pooling.MEAN), x, mask);
         assertThat(mean.getDataType()).isEqualTo(DataType.FLOAT16);
         requireClose(mean, new double[] {60, 60}, 0.05);
+    }
+
+    /** A sequence with padding gives what it gives alone. */
+    @Test
+    void endsASequentialBlockThatPassesTheMaskOn() {
+        Block block = new SequentialBlock()
+                .add(InputEmbeddingBlock.builder()
+                        .setVocabularySize(9)
+                        .setEmbeddingSize(8)
+                        .optPaddingIndex(0)
+                        .optReturnMask(true)
+                        .build())
+                .add(layer().optReturnMask(true).build())
+                .add(layer().optReturnMask(true).build())
+                .add(block(Pooling.MEAN))
+                .add(Linear.builder().setUnits(3).build());
+        filled(manager, block, DataType.FLOAT64, new Shape(2, 5));
+        NDArray alone = infer(manager, block, manager.create(new long[][] {{5, 6, 7}}));
+        assertThat(alone.getShape()).isEqualTo(new Shape(1, 3));
+        NDArray padded = infer(manager, block, manager.create(new long[][] {{5, 6, 7, 0, 0}, {1, 2, 3, 4, 5}}));
+        requireClose(padded.get(0), doubles(alone), 1e-6);
     }
 
     @Test
