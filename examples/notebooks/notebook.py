@@ -5,10 +5,10 @@
 
 A program is a class with a main method. In it,
 
-    //DEPS group:artifact:version[:classifier]  is a Maven artifact that the notebook needs (JBang reads these lines too)
-    // %% Title                                 begins a section, in main or between the members of the class
-    // %% [check] Title                         begins a section whose output is the same in each run
-    // > code                                   is a line of the notebook only
+    // %maven group:artifact[:jar:classifier]:version  is a Maven artifact that the notebook needs
+    // %% Title                                        begins a section, in main or between the members of the class
+    // %% [check] Title                                begins a section whose output is the same in each run
+    // > code                                          is a line of the notebook only
 """
 
 import argparse
@@ -22,11 +22,6 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 FOLDER = pathlib.Path(__file__).parent
-
-
-def maven(dependency):
-    group, artifact, version, *classifier = dependency.split(":")
-    return ":".join(["%maven " + group, artifact, *(["jar", *classifier] if classifier else []), version])
 
 
 def sections(lines):
@@ -46,7 +41,7 @@ def sections(lines):
 def convert(program):
     text = program.read_text(encoding="utf-8")
     name = program.stem
-    dependencies = [maven(dependency) for dependency in re.findall(r"^//DEPS (\S+)", text, re.M)]
+    dependencies = re.findall(r"^// (%maven .*)$", text, re.M)
     imports = re.findall(r"^import .*;$", text, re.M)
     javadoc, body = re.search(rf"/\*\*(.*?)\*/\s*public final class {name} {{\n(.*)}}\s*$", text, re.S).groups()
     body = re.sub(rf"^    private {name}\(\) {{}}\n", "", body, flags=re.M)

