@@ -29,6 +29,8 @@ public final class InputMistakes {
         MASK("hold only 0 and 1: expected the position of each token; pass a mask to the attention, [x, mask]"),
         ROUNDED(
                 "exceed 2047 in FLOAT16 or 2^24 in FLOAT32, which lack odd numbers there: expected another type; convert earlier"),
+        FEWER_AXES(
+                "has fewer axes than at initialization: expected the batch before the grid; add it with expandDims(0)"),
         REPEATED("repeats the tokens of the cache: expected the following tokens; pass only these"),
         NAME("is not read: expected startPosition, positions, keyValueCache, or a mask as an input; use one of these");
 
@@ -112,6 +114,12 @@ public final class InputMistakes {
                 warn(Mistake.REPEATED, IntStream.range(0, now.length).allMatch(isSame), "step " + added.getShape());
             }
         }
+    }
+
+    /** Checks that an input whose last axes are a grid has the axes that its block was initialized with, if it was. */
+    public static void checkAxes(Shape input, Shape... initialized) {
+        boolean hasFewer = initialized != null && input.dimension() < initialized[0].dimension();
+        warn(Mistake.FEWER_AXES, hasFewer, "input " + input);
     }
 
     /** Checks the names of forward parameters. */

@@ -16,9 +16,11 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
+import io.github.djlpositional.GridPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.relative.LearnedRotaryEmbeddingBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
@@ -247,6 +249,28 @@ class InputMistakesTest extends OnEachEngine {
         assertThat(lines)
                 .hasSize(isRepeated ? 1 : 0)
                 .allSatisfy(line -> assertThat(line).contains("WARN", "step (1, 2, 3, 2)", "tokens of the cache"));
+    }
+
+    /** (B, H, C) is read as (H, W, C). */
+    @Test
+    void warnsOfAGridWithFewerAxesThanItWasInitializedWith() {
+        assertAll(
+                warned(() -> inferGrid(new Shape(2, 3, 2, 8), 3, 2, 8), "input (3, 2, 8)", "expandDims(0)"),
+                warned(() -> inferGrid(new Shape(1, 2, 3, 2, 8), 3, 2, 8), "input (3, 2, 8)"),
+                notWarned(() -> inferGrid(new Shape(2, 3, 2, 8), 1, 3, 2, 8)),
+                notWarned(() -> inferGrid(new Shape(3, 2, 8), 4, 3, 2, 8)),
+                notWarned(() -> inferGrid(null, 3, 2, 8)));
+    }
+
+    /** Initializes a block, unless the shape is null, and gives it another input. */
+    private void inferGrid(Shape initialized, long... input) {
+        Block block = GridPositionalEncodingBlock.builder()
+                .setEncoding(GridEncoding.visionTransformer(8))
+                .build();
+        if (initialized != null) {
+            block.initialize(manager, DataType.FLOAT32, initialized);
+        }
+        Forward.infer(manager, block, manager.zeros(new Shape(input))).close();
     }
 
     /** Nothing is read on a GPU, and on a CPU only by the first forward of a block. */
