@@ -419,12 +419,8 @@ public final class InputEmbeddingBlock extends OptionsBlock {
 
     @Override
     protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
-        if (positionalEncoding != null) {
-            positionalEncoding.initialize(manager, dataType, encodingShapes(inputShapes));
-        }
-        if (tokenEmbedding != null) {
-            tokenEmbedding.initialize(manager, dataType, inputShapes[0]);
-        }
+        initializeChild(positionalEncoding, manager, dataType, encodingShapes(inputShapes));
+        initializeChild(tokenEmbedding, manager, dataType, inputShapes[0]);
     }
 
     /** Initializes with another initializer, then sets one row to zeros. */

@@ -111,6 +111,13 @@ public final class TransformerStackBlock extends OptionsBlock {
             TransformerLayerBlock layer = layers.get(i);
             requireFitting(i, layer, first);
             requirePositionsOnce(i, layer, input);
+            int earlier = layers.indexOf(layer);
+            Check.that(
+                    earlier == i,
+                    "layer " + i + " is layer " + earlier
+                            + " again: expected different layers, since an attention has one place in a cache;"
+                            + " build a layer for each place, or without a cache call one layer several times in a"
+                            + " block of your own, as ALBERT does");
             Check.that(
                     children(layer).allMatch(children::add),
                     "layer " + i
@@ -269,14 +276,10 @@ public final class TransformerStackBlock extends OptionsBlock {
 
     @Override
     protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
-        if (input != null) {
-            input.initialize(manager, dataType, inputShapes[0]);
-        }
+        initializeChild(input, manager, dataType, inputShapes[0]);
         Shape[] shapes = layerShapes(inputShapes);
-        layers.forEach(layer -> layer.initialize(manager, dataType, shapes));
-        if (finalNorm != null) {
-            finalNorm.initialize(manager, dataType, shapes[0]);
-        }
+        layers.forEach(layer -> initializeChild(layer, manager, dataType, shapes));
+        initializeChild(finalNorm, manager, dataType, shapes[0]);
     }
 
     /** Builds a {@link TransformerStackBlock}. */

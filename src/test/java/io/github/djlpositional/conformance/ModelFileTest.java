@@ -68,9 +68,13 @@ import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
 import java.io.DataOutputStream;
+import java.io.FilterInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -503,6 +507,22 @@ class ModelFileTest extends OnEachEngine {
         requireSame(positionsOf(file, positions().optMaxSequenceLength(3)), expected);
         requireSame(positionsOf(file, positions().optMaxSequenceLength(20)), expected);
         requireSame(positionsOf(file, positions().optAutoExtend(10_000)), expected);
+    }
+
+    /** {@code skip} of a stream may skip fewer bytes than it is asked to. */
+    @Test
+    void readsAStreamThatSkipsNothing() throws Exception {
+        LearnedPositionalEncodingBlock saved =
+                SmallBlocks.initialized(manager, learned().build(), 2, 3, 4);
+        InputStream stream = new FilterInputStream(new ByteArrayInputStream(BlockBytes.saved(saved))) {
+            @Override
+            public long skip(long count) {
+                return 0;
+            }
+        };
+        LearnedPositionalEncodingBlock loaded = learned().build();
+        loaded.loadParameters(manager, new DataInputStream(stream));
+        requireSame(loaded.getTable().getArray(), saved.getTable().getArray());
     }
 
     @Test
