@@ -13,6 +13,7 @@ import io.github.djlpositional.Positions;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Temporaries;
@@ -54,7 +55,9 @@ import java.util.stream.Stream;
  * }</pre>
  *
  * <p>The inputs are the same as for a {@link TransformerLayerBlock}. With an input embedding, token ids (B, T) take the
- * place of x. The output is (B, T, D). Exceptions of the blocks are propagated.
+ * place of x; if it has {@link InputEmbeddingBlock.Builder#optTokenTypes types of tokens}, an input with the name of
+ * {@link InputEmbeddingBlock#TOKEN_TYPES} may be among the inputs. The output is (B, T, D). Exceptions of the blocks
+ * are propagated.
  *
  * <h2>Padding</h2>
  *
@@ -193,12 +196,17 @@ public final class TransformerStackBlock extends OptionsBlock {
     @Override
     protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
-        requireShapes(inputs.getShapes());
+        NDArray types = input == null ? null : ForwardParameters.tokenTypes(inputs);
+        NDList layerInputs = new NDList(inputs);
+        layerInputs.removeIf(each -> each == types);
+        requireShapes(layerInputs.getShapes());
         PairList<String, Object> shared = Positions.once(params);
         try (Temporaries temporaries = new Temporaries()) {
-            NDList layerInputs = new NDList(inputs);
             if (input != null) {
                 NDList ids = new NDList(inputs.head());
+                if (types != null) {
+                    ids.add(types);
+                }
                 layerInputs.set(
                         0,
                         temporaries.add(input.forward(parameterStore, ids, training, shared)

@@ -693,13 +693,6 @@ class ModelFileTest extends OnEachEngine {
         return Path.of("src/test/resources/model-files", version, kind + ".params");
     }
 
-    /** The row of the token table that is zero; -1 for none. */
-    private static int paddingIndex(TestBlocks kind) {
-        Map<String, Object> arguments = ((HasArguments) kind.block()).getArguments();
-        Object input = arguments.getOrDefault("input", arguments);
-        return ((Map<?, ?>) input).get("paddingIndex") instanceof Integer index ? index : -1;
-    }
-
     @ParameterizedTest
     @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
     void storedFilesLoadAndAreSavedTheSame(TestBlocks kind) throws Exception {
@@ -710,16 +703,17 @@ class ModelFileTest extends OnEachEngine {
         BlockBytes.load(manager, block, bytes);
         for (Parameter parameter : block.getParameters().values()) {
             float[] expected = weights(parameter.getArray().getShape());
-            if ("embedding".equals(parameter.getName()) && paddingIndex(kind) >= 0) {
+            int padding = kind.paddingIndex();
+            if ("embedding".equals(parameter.getName()) && padding >= 0) {
                 int size = (int) parameter.getShape().get(1);
-                Arrays.fill(expected, paddingIndex(kind) * size, (paddingIndex(kind) + 1) * size, 0);
+                Arrays.fill(expected, padding * size, (padding + 1) * size, 0);
             }
             assertThat(parameter.getArray().toFloatArray())
                     .as("%s", parameter.getName())
                     .containsExactly(expected);
         }
         assertThat(block.isInitialized()).isTrue();
-        if (paddingIndex(kind) < 0) {
+        if (kind.paddingIndex() < 0) {
             assertThat(BlockBytes.saved(block)).as("the same file").isEqualTo(bytes);
         }
     }

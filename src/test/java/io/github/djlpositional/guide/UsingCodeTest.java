@@ -233,7 +233,7 @@ class UsingCodeTest extends OnEachEngine {
         InputEmbeddingBlock input = InputEmbeddingBlock.builder()
                 .setVocabularySize(1000)
                 .setEmbeddingSize(64)
-                .optPaddingIndex(padding) // its token vector stays zero; the position is still added
+                .optPaddingIndex(padding) // its token vector begins as zeros; the position is still added
                 .build();
         MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(64)
