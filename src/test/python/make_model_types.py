@@ -300,7 +300,7 @@ class Recorder:
         def hook(module, args, kwargs):
             self.layer = layer
             self.reach[layer] = getattr(kwargs.get("attention_mask"), "reach", -1)
-            self.scale[layer] = getattr(module, "scaling", None)
+            self.scale[layer] = getattr(module, "scaling", None) or head_size_of(module) ** -0.5
             inputs = 2 * numbers(1, 1, TOKENS, size)
             if "hidden_states" in kwargs:
                 return args, {**kwargs, "hidden_states": inputs}

@@ -271,8 +271,8 @@ public class OwnEncodingTest extends OnEachEngine {
             BlockBytes.load(manager, read, BlockBytes.saved(block));
             NDArray x = numbers(manager, 6, DataType.FLOAT64, 1, 5, SIZE);
             requireClose(whole(manager, read, x), doubles(whole(manager, block, x)), 1e-12);
-            Map<String, Object> arguments = Map.of("headCount", HEADS, "period", PERIOD);
-            assertThat(RelativeEncoding.named(kind.name, HEADS, 4, arguments))
+            Map<String, Object> options = kind == Kind.BIAS ? Map.of("period", PERIOD) : Map.of();
+            assertThat(RelativeEncoding.named(kind.name, HEADS, 4, options))
                     .hasSameClassAs(block.getRelativeEncodings().get(0));
         } finally {
             Thread.currentThread().setContextClassLoader(before);
@@ -320,7 +320,7 @@ public class OwnEncodingTest extends OnEachEngine {
                 () -> Forward.infer(manager, block, x),
                 method + " of " + encoding.getClass().getSimpleName(),
                 "(1, 3, 3, 3)",
-                method.equals("biases") ? "(1 or N, 6)" : "5"));
+                method.equals("biases") ? "(1 or 2, 6)" : "5"));
     }
 
     /** An encoding of which one method returns an array of a wrong shape. */

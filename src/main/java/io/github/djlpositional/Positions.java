@@ -13,6 +13,7 @@ import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TokenPositions;
 import io.github.djlpositional.internal.options.Check;
@@ -53,13 +54,11 @@ public final class Positions implements TokenPositions {
     /** What was read from an array: all objects with the same elements share it. */
     private static final class Elements {
 
-        private static final int UNKNOWN = -2;
-
         /** The elements, row-major; null if they were not read. */
         private volatile double[] doubles;
 
-        /** The largest of integers that are not negative, -1 if there are none. */
-        private volatile int largest = UNKNOWN;
+        /** The bounds of the elements, all of which are finite; null if they are not known. */
+        private volatile Indices.Bounds bounds;
 
         Elements(double[] doubles) {
             this.doubles = doubles;
@@ -142,26 +141,36 @@ public final class Positions implements TokenPositions {
      */
     public static Positions of(
             NDArray x, int axis, NDArray input, PairList<String, Object> params, int limit, boolean isRead) {
-        return of(x, axis, input, params, limit, isRead, true);
+        return unchecked(x, axis, input, params, limit, true).below(limit, isRead);
+    }
+
+    /**
+     * {@return the positions of the tokens of a forward, for an encoding of distances, {@link #signed}}
+     *
+     * @param x the tokens, (B, …, T, …)
+     * @param axis the axis of T
+     * @param input positions that were given as an input; null for none
+     * @param params the forward parameters; null for none
+     * @throws IllegalArgumentException if the positions are not valid
+     */
+    public static Positions of(NDArray x, int axis, NDArray input, PairList<String, Object> params) {
+        return unchecked(x, axis, input, params, ForwardParameters.UNLIMITED, true)
+                .signed();
     }
 
     /** Positions of absolute encodings are on one axis, not negative, and time-major in a time-major input. */
     static Positions ofAbsolute(
             NDArray x, int axis, NDArray input, PairList<String, Object> params, int limit, boolean isRead) {
-        return of(x, axis, input, params, limit, isRead, false).withoutNegative();
+        return unchecked(x, axis, input, params, limit, false)
+                .below(limit, isRead)
+                .withoutNegative();
     }
 
-    private static Positions of(
-            NDArray x,
-            int axis,
-            NDArray input,
-            PairList<String, Object> params,
-            int limit,
-            boolean isRead,
-            boolean isRelative) {
+    private static Positions unchecked(
+            NDArray x, int axis, NDArray input, PairList<String, Object> params, int limit, boolean isRelative) {
         Positions explicit = explicit(input, params);
         int first = explicit == null ? ForwardParameters.start(params, limit) : 0;
-        return of(x, axis, explicit, first, isRelative).below(limit, isRead);
+        return of(x, axis, explicit, first, isRelative);
     }
 
     private static Positions of(NDArray x, int axis, Positions explicit, int first, boolean isRelative) {
@@ -208,26 +217,74 @@ public final class Positions implements TokenPositions {
      * @throws IllegalArgumentException if a position is not valid
      */
     public Positions below(int limit, boolean isRead) {
+        if (array != null && array.getDataType().isInteger()) {
+            boolean isKnown = end < ForwardParameters.UNLIMITED && end <= limit;
+            return isKnown || !(isRead || Indices.areChecked(array)) ? this : within(0, limit);
+        }
+        return real(limit);
+    }
+
+    /**
+     * {@return these positions for an encoding of distances, after checking that integers are between -2<sup>29</sup>
+     * and 2<sup>29</sup>, on a CPU, and that real ones are finite}
+     *
+     * @throws IllegalArgumentException if a position is not valid
+     */
+    public Positions signed() {
+        int limit = ForwardParameters.UNLIMITED;
+        if (array != null && array.getDataType().isInteger()) {
+            return end < limit || !Indices.areChecked(array) ? this : within(1 - limit, limit);
+        }
+        return real(limit);
+    }
+
+    /** Checks that integers are from a smallest number to before a limit. The end of negative ones is not known. */
+    private Positions within(int smallest, int limit) {
+        Indices.Bounds bounds = elements.bounds;
+        if (bounds == null) {
+            bounds = Indices.bounds(array);
+            elements.bounds = bounds;
+        }
+        Indices.requireWithin(array, bounds, smallest, limit, "position", remedy(limit));
+        return bounds.smallest() < 0 ? this : withEnd(1 + (int) bounds.largest());
+    }
+
+    private static String remedy(int limit) {
+        return ForwardParameters.remedy(limit)
+                + "; for times, pass real positions: convert them with toType(DataType.FLOAT64, false), and subtract the"
+                + " first";
+    }
+
+    /** Checks indices, or that real positions are finite. */
+    private Positions real(int limit) {
         if (array == null) {
             ForwardParameters.requireLength(count, first, limit);
             return this;
         }
-        if (array.getDataType().isInteger()) {
-            boolean isKnown = end < ForwardParameters.UNLIMITED && end <= limit;
-            return isKnown || !(isRead || Indices.areChecked(array)) ? this : withEnd(1 + largest(limit));
+        Indices.Bounds bounds = boundsOfReals();
+        return withEnd((int) (Math.floor(Math.max(Math.abs(bounds.smallest()), Math.abs(bounds.largest()))) + 1));
+    }
+
+    private Indices.Bounds boundsOfReals() {
+        Indices.Bounds known = elements.bounds;
+        if (known != null) {
+            return known;
         }
         DataTypes.requireEmbedding(array, "the array of positions");
         double[] all = toDoubles();
-        double largest = -1;
+        double smallest = all.length == 0 ? 0 : all[0];
+        double largest = all.length == 0 ? -1 : all[0];
         for (int i = 0; i < all.length; i++) {
-            int index = i;
-            Check.that(
-                    Double.isFinite(all[i]),
-                    () -> "position " + all[index] + " at index " + index + " of " + array.getShape()
-                            + ": expected a finite number; check how it was computed");
-            largest = Math.max(largest, Math.abs(all[i]));
+            if (!Double.isFinite(all[i])) {
+                throw new IllegalArgumentException("position " + all[i] + " at index " + i + " of " + array.getShape()
+                        + ": expected a finite number; check how it was computed");
+            }
+            smallest = Math.min(smallest, all[i]);
+            largest = Math.max(largest, all[i]);
         }
-        return withEnd((int) (Math.floor(largest) + 1));
+        InputMistakes.checkRounding(array, all);
+        elements.bounds = new Indices.Bounds(smallest, largest);
+        return elements.bounds;
     }
 
     private Positions withEnd(int known) {
@@ -244,23 +301,11 @@ public final class Positions implements TokenPositions {
         return new Positions(first, count, other, otherEnd, other == null ? null : new Elements(null));
     }
 
-    private int largest(int limit) {
-        int largest = elements.largest;
-        if (largest == Elements.UNKNOWN || largest >= limit) {
-            largest = Indices.requireBelow(array, limit, "position", ForwardParameters.remedy(limit));
-            elements.largest = largest;
-        }
-        return largest;
-    }
-
     private Positions withoutNegative() {
-        double[] reals = areReal() ? toDoubles() : new double[0];
-        for (double position : reals) {
-            Check.that(
-                    position >= 0,
-                    () -> "position " + position + " of " + array.getShape()
-                            + ": expected 0 or more; count positions from 0, or use a RotaryEmbeddingBlock for others");
-        }
+        Check.that(
+                !areReal() || boundsOfReals().smallest() >= 0,
+                () -> "position " + boundsOfReals().smallest() + " of " + array.getShape()
+                        + ": expected 0 or more; count positions from 0, or use a RotaryEmbeddingBlock for others");
         return this;
     }
 
@@ -284,8 +329,8 @@ public final class Positions implements TokenPositions {
     }
 
     /**
-     * {@return one more than the largest position, or a larger number: 2<sup>29</sup> if the positions are on a GPU and
-     * were not read; negative positions count as positive ones}
+     * {@return one more than the largest position, or a larger number: 2<sup>29</sup> if integers are on a GPU and were
+     * not read, or if one is negative; negative real positions count as positive ones}
      */
     @Override
     public int end() {

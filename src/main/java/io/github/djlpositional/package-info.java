@@ -68,10 +68,10 @@
  * <h2>Exceptions</h2>
  *
  * <ul>
- *   <li>{@link IllegalArgumentException}: inputs whose number, shape or data type differs from what the class
- *       documents, a position out of range, an option that is missing, unknown, of another type or out of range, and a
- *       constant that does not fit in memory. The message states the actual value, the expected value and what to do,
- *       and ends with the settings of the block.
+ *   <li>{@link IllegalArgumentException}: inputs that are null, or whose number, shape or data type differs from what
+ *       the class documents, a position out of range, an option that is missing, unknown, of another type or out of
+ *       range, and a constant that does not fit in memory. The message states the actual value, the expected value and
+ *       what to do, and ends with the settings of the block.
  *   <li>{@link NullPointerException}: an option that is null. The message names the option.
  *   <li>{@link ai.djl.nn.UninitializedParameterException}: inference with a block that has parameters and was neither
  *       initialized nor loaded.

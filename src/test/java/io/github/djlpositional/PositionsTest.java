@@ -114,8 +114,12 @@ class PositionsTest extends OnEachEngine {
                 rejected(() -> Positions.of(infinite).below(10, false), "Infinity", "index 1"),
                 rejected(() -> Positions.of(real).toArray(real, DataType.INT32), "(1, 1)"),
                 rejected(() -> Positions.of(onAxes).toArray(onAxes, DataType.INT32), "(2, 1, 3)"));
+        assertThat(Positions.of(negative).signed().areReal()).isFalse();
         assumeCpu();
+        NDArray far = manager.create(new long[] {3, -(1L << 29)});
         assertAll(
+                rejected(() -> Positions.of(far).signed(), -(1L << 29), "index 1", (1 << 29) - 1),
+                rejected(() -> Positions.of(negative).signed().below(10, false), "-1", "index 1"),
                 rejected(() -> Positions.of(large).below(10, false), "10", "index 1"),
                 rejected(() -> Positions.of(negative).below(10, false), "-1", "index 1"));
     }

@@ -33,8 +33,14 @@ public final class AttentionCall {
             boolean causal,
             double scale) {}
 
-    /** The features that terms computed of the queries and keys, (B, n, W). */
-    private record Features(Map<Term, NDArray> queries, Map<Term, NDArray> keys) {}
+    /**
+     * What is known of the tokens.
+     *
+     * @param queries the features that terms computed of the queries, (B, T, W)
+     * @param keys those of the keys, (B, F, W)
+     * @param hiddenKeys which keys a mask of keys hides, (B, F), INT32; null for none
+     */
+    private record Features(Map<Term, NDArray> queries, Map<Term, NDArray> keys, NDArray hiddenKeys) {}
 
     private final Forward forward;
     private final Positions queries;
@@ -78,7 +84,7 @@ public final class AttentionCall {
                         scale),
                 queries,
                 keys,
-                new Features(Map.of(), Map.of()),
+                new Features(Map.of(), Map.of(), null),
                 null,
                 null);
     }
@@ -143,7 +149,16 @@ public final class AttentionCall {
 
     /** This call with features of its queries and its keys; null keeps the features of its queries. */
     AttentionCall with(Map<Term, NDArray> ofQueries, Map<Term, NDArray> ofKeys) {
-        Features other = new Features(ofQueries == null ? features.queries : ofQueries, ofKeys);
+        return with(new Features(ofQueries == null ? features.queries : ofQueries, ofKeys, features.hiddenKeys));
+    }
+
+    /** This call with what is known of its queries and its keys; null keeps the features of its queries. */
+    AttentionCall with(Map<Term, NDArray> ofQueries, CachedTokens.KeysAndValues ofKeys) {
+        return with(
+                new Features(ofQueries == null ? features.queries : ofQueries, ofKeys.features(), ofKeys.hiddenKeys()));
+    }
+
+    private AttentionCall with(Features other) {
         return new AttentionCall(forward, queries, keys, other, allKeys, shared);
     }
 
@@ -156,16 +171,20 @@ public final class AttentionCall {
     AttentionCall slice(Temporaries temporaries, Positions someQueries, Positions someKeys) {
         Features some = new Features(
                 slice(temporaries, features.queries, queries, someQueries),
-                slice(temporaries, features.keys, keys, someKeys));
+                slice(temporaries, features.keys, keys, someKeys),
+                features.hiddenKeys == null ? null : slice(temporaries, features.hiddenKeys, keys, someKeys));
         return new AttentionCall(forward, someQueries, someKeys, some, allKeys, shared);
     }
 
     private static Map<Term, NDArray> slice(
             Temporaries temporaries, Map<Term, NDArray> features, Positions all, Positions tokens) {
         Map<Term, NDArray> slices = new HashMap<>();
-        int from = tokens.first() - all.first();
-        features.forEach((term, array) -> slices.put(term, Kernel.slice(temporaries, array, 1, from, tokens.count())));
+        features.forEach((term, array) -> slices.put(term, slice(temporaries, array, all, tokens)));
         return slices;
+    }
+
+    private static NDArray slice(Temporaries temporaries, NDArray ofTokens, Positions all, Positions tokens) {
+        return Kernel.slice(temporaries, ofTokens, 1, tokens.first() - all.first(), tokens.count());
     }
 
     /** {@return the queries of the call} */
@@ -236,6 +255,18 @@ public final class AttentionCall {
     /** The features that a term computed for the keys, (B, F, W); null for none. */
     NDArray keyFeatures(Term term) {
         return features.keys.get(term);
+    }
+
+    /**
+     * {@return 1 for each key that the mask of keys leaves visible, and 0 for others, (B, F), a new array; null without
+     * such a mask} An encoding that sums over tokens multiplies by it, so that padding contributes nothing.
+     *
+     * @param type the type of the result
+     */
+    public NDArray visibleKeys(DataType type) {
+        return features.hiddenKeys == null
+                ? null
+                : Temporaries.result(() -> Arithmetic.toType(features.hiddenKeys.logicalNot(), type));
     }
 
     /** {@return whether queries or keys have explicit positions, rather than their indices} */

@@ -17,6 +17,7 @@ import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.internal.options.Check;
@@ -72,7 +73,13 @@ final class AttentionForward implements AutoCloseable {
 
     /** The result, (B, T, D): a new array. */
     NDArray result(KeyValueCache cache) {
-        return cache == null ? compute(null) : cache.exclusively(() -> compute(cache));
+        if (cache == null) {
+            return compute(null);
+        }
+        return cache.exclusively(() -> {
+            cache.requireEngineOf(inputs.queries());
+            return compute(cache);
+        });
     }
 
     private NDArray compute(KeyValueCache cache) {
@@ -97,11 +104,20 @@ final class AttentionForward implements AutoCloseable {
         return kernel;
     }
 
-    /** The probabilities, (B, N, T, F), without forward parameters: a new array. */
-    NDArray probabilities() {
+    /** The probabilities, (B, N, T, F), a new array. A step is written to the cache, but not committed. */
+    NDArray probabilities(KeyValueCache cache) {
         NDArray queries = queryHeads();
-        Kernel.Operands operands = operands(queries, keysAndValues(null));
-        return new Kernel.Plain(temporaries, operands).probabilities(temporaries);
+        Kernel.Operands operands = operands(queries, keysAndValues(cache));
+        Kernel.Operands complete = operands.with(operands.keysAndValues().writeStep(temporaries));
+        NDArray ofKeys = temporaries.add(new Kernel.Plain(temporaries, complete).probabilities(temporaries));
+        // the cache of a window has dropped the first keys
+        Shape dropped =
+                Shape.update(ofKeys.getShape(), 3, operands.call().keys().first());
+        return dropped.size() == 0
+                ? temporaries.remove(ofKeys)
+                : Temporaries.result(() -> ofKeys.getManager()
+                        .zeros(dropped, ofKeys.getDataType(), ofKeys.getDevice())
+                        .concat(ofKeys, 3));
     }
 
     private CachedTokens.KeysAndValues keysAndValues(KeyValueCache cache) {
@@ -146,9 +162,7 @@ final class AttentionForward implements AutoCloseable {
             return uncached(tokens, keyPositions);
         }
         KeyValueCache.ProjectedKeysAndValues projected = cache.projectedOf(attention, inputs.keys(), inputs.values());
-        if (projected == null) {
-            cache.requireEarlierKeys(attention, first, tokens.count(), shape.get(1));
-        }
+        requireEarlierKeys(first, tokens.count(), shape.get(1));
         NDArray keys = projected != null ? projected.keys() : encodedKeys(keyPositions);
         NDArray values = projected != null ? projected.values() : valueHeads();
         Map<Term, NDArray> features = projected != null ? projected.features() : features(keyPositions, true);
@@ -197,8 +211,7 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private Kernel.Operands operands(NDArray queries, CachedTokens.KeysAndValues keysAndValues) {
-        AttentionCall call =
-                call(keysAndValues).with(features(keysAndValues.queries(), false), keysAndValues.features());
+        AttentionCall call = call(keysAndValues).with(features(keysAndValues.queries(), false), keysAndValues);
         NDArray encoded = terms.encode(temporaries, call, queries, false);
         Visibility visibility = new Visibility(
                 temporaries,
@@ -209,6 +222,7 @@ final class AttentionForward implements AutoCloseable {
                 inputs.pairMask(),
                 queries);
         checkMask(call);
+        checkEncodings();
         return new Kernel.Operands(attention, call, queries, withFactors(call, encoded), keysAndValues, visibility);
     }
 
@@ -251,8 +265,9 @@ final class AttentionForward implements AutoCloseable {
         Kernel.Operands operands = chosen.operands;
         int keyCount = operands.call().keys().count();
         int queryCount = operands.call().queries().count();
-        if (attention.order().reach() != null) {
-            int reach = Math.max(attention.order().reach(), MIN_QUERIES_PER_SLICE);
+        Integer keysOfOne = operands.visibility().reach();
+        if (keysOfOne != null) {
+            int reach = Math.max(keysOfOne, MIN_QUERIES_PER_SLICE);
             if (keyCount > 2L * reach) {
                 queryCount = Math.min(queryCount, reach);
                 keyCount = 2 * reach;
@@ -267,7 +282,7 @@ final class AttentionForward implements AutoCloseable {
 
     private NDArray attend(Kernel chosen, AttentionCall whole, int from, int count) {
         try (Temporaries temporariesOfSlice = new Temporaries()) {
-            int[] range = attention.order().rangeOfSome(whole, from, count);
+            int[] range = chosen.operands.visibility().range(from, count);
             Positions keys = slice(
                     temporariesOfSlice, whole.keys(), range[0] - whole.keys().first(), range[1] - range[0]);
             Positions queries = slice(temporariesOfSlice, whole.queries(), from, count);
@@ -282,8 +297,14 @@ final class AttentionForward implements AutoCloseable {
         return slice;
     }
 
-    /** Rejects a step whose tokens would see later tokens, unlike the earlier tokens of their chunk. */
+    /**
+     * Rejects a step whose tokens would see later tokens, unlike the earlier tokens of their chunk, and warns of a
+     * prompt whose tokens do.
+     */
     private void requireOrder(int start, long length) {
+        if (start == 0 && length > 1 && !options.causal() && !inputs.differsByQuery()) {
+            InputMistakes.reportPrompt(inputs.queries().getShape());
+        }
         Integer chunkSize = options.chunkSize();
         Check.that(
                 start == 0
@@ -298,11 +319,21 @@ final class AttentionForward implements AutoCloseable {
                         + attention);
     }
 
+    /** Rejects a step of a causal attention without the keys of earlier tokens, which its queries would not see. */
+    private void requireEarlierKeys(int start, int length, long keys) {
+        Check.that(
+                !options.causal() || keys >= start + length,
+                () -> "a step of " + length + " tokens at position " + start + " gives a causal attention " + keys
+                        + " keys: expected [x], or the same array as keys and queries, so that they are"
+                        + " cached, or at least as many keys as tokens, " + (start + length)
+                        + "; or build a cross-attention with optCausal(false); attention: " + attention);
+    }
+
     private Positions tokens(int first) {
         NDArray queries = inputs.queries();
         boolean readsPositions = attention.queryFactors() != null;
-        Positions given = Positions.of(queries, 1, Positions.explicit(null, params), first)
-                .below(ForwardParameters.UNLIMITED, readsPositions);
+        Positions unchecked = Positions.of(queries, 1, Positions.explicit(null, params), first);
+        Positions given = readsPositions ? unchecked.below(ForwardParameters.UNLIMITED, true) : unchecked.signed();
         attention.mistakes().checkPositions(given);
         Positions tokens = given.like(queries);
         temporaries.addUnless(given.array(), tokens.array());
@@ -420,6 +451,10 @@ final class AttentionForward implements AutoCloseable {
         if (mask == null || (mask == inputs.keyMask() && mask.getShape().get(1) != keys)) {
             return;
         }
+        // a window always has the nearest visible key
+        Visibility.Order order = mask == inputs.keyMask() && attention.order().countsTokens()
+                ? attention.order().withoutWindow()
+                : attention.order();
         attention
                 .mistakes()
                 .checkMask(
@@ -427,7 +462,19 @@ final class AttentionForward implements AutoCloseable {
                         Visibility.isAdded(mask),
                         options.causal(),
                         call.queries().count(),
-                        query -> attention.order().range(call, query, 1));
+                        query -> order.range(call, query, 1));
+    }
+
+    /** Warns about encodings that are meant for causal attention, in an attention whose queries see later keys. */
+    private void checkEncodings() {
+        if (options.causal() || inputs.queries().getShape().get(1) == 1 || inputs.differsByQuery()) {
+            return;
+        }
+        for (RelativeEncoding encoding : terms.encodings()) {
+            if (encoding.isForCausalAttention()) {
+                InputMistakes.reportEncoding(Settings.classOf(encoding));
+            }
+        }
     }
 
     private NDArray withFactors(AttentionCall call, NDArray queries) {

@@ -67,11 +67,12 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
         boolean isSelf = shapes.length <= 2;
         for (int i = 0; i < (isSelf ? 1 : 3); i++) {
             Shape shape = shapes[i];
+            String name = isSelf ? "input" : NAMES.get(i);
+            String length = isSelf || i == 1 ? "T" : "F";
             Check.that(
                     shape.dimension() == 3 && (shape.get(2) == embeddingSize || shape.get(2) == -1),
-                    (isSelf ? "input" : NAMES.get(i)) + " of shape " + shape + ": expected (B, "
-                            + (isSelf || i == 1 ? "T" : "F") + ", " + embeddingSize
-                            + "); " + remedy(shape));
+                    () -> name + " of shape " + shape + ": expected (B, " + length + ", " + embeddingSize + "); "
+                            + remedy(shape));
         }
         Shape keys = shapes[0];
         Shape queries = shapes[isSelf ? 0 : 1];

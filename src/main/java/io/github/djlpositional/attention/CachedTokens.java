@@ -12,8 +12,11 @@ import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TokenColumn;
 import io.github.djlpositional.internal.options.Check;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 
 /**
  * The tokens of one self-attention in a {@link KeyValueCache}: columns of keys, values, masks and features of terms,
@@ -64,6 +67,15 @@ final class CachedTokens implements AutoCloseable {
         }
     }
 
+    /**
+     * Consecutive tokens that masks of keys may hide, because of which a window may reach back further.
+     *
+     * @param from the index of the first of them
+     * @param end one more than the index of the last
+     * @param first the first token that was cached with them; no window over them needs earlier ones
+     */
+    private record Masked(int from, int end, int first) {}
+
     private final NDManager manager;
     private final MultiHeadAttentionBlock attention;
 
@@ -86,6 +98,9 @@ final class CachedTokens implements AutoCloseable {
 
     /** The index of the first token with an explicit position. */
     private int firstExplicit;
+
+    /** The cached tokens that masks of keys may hide, in their order. */
+    private final List<Masked> masked = new ArrayList<>();
 
     /** The length, and the end of the positions, before the latest step, which a rewind may drop. */
     private int lengthBefore;
@@ -125,13 +140,37 @@ final class CachedTokens implements AutoCloseable {
     }
 
     /**
-     * The number of tokens, up to and including its own, that a query at or after an index may see; null for all. With
-     * explicit positions, a chunk may have any number of tokens.
+     * The number of tokens, up to and including its own, that a query at or after an index may see if none is hidden;
+     * null for all.
      */
     private Integer reach(int next) {
-        boolean isExplicit = tokens.array() != null && next > firstExplicit;
-        Visibility.Order order = attention.order();
-        return isExplicit && order.chunkSize() != null ? null : order.reach();
+        return attention.order().reach(tokens.array() != null && next > firstExplicit);
+    }
+
+    /** The first cached token that a query at or after an index may see. */
+    private int firstSeen(int next) {
+        Integer reach = reach(next);
+        if (reach == null) {
+            return 0;
+        }
+        int first = Math.max(0, next - reach + 1);
+        return !attention.order().countsTokens()
+                ? first
+                : masked.stream()
+                        .filter(hidden -> hidden.from < next && hidden.end > first)
+                        .mapToInt(hidden -> Math.min(first, hidden.first))
+                        .min()
+                        .orElse(first);
+    }
+
+    /** Notes that a mask may hide tokens. */
+    private void addMasked(int from, int end, int first) {
+        Masked last = masked.isEmpty() ? null : masked.get(masked.size() - 1);
+        boolean isContinued = last != null && last.end == from && last.first == first;
+        if (isContinued) {
+            masked.remove(last);
+        }
+        masked.add(new Masked(isContinued ? last.from : from, end, first));
     }
 
     /** The number of tokens so far. */
@@ -149,6 +188,9 @@ final class CachedTokens implements AutoCloseable {
         values.truncate(next);
         hidden.truncate(next);
         features.values().forEach(column -> column.truncate(next));
+        masked.removeIf(tokensOfMask -> tokensOfMask.from >= next);
+        masked.replaceAll(
+                tokensOfMask -> new Masked(tokensOfMask.from, Math.min(tokensOfMask.end, next), tokensOfMask.first));
         if (next == length()) {
             return;
         }
@@ -165,10 +207,13 @@ final class CachedTokens implements AutoCloseable {
     }
 
     void requireCached(int next) {
-        int before = reach(next) == null ? 0 : reach(next) - 1;
         Check.that(
-                tokens.first() <= Math.max(0, next - before),
-                () -> "length " + next + ": expected at least " + (tokens.first() + before)
+                tokens.first() <= firstSeen(next),
+                () -> "length " + next + ": expected at least "
+                        + IntStream.rangeClosed(next, length())
+                                .filter(longer -> tokens.first() <= firstSeen(longer))
+                                .findFirst()
+                                .orElse(length())
                         + ", since a window would reach back to positions that are no longer cached; call clear() and process"
                         + " the sequence again; attention: " + attention);
     }
@@ -196,13 +241,18 @@ final class CachedTokens implements AutoCloseable {
                 () -> "a step of " + added.count() + " tokens without " + ForwardParameters.POSITIONS
                         + " follows steps with positions: expected positions for every step; add them to the forward"
                         + " parameters");
-        int first = reach(length) == null ? tokens.first() : Math.max(tokens.first(), length - reach(length));
+        // with those that a rewind by one step needs
+        int first = Math.max(tokens.first(), firstSeen(length) - 1);
         try (Temporaries temporaries = new Temporaries()) {
             Positions cached = AttentionForward.slice(temporaries, tokens, first - tokens.first(), length - first);
             Positions allTokens = cached.followedBy(added);
             temporaries.addUnless(null, allTokens.array());
             keys.reserve(shape, like, first, room());
             values.reserve(shape, like, first, room());
+            masked.removeIf(tokensOfMask -> tokensOfMask.end <= first);
+            if (masked.isEmpty()) {
+                hidden.close();
+            }
             appendHidden(temporaries, shape.get(0), like, newHidden, first, length);
             closePositions();
             lengthBefore = length;
@@ -218,7 +268,7 @@ final class CachedTokens implements AutoCloseable {
 
     /** The initial room of a column, in tokens. */
     private int room() {
-        return reach(0) == null ? capacity : Math.min(capacity, 2 * reach(0));
+        return reach(0) == null ? capacity : (int) Math.min(capacity, 2L * reach(0));
     }
 
     /** Appends which tokens of a step are hidden, or replaces all. Tokens without a mask are visible. */
@@ -231,6 +281,8 @@ final class CachedTokens implements AutoCloseable {
                     hidden,
                     temporaries.addResult(newHidden, () -> newHidden.get(NDIndex.sliceAxis(1, first, end))),
                     first);
+            masked.clear();
+            addMasked(first, end, first);
         } else if (newHidden != null || !hidden.isEmpty()) {
             if (hidden.isEmpty()) {
                 hidden.restart(first);
@@ -239,6 +291,9 @@ final class CachedTokens implements AutoCloseable {
                 }
             }
             append(hidden, newHidden == null ? temporaries.add(visible(like, batch, end - start)) : newHidden, first);
+            if (newHidden != null) {
+                addMasked(start, end, first);
+            }
         }
     }
 
@@ -336,6 +391,7 @@ final class CachedTokens implements AutoCloseable {
         NDArray positions = copied(tokens.array(), receiver);
         copy.tokens = tokens.with(positions, tokens.end());
         copy.firstExplicit = firstExplicit;
+        copy.masked.addAll(masked);
         copy.lengthBefore = lengthBefore;
         copy.endBefore = endBefore;
         return copy;

@@ -52,7 +52,7 @@ abstract class Kernel {
             Visibility visibility) {
 
         Operands with(CachedTokens.KeysAndValues other) {
-            return new Operands(attention, call.with(null, other.features()), queries, encoded, other, visibility);
+            return new Operands(attention, call.with(null, other), queries, encoded, other, visibility);
         }
     }
 
@@ -275,10 +275,10 @@ abstract class Kernel {
                     added.values(),
                     keys.array(),
                     added.cached().values().array(),
-                    added.hiddenKeys(),
+                    operands.visibility.hiddenFromOne(temporaries),
                     biases,
                     options.hasStandardScale() ? null : functions.number(options.scale()));
-            int firstKey = operands.visibility.order().rangeOfSome(operands.call, 0, 1)[0];
+            int firstKey = operands.visibility.range(0, 1)[0];
             return functions.step(step, keys.end() - 1 - origin, firstKey - origin);
         }
     }

@@ -1,9 +1,11 @@
 package io.github.djlpositional.attention;
 
+import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.nn.Block;
 import ai.djl.util.PairList;
+import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.TokenColumn;
@@ -13,6 +15,7 @@ import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
@@ -57,8 +60,15 @@ import java.util.function.Supplier;
  * <p>The capacity doubles when needed, starting at 64 tokens or the capacity passed to the constructor: (B, K,
  * capacity, H) for keys and for values in each attention, on the device and in the data type of the model. An attention
  * with a window or chunks of w tokens caches the last w tokens and the latest step, with room for at most twice as
- * many. With explicit positions, an attention with chunks caches all tokens, since a chunk may then have any number of
- * them.
+ * many. It caches more in two cases:
+ *
+ * <ul>
+ *   <li>A window counts only visible tokens. After a step with a mask of keys, it keeps all tokens until w tokens
+ *       without a mask have followed: pass the mask with the prompt, and none in steps without padding. A mask of all
+ *       tokens so far does not bring back tokens that were dropped before.
+ *   <li>With explicit positions, an attention with chunks, or with a window of positions, keeps all tokens, since any
+ *       number of them may be within reach.
+ * </ul>
  *
  * <h2>Decoding step by step</h2>
  *
@@ -85,7 +95,8 @@ import java.util.function.Supplier;
  *
  * <ul>
  *   <li>a cache in training;
- *   <li>a step with a different batch size, data type or device than the previous steps;
+ *   <li>a step with a different batch size, data type or device than the previous steps, or a cache with the manager of
+ *       another engine;
  *   <li>a mask of keys that fits neither the tokens of the step nor all tokens so far;
  *   <li>self-attentions to which one step adds different numbers of tokens, such as the attentions of an encoder that
  *       is passed the forward parameters of a decoder's step;
@@ -214,8 +225,8 @@ public final class KeyValueCache implements AutoCloseable {
      * not finished. A cross-attention projects its keys and values again at the next step.
      *
      * @param rows indices of the batch, (n) of an integer type; an index may occur several times
-     * @throws IllegalArgumentException if the rows have another rank or data type, there are none, or one is out of
-     *     range; the cache is then unchanged
+     * @throws IllegalArgumentException if the rows have another rank, data type or engine, there are none, or one is
+     *     out of range; the cache is then unchanged
      */
     public void select(NDArray rows) {
         Check.that(
@@ -223,6 +234,10 @@ public final class KeyValueCache implements AutoCloseable {
                 () -> "rows " + rows.getShape() + " of type " + rows.getDataType()
                         + ": expected one or more integers, (n); pass the indices of the sequences to select");
         exclusively(() -> {
+            Engine engine = rows.getManager().getEngine();
+            if (engine != manager.getEngine()) {
+                throw DataTypes.otherEngine("rows " + rows.getShape(), engine, manager.getEngine(), "KeyValueCache");
+            }
             // a step that failed may leave an attention without keys
             tokens.values().removeIf(CachedTokens::isEmpty);
             tokens.values().forEach(cached -> cached.requireRows(rows));
@@ -238,11 +253,22 @@ public final class KeyValueCache implements AutoCloseable {
      * closed by the caller}
      */
     public KeyValueCache fork() {
+        return fork(attention -> true);
+    }
+
+    /** A copy of the parts of some attentions. */
+    private KeyValueCache fork(Predicate<Block> isCopied) {
         return exclusively(() -> {
             KeyValueCache copy = new KeyValueCache(parent, capacity);
-            copy.lengths.putAll(lengths);
-            tokens.forEach((attention, cached) -> copy.tokens.put(attention, cached.copy(copy.manager)));
-            projected.forEach(copy::putProjected);
+            for (Block attention : lengths.keySet().stream().filter(isCopied).toList()) {
+                copy.lengths.put(attention, lengths.get(attention));
+                if (tokens.containsKey(attention)) {
+                    copy.tokens.put(attention, tokens.get(attention).copy(copy.manager));
+                }
+                if (projected.containsKey(attention)) {
+                    copy.putProjected(attention, projected.get(attention));
+                }
+            }
             return copy;
         });
     }
@@ -289,22 +315,59 @@ public final class KeyValueCache implements AutoCloseable {
 
     /** Returns the cache in the forward parameters, whose step has now reached an attention; null for none. */
     static KeyValueCache from(PairList<String, Object> params, boolean training) {
+        KeyValueCache cache = find(params);
+        if (cache != null) {
+            cache.isPending = false;
+            Check.that(
+                    !training, "a KeyValueCache was given in training: expected inference; train on whole sequences");
+            requireStart(params);
+        }
+        return cache;
+    }
+
+    /**
+     * Returns a copy of an attention's part of the cache in the forward parameters, as it was before their step; null
+     * for none.
+     */
+    static KeyValueCache copyFrom(PairList<String, Object> params, Block attention) {
+        KeyValueCache cache = find(params);
+        if (cache == null) {
+            return null;
+        }
+        requireStart(params);
+        int start = ForwardParameters.start(params, ForwardParameters.UNLIMITED);
+        KeyValueCache copy = cache.fork(each -> each == attention);
+        try {
+            copy.rewind(Math.min(start, copy.getLength()));
+            return copy;
+        } catch (IllegalArgumentException e) {
+            copy.close();
+            throw e;
+        }
+    }
+
+    private static KeyValueCache find(PairList<String, Object> params) {
         Object found = params == null ? null : params.get(KEY);
         Check.that(
                 found == null || found instanceof KeyValueCache,
                 () -> KEY + " is a " + Settings.classOf(found)
                         + ": expected a KeyValueCache; pass the result of its nextStep()");
-        KeyValueCache cache = (KeyValueCache) found;
-        if (cache == null) {
-            return null;
-        }
-        cache.isPending = false;
-        Check.that(!training, "a KeyValueCache was given in training: expected inference; train on whole sequences");
+        return (KeyValueCache) found;
+    }
+
+    private static void requireStart(PairList<String, Object> params) {
         Check.that(
                 params.get(ForwardParameters.START) != null,
                 "a KeyValueCache was given without " + ForwardParameters.START
                         + ": expected both, as nextStep() returns them; pass its result to every block");
-        return cache;
+    }
+
+    /** Checks that the arrays of a step can be attached to the manager of this cache. */
+    void requireEngineOf(NDArray input) {
+        Engine engine = input.getManager().getEngine();
+        if (engine != manager.getEngine()) {
+            throw DataTypes.otherEngine("the KeyValueCache", manager.getEngine(), engine, "input " + input.getShape());
+        }
     }
 
     /** Begins the step of a self-attention that adds tokens; drops the tokens of a step that failed. */
@@ -349,19 +412,6 @@ public final class KeyValueCache implements AutoCloseable {
     ProjectedKeysAndValues projectedOf(Block attention, NDArray keys, NDArray values) {
         ProjectedKeysAndValues found = projected.get(attention);
         return found != null && found.keysInput == keys && found.valuesInput == values ? found : null;
-    }
-
-    /** Rejects a step of a causal attention without the keys of earlier steps, which its queries would not see. */
-    void requireEarlierKeys(MultiHeadAttentionBlock attention, int start, int length, long keys) {
-        Check.that(
-                start == 0
-                        || !(projected.containsKey(attention) || tokens.containsKey(attention))
-                        || !attention.options().causal()
-                        || keys >= start + length,
-                () -> "a step of " + length + " tokens at position " + start + " gives a causal attention " + keys
-                        + " keys: expected [x], or the same array as keys and queries, so that they are"
-                        + " cached, or at least as many keys as tokens, " + (start + length)
-                        + "; or build a cross-attention with optCausal(false); attention: " + attention);
     }
 
     /** Caches projected keys and values without their gradients, and a copy of the hidden keys. */

@@ -91,6 +91,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
             @Range(min = 1, max = ForwardParameters.UNLIMITED)
             Integer window,
 
+            Boolean windowByPosition,
             @Range(min = 1, max = 1 << 24) Integer chunkSize,
             Double scale,
             @Default("false") boolean cosine,
@@ -131,6 +132,11 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
             Check.that(
                     window == null || chunkSize == null,
                     "window " + window + " with chunkSize " + chunkSize + ": expected one of them; leave one out");
+            // files without it stay valid
+            windowByPosition = Boolean.TRUE.equals(windowByPosition) ? true : null;
+            Check.that(
+                    windowByPosition == null || window != null,
+                    "windowByPosition true without a window: expected both; set optWindow, or leave it out");
             Check.that(
                     !(cosine && queryScale instanceof QueryScale.LearnedLogN),
                     "cosine true with queryScale " + queryScale
@@ -194,7 +200,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
 
         /** The keys that the order of tokens lets a query see. */
         Visibility.Order order() {
-            return Visibility.Order.of(causal, window, chunkSize);
+            return Visibility.Order.of(causal, window, chunkSize, windowByPosition != null);
         }
     }
 
@@ -226,10 +232,11 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
     private MultiHeadAttentionBlock(Options options) {
         super(options);
         this.options = options;
-        terms = new Terms(options.encodings());
+        terms = new Terms(options.encodings(), options.headCount());
         order = options.order();
         for (RelativeEncoding encoding : terms.encodings()) {
-            encoding.requireFits(options.headCount(), options.headSize(), options.embeddingSize());
+            encoding.requireFits(
+                    options.headCount(), options.keyValueHeadCount(), options.headSize(), options.embeddingSize());
         }
         queryNorm = addUnlessNull("queryNorm", options.queryNorm());
         keyNorm = addUnlessNull("keyNorm", options.keyNorm());
@@ -383,24 +390,42 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
     }
 
     /**
+     * Returns the {@linkplain #probabilities(ParameterStore, NDList, PairList) attention probabilities} without forward
+     * parameters.
+     */
+    public NDArray probabilities(ParameterStore parameterStore, NDList inputs) {
+        return probabilities(parameterStore, inputs, null);
+    }
+
+    /**
      * Returns the attention probabilities, for inspecting a trained attention: the weights by which a forward without
-     * forward parameters or dropout multiplies the values. The probabilities of a query that sees no key are 0.
+     * dropout multiplies the values. The probabilities of a query that sees no key are 0.
+     *
+     * <p>With a cache, they are those of the tokens of the step for all keys so far. The cache does not change: call it
+     * before or after the forward of the step, with the same forward parameters.
      *
      * @param parameterStore provides the weights, as for a forward
      * @param inputs the inputs of a forward: {@code [x]} or {@code [keys, queries, values]}, optionally followed by a
      *     mask; not empty
+     * @param params the forward parameters, such as positions or a cache; null for none
      * @return the softmax of the scores, (B, N, T, F), like the queries
      * @throws IllegalArgumentException for anything a forward rejects, and for empty inputs
      */
-    public NDArray probabilities(ParameterStore parameterStore, NDList inputs) {
+    public NDArray probabilities(ParameterStore parameterStore, NDList inputs, PairList<String, Object> params) {
+        ForwardParameters.requireInputs(inputs);
+        if (params != null) {
+            ForwardParameters.require(params);
+            InputMistakes.checkNames(params);
+        }
         AttentionInputs checked = AttentionInputs.of(inputs, options.embeddingSize());
         Check.that(
                 checked.queries().getShape().size() > 0,
                 () -> "queries of shape " + checked.queries().getShape()
                         + " are empty: expected a length of 1 or more; skip the call for an empty batch");
         return reading(() -> {
-            try (AttentionForward forward = new AttentionForward(this, checked, parameterStore, false, null)) {
-                return forward.probabilities();
+            try (KeyValueCache cache = KeyValueCache.copyFrom(params, this);
+                    AttentionForward forward = new AttentionForward(this, checked, parameterStore, false, params)) {
+                return forward.probabilities(cache);
             }
         });
     }
@@ -559,12 +584,21 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         }
 
         /**
-         * Sets w, the size of the window of keys that a query sees, by index, at least 1 (default: none). In a causal
-         * attention, query i sees the keys i - w + 1 … i, as in Mistral; otherwise those with |i - j| ≤ w / 2, rounded
-         * down, as in Longformer and ModernBERT. Not together with {@link #optChunkSize}.
+         * Sets w, the size of the window of keys that a query sees, at least 1 (default: none). In a causal attention,
+         * query i sees the keys i - w + 1 … i, as in Mistral; otherwise those with |i - j| ≤ w / 2, rounded down, as in
+         * Longformer and ModernBERT. The window counts the tokens that the mask of keys does not hide. Not together
+         * with {@link #optChunkSize}.
          */
         public Builder optWindow(int window) {
             return set("window", window);
+        }
+
+        /**
+         * Sets whether the window counts positions, hidden tokens included, instead of tokens (default: false): for
+         * tokens that share positions, such as the branches of a draft, with a mask (B, T, F) that separates them.
+         */
+        public Builder optWindowByPosition(boolean windowByPosition) {
+            return set("windowByPosition", windowByPosition);
         }
 
         /**
@@ -595,7 +629,8 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         /**
          * Adds a sink to each head, as in GPT-OSS (default: false): a learned logit that takes part in the softmax but
          * has no value, so that the probabilities of the keys may sum to less than 1. The parameter {@code sinks}, (N),
-         * is initialized with 0.
+         * is initialized with 0. The first tokens that StreamingLLM keeps, which are called sinks too, are another
+         * thing: see docs/decoding.md#endless-text.
          */
         public Builder optSinks(boolean sinks) {
             return set("sinks", sinks);

@@ -10,7 +10,6 @@ import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.internal.options.OptionTypes;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -52,15 +51,24 @@ public interface RelativeEncoding extends Block {
      * Checks that the encoding fits an attention, when the attention is built. By default, it fits any.
      *
      * @param headCount N
+     * @param keyValueHeadCount K, a divisor of N
      * @param headSize H
      * @param embeddingSize D
      * @throws IllegalArgumentException if it does not
      */
-    default void requireFits(int headCount, int headSize, int embeddingSize) {}
+    default void requireFits(int headCount, int keyValueHeadCount, int headSize, int embeddingSize) {}
 
     /** {@return the scale of an attention that is built without one; null, the default, for 1 / √H} */
     default Double defaultScale() {
         return null;
+    }
+
+    /**
+     * {@return whether the encoding is meant for causal attention only: another attention with it logs a warning; by
+     * default, it is not}
+     */
+    default boolean isForCausalAttention() {
+        return false;
     }
 
     /**
@@ -84,19 +92,22 @@ public interface RelativeEncoding extends Block {
             NDArray keys,
             boolean training,
             PairList<String, Object> params) {
-        return new Terms(List.of(encoding)).ofOne(parameterStore, queries, keys, training, params);
+        return new Terms(List.of(encoding), Terms.ANY_HEADS).ofOne(parameterStore, queries, keys, training, params);
     }
 
     /**
      * {@return the names of this library's relative encodings, for {@link #named}: {@code ALiBi} is an
-     * {@code AlibiBiasBlock}, and {@code Transformer-XL} a {@code TransformerXlPositionBlock}}
+     * {@code AlibiBiasBlock}, and {@code Transformer-XL} a {@code TransformerXlPositionBlock}; and those of
+     * {@linkplain io.github.djlpositional.options.TypeProvider your own}}
      */
     static List<String> names() {
         return List.copyOf(OptionTypes.of(RelativeEncoding.class).keySet());
     }
 
     /**
-     * Creates one of this library's relative encodings by its name, with the sizes of an attention.
+     * Creates a relative encoding by its name, with the sizes of an attention that its class takes. An encoding of your
+     * own without a builder finds them in the map of its {@code fromArguments}: {@code get} returns {@code headCount},
+     * {@code headSize} and {@code embeddingSize}, which are not among the map's keys.
      *
      * @param name one of {@link #names}, or another name used in its paper, such as {@code RoPE}; case, spaces, hyphens
      *     and underscores are ignored: {@code alibi}, {@code transformer_xl}
@@ -109,15 +120,9 @@ public interface RelativeEncoding extends Block {
      */
     static RelativeEncoding named(String name, int headCount, int headSize, Map<?, ?> options) {
         Class<?> type = OptionTypes.named(RelativeEncoding.class, "relative encoding", name);
-        Map<Object, Object> arguments = new LinkedHashMap<>();
         Map<String, Integer> sizes =
-                Map.of("setHeadCount", headCount, "setHeadSize", headSize, "setEmbeddingSize", headCount * headSize);
-        OptionTypes.settersOf(type).stream().filter(sizes::containsKey).forEach(setter -> {
-            String option = Character.toLowerCase(setter.charAt(3)) + setter.substring(4);
-            arguments.put(option, sizes.get(setter));
-        });
-        arguments.putAll(options);
-        return (RelativeEncoding) OptionTypes.create(type, arguments);
+                Map.of("headCount", headCount, "headSize", headSize, "embeddingSize", headCount * headSize);
+        return (RelativeEncoding) OptionTypes.create(type, options, sizes);
     }
 
     /**

@@ -9,7 +9,6 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.Positions;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
-import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.RelativeShift;
@@ -79,6 +78,9 @@ final class Terms {
     /** Added to the number of tokens, so that short sequences use consecutive distances too. */
     private static final int EXTRA_TOKENS = 512;
 
+    /** The number of heads in an encoding's own forward. */
+    static final int ANY_HEADS = -1;
+
     private final List<RelativeEncoding> encodings;
 
     /** The encoding of each term. */
@@ -96,9 +98,13 @@ final class Terms {
     private final List<ScoreTerm> scoreTerms;
     private final List<ValueTerm> valueTerms;
 
+    /** N, or {@link #ANY_HEADS}. */
+    private final int headCount;
+
     /** Reads the terms of encodings. */
-    Terms(List<RelativeEncoding> encodings) {
+    Terms(List<RelativeEncoding> encodings, int headCount) {
         this.encodings = List.copyOf(encodings);
+        this.headCount = headCount;
         List<Term> terms = new ArrayList<>();
         for (RelativeEncoding encoding : encodings) {
             for (Term term : encoding.terms()) {
@@ -298,13 +304,24 @@ final class Terms {
             NDArray sum = null;
             for (DistanceBias term : terms) {
                 NDArray biases = use(term, () -> term.biases().apply(call, distances));
-                Shape shape = biases.getShape();
-                boolean fits = shape.dimension() == 2 && shape.get(1) == distances.size();
-                require(term, "biases", biases, fits, "(1 or N, " + distances.size() + ")");
+                requireBiases(term, biases, distances.size());
                 sum = sum == null ? biases : sum.add(biases);
             }
             return Arithmetic.toType(sum, distances.like().getDataType());
         });
+    }
+
+    private void requireBiases(Term term, NDArray biases, int size) {
+        Shape shape = biases.getShape();
+        boolean areByHead = shape.dimension() == 2 && (shape.get(0) == headCount || headCount == ANY_HEADS);
+        boolean areShared = shape.dimension() == 2 && shape.get(0) == 1;
+        String heads = headCount == ANY_HEADS ? "N" : String.valueOf(headCount);
+        require(
+                term,
+                "biases",
+                biases,
+                (areByHead || areShared) && shape.get(1) == size,
+                "(1 or " + heads + ", " + size + ")");
     }
 
     /**
@@ -420,7 +437,7 @@ final class Terms {
         RelativeEncoding encoding = encodings.get(0);
         try (Temporaries temporaries = new Temporaries()) {
             int axis = queries.getShape().dimension() - 2;
-            Positions given = Positions.of(queries, axis, null, params, ForwardParameters.UNLIMITED, false);
+            Positions given = Positions.of(queries, axis, null, params);
             Positions tokens = given.like(queries);
             temporaries.addUnless(given.array(), tokens.array());
             long length = keys.getShape().get(keys.getShape().dimension() - 2);

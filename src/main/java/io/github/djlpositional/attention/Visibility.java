@@ -23,30 +23,54 @@ import java.util.stream.Collectors;
 final class Visibility {
 
     /**
-     * The keys that the order of tokens lets a query see: those of its chunk, from {@code before} tokens before its
-     * index to {@code after} tokens after it.
+     * The keys that the order of tokens lets a query see: those of its chunk, from {@code before} tokens before it to
+     * {@code after} tokens after it. Hidden tokens are not counted.
      *
+     * @param causal whether keys with a larger index are hidden
      * @param before {@link #ALL} for all earlier keys
      * @param after {@link #ALL} for all later keys
      * @param chunkSize the number of positions in a chunk; null for one chunk
+     * @param byPosition whether {@code before} and {@code after} are differences of positions, not numbers of tokens
      */
-    record Order(int before, int after, Integer chunkSize) {
+    record Order(boolean causal, int before, int after, Integer chunkSize, boolean byPosition) {
 
         static final int ALL = ForwardParameters.UNLIMITED;
 
-        static Order of(boolean causal, Integer window, Integer chunkSize) {
+        static Order of(boolean causal, Integer window, Integer chunkSize, boolean byPosition) {
             int half = window == null ? ALL : window / 2;
-            return new Order(causal && window != null ? window - 1 : half, causal ? 0 : half, chunkSize);
+            int before = causal && window != null ? window - 1 : half;
+            return new Order(causal, before, causal ? 0 : half, chunkSize, byPosition);
         }
 
-        /** The number of keys, up to and including its own, that a query may see; null for all. */
-        Integer reach() {
+        /**
+         * The number of keys, up to and including its own, that a query may see if none is hidden; null for all. With
+         * explicit positions, any number of tokens may be in a chunk, or in a window of positions.
+         */
+        Integer reach(boolean hasPositions) {
+            if (hasPositions && (chunkSize != null || byPosition)) {
+                return null;
+            }
             return chunkSize != null ? chunkSize : before == ALL ? null : Integer.valueOf(before + 1);
+        }
+
+        /** Whether there is a window. */
+        boolean hasWindow() {
+            return before < ALL;
+        }
+
+        /** Whether hidden tokens are not counted in the window. */
+        boolean countsTokens() {
+            return hasWindow() && !byPosition;
+        }
+
+        /** The same order without its window. */
+        Order withoutWindow() {
+            return of(causal, null, chunkSize, false);
         }
 
         /** Whether a query sees all keys up to its own, and no others. */
         boolean isCausalOnly() {
-            return before == ALL && after == 0 && chunkSize == null;
+            return causal && before == ALL && chunkSize == null;
         }
 
         /** Whether keys may be hidden because of their distance. */
@@ -55,15 +79,17 @@ final class Visibility {
         }
 
         /**
-         * The range of keys of a call that any of some queries may see: the index of the first key, and one more than
-         * that of the last. Empty if the first number is not less than the second.
+         * The range of keys of a call that any of some queries may see if no key is hidden: the index of the first key,
+         * and one more than that of the last. Empty if the first number is not less than the second.
          */
         int[] range(AttentionCall call, int from, int count) {
             int first = call.queries().first() + from;
             int last = first + count - 1;
             int firstKey = call.keys().first();
-            int start = Math.max(firstKey, first - before);
-            int end = Math.min(firstKey + call.keys().count(), last + after + 1);
+            boolean isByIndex = !(byPosition && call.hasPositions());
+            int start = isByIndex ? Math.max(firstKey, first - before) : firstKey;
+            int end = firstKey + call.keys().count();
+            end = isByIndex || causal ? Math.min(end, last + after + 1) : end;
             if (chunkSize != null && !call.hasPositions()) {
                 start = Math.max(start, first / chunkSize * chunkSize);
                 end = (int) Math.min(end, (last / chunkSize + 1L) * chunkSize);
@@ -71,70 +97,26 @@ final class Visibility {
             return new int[] {start, end};
         }
 
-        /** Like {@link #range}, with at least one key, which a query that sees nothing still needs. */
-        int[] rangeOfSome(AttentionCall call, int from, int count) {
-            int[] range = range(call, from, count);
-            int firstKey = call.keys().first();
-            return range[0] < range[1] ? range : new int[] {firstKey, firstKey + 1};
-        }
-
-        /** Whether every query is known to see all keys of a call. */
+        /** Whether every query is known to see all keys of a call, except those that masks hide. */
         boolean seesAll(AttentionCall call) {
             int[] first = range(call, 0, 1);
             int[] last = range(call, call.queries().count() - 1, 1);
             int firstKey = call.keys().first();
-            return (chunkSize == null || !call.hasPositions())
+            return !((chunkSize != null || byPosition) && call.hasPositions())
                     && Math.max(first[0], last[0]) == firstKey
                     && Math.min(first[1], last[1]) == firstKey + call.keys().count();
         }
 
-        /** Where a key is too far before or after a query, by their indices, INT32; null without a limit. */
+        /** Where the window or the causal order hides a key, by their indices, INT32; null without both. */
         private NDArray isFar(NDArray keys, NDArray queries) {
-            NDArray isAfter = after == ALL ? null : keys.gt(after == 0 ? queries : Arithmetic.add(queries, after));
-            return before == ALL ? isAfter : or(isAfter, keys.lt(Arithmetic.add(queries, -before)));
+            NDArray isLater = causal ? keys.gt(queries) : null;
+            return hasWindow() ? or(isLater, isOutside(keys, queries)) : isLater;
         }
 
-        /** Where the order hides a key from a query, (1 or B, 1, T, F); null if each query sees all. */
-        private NDArray hidden(AttentionCall call, NDArray like) {
-            if (seesAll(call)) {
-                return null;
-            }
-            NDArray keys = indices(call.keys(), like, 3);
-            NDArray queries = indices(call.queries(), like, 2);
-            NDArray isFar = isFar(keys, queries);
-            return chunkSize == null
-                    ? isFar
-                    : or(isFar, chunks(call.keys(), keys, 3).neq(chunks(call.queries(), queries, 2)));
-        }
-
-        private static NDArray indices(Positions tokens, NDArray like, int axis) {
-            return onAxis(Indices.range(like, tokens.first(), tokens.count(), DataType.INT32), tokens, axis);
-        }
-
-        /** Positions or indices, (n) or (1 or B, n), with four axes. */
-        private static NDArray onAxis(NDArray positions, Positions tokens, int axis) {
-            Shape shape = new Shape(
-                    positions.getShape().dimension() == 1
-                            ? 1
-                            : positions.getShape().get(0),
-                    1,
-                    1,
-                    1);
-            return positions.reshape(Shape.update(shape, axis, tokens.count()));
-        }
-
-        /** The chunk of each token: its position divided by the size, rounded down. */
-        private NDArray chunks(Positions tokens, NDArray indices, int axis) {
-            NDArray explicit = tokens.array();
-            Check.that(
-                    explicit == null || explicit.getShape().dimension() == 2,
-                    () -> "positions of shape " + explicit.getShape() + " with chunkSize " + chunkSize
-                            + ": expected (T) or (B, T); pass one position for each token");
-            // exact: a non-integer quotient differs from any integer by more than the rounding error of a double
-            NDArray doubles =
-                    Arithmetic.toType(explicit == null ? indices : onAxis(explicit, tokens, axis), DataType.FLOAT64);
-            NDArray whole = doubles.floor();
-            return whole.div(Arithmetic.number(doubles, chunkSize)).floor();
+        /** Where a key is not in the window of a query, by what the window counts, INT32 or FLOAT64. */
+        private NDArray isOutside(NDArray keys, NDArray queries) {
+            NDArray isBefore = keys.lt(Arithmetic.add(queries, -before));
+            return causal ? isBefore : or(isBefore, keys.gt(Arithmetic.add(queries, after)));
         }
     }
 
@@ -156,6 +138,9 @@ final class Visibility {
     }
 
     private final Order order;
+
+    /** What the window counts; null for indices. */
+    private final Ordinals ordinals;
 
     /** All queries and keys of the forward. */
     private final AttentionCall whole;
@@ -195,12 +180,25 @@ final class Visibility {
         this.whole = whole;
         this.isSelf = isSelf;
         this.hiddenKeys = hiddenKeys;
+        requireOneAxis(whole.queries());
+        ordinals = Ordinals.of(temporaries, order, whole, hiddenKeys, queries);
         NDArray moved = mask == null ? null : moved(temporaries, mask, queries);
         boolean isAdded = mask != null && isAdded(mask);
         added = isAdded ? temporaries.addResult(moved, () -> withInfinity(moved)) : null;
         hiddenPairs = mask == null || isAdded
                 ? null
                 : temporaries.addResult(() -> withHeads(moved).logicalNot());
+    }
+
+    /** Chunks and windows of positions need one position for each token. */
+    private void requireOneAxis(Positions tokens) {
+        NDArray explicit = tokens.array();
+        boolean isNeeded = order.chunkSize() != null || order.byPosition();
+        Check.that(
+                !isNeeded || explicit == null || explicit.getShape().dimension() == 2,
+                () -> "positions of shape " + explicit.getShape() + " with "
+                        + (order.chunkSize() != null ? "chunkSize " + order.chunkSize() : "windowByPosition true")
+                        + ": expected (T) or (B, T); pass one position for each token");
     }
 
     /** Checks a mask, and returns it for the keys of the forward, on the device of the queries. */
@@ -288,9 +286,38 @@ final class Visibility {
         return order;
     }
 
-    /** Whether one query sees the keys of a range, except those that a mask of keys hides. */
+    /** Whether one query sees the keys of a range, except those that {@link #hiddenFromOne} hides. */
     boolean isRangeOfKeys() {
         return pairs() == null && (order.chunkSize() == null || !whole.hasPositions());
+    }
+
+    /**
+     * Which keys masks and the window hide from the only query, (1 or B, F): the mask of keys, or a new array; null if
+     * it sees all keys of its range.
+     */
+    NDArray hiddenFromOne(Temporaries temporaries) {
+        return ordinals == null
+                ? hiddenKeys
+                : temporaries.addResult(() -> {
+                    NDArray isOutside = order.isOutside(ordinals.ofKeys(whole), ordinals.ofQueries(whole));
+                    NDArray shaped = isOutside.reshape(isOutside.getShape().get(0), -1);
+                    return or(hiddenKeys, shaped);
+                });
+    }
+
+    /** The number of keys near a query that it sees, if they are known to be near; otherwise null. */
+    Integer reach() {
+        return ordinals == null || ordinals.areNear() ? order.reach(whole.hasPositions()) : null;
+    }
+
+    /**
+     * The range of keys that any of some queries may see: the index of the first key, and one more than that of the
+     * last; at least one key, which a query that sees nothing still needs.
+     */
+    int[] range(int from, int count) {
+        int[] range = ordinals == null ? order.range(whole, from, count) : ordinals.range(from, count);
+        int firstKey = whole.keys().first();
+        return range[0] < range[1] ? range : new int[] {firstKey, firstKey + 1};
     }
 
     boolean isSelf() {
@@ -329,7 +356,7 @@ final class Visibility {
 
     /** Where a key of a call is hidden from a query, (1 or B, 1 or N, 1 or T, 1 or F); null if all are visible. */
     private NDArray hidden(AttentionCall call, NDArray like) {
-        NDArray all = order.hidden(call, like);
+        NDArray all = hiddenByOrder(call, like);
         if (hiddenPairs != null) {
             all = or(all, slice(hiddenPairs, call));
         }
@@ -339,6 +366,45 @@ final class Visibility {
                     slice(condition(hiddenKeys).reshape(hiddenKeys.getShape().get(0), 1, 1, -1), call));
         }
         return all;
+    }
+
+    /** Where the order hides a key from a query, (1 or B, 1, T, F); null if each query sees all. */
+    private NDArray hiddenByOrder(AttentionCall call, NDArray like) {
+        if (order.seesAll(call)) {
+            return null;
+        }
+        NDArray keys = indices(call.keys(), like, 3);
+        NDArray queries = indices(call.queries(), like, 2);
+        if (order.chunkSize() != null) {
+            NDArray isOther = chunks(call.keys(), keys, 3).neq(chunks(call.queries(), queries, 2));
+            return or(order.isFar(keys, queries), isOther);
+        }
+        if (ordinals == null) {
+            return order.isFar(keys, queries);
+        }
+        NDArray isOutside = order.isOutside(ordinals.ofKeys(call), ordinals.ofQueries(call));
+        return order.causal() ? or(keys.gt(queries), isOutside) : isOutside;
+    }
+
+    private static NDArray indices(Positions tokens, NDArray like, int axis) {
+        return onAxis(Indices.range(like, tokens.first(), tokens.count(), DataType.INT32), tokens, axis);
+    }
+
+    /** Positions or indices, (n) or (1 or B, n), with four axes. */
+    private static NDArray onAxis(NDArray positions, Positions tokens, int axis) {
+        Shape all = positions.getShape();
+        Shape shape = new Shape(all.dimension() == 1 ? 1 : all.get(0), 1, 1, 1);
+        return positions.reshape(Shape.update(shape, axis, tokens.count()));
+    }
+
+    /** The chunk of each token: its position divided by the size, rounded down. */
+    private NDArray chunks(Positions tokens, NDArray indices, int axis) {
+        NDArray explicit = tokens.array();
+        // exact: a non-integer quotient differs from any integer by more than the rounding error of a double
+        NDArray doubles =
+                Arithmetic.toType(explicit == null ? indices : onAxis(explicit, tokens, axis), DataType.FLOAT64);
+        NDArray whole = doubles.floor();
+        return whole.div(Arithmetic.number(doubles, order.chunkSize())).floor();
     }
 
     /**

@@ -9,7 +9,6 @@ import com.google.gson.stream.MalformedJsonException;
 import io.github.djlpositional.internal.InvalidFileException;
 import io.github.djlpositional.internal.Json;
 import io.github.djlpositional.internal.options.Check;
-import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryAxes;
@@ -38,10 +37,10 @@ import java.util.stream.IntStream;
  * }</pre>
  *
  * <p>A configuration leaves much to the code of its {@code model_type}: the layout of the pairs, and values of missing
- * keys. They are known for the types in {@code docs/model-types.csv}. Other types, unknown rope types and unknown keys
- * of the rope section are rejected; nothing is guessed. The rope section is read as Hugging Face's
- * {@code modeling_rope_utils.py} (transformers 4 and 5) reads it. LongRoPE and dynamic NTK need the maximum length of
- * the sequences, as in vLLM; transformers uses the length of each forward.
+ * keys. They are known for the types in {@code docs/model-types.csv}. Other types, unknown rope types, unknown keys of
+ * the rope section, and keys that describe the rotation of other model types are rejected; nothing is guessed. The rope
+ * section is read as Hugging Face's {@code modeling_rope_utils.py} (transformers 4 and 5) reads it. LongRoPE and
+ * dynamic NTK need the maximum length of the sequences, as in vLLM; transformers uses the length of each forward.
  *
  * <p>For a model of text and images, {@code text_config} is read, and {@code vision_config} by {@link #ofVision}.
  *
@@ -63,7 +62,9 @@ public final class HuggingFaceRope {
     private static final int LARGEST_HEAD = 1 << 12;
 
     final Map<String, Object> config;
+    final Layers layers;
     private final ModelType type;
+    private final Facts facts;
 
     private HuggingFaceRope(Map<String, ?> config) {
         this.config = Collections.unmodifiableMap(new LinkedHashMap<>(config));
@@ -79,10 +80,13 @@ public final class HuggingFaceRope {
                         + ": expected one of " + ModelType.names()
                         + "; build other models with RotaryEmbeddingBlock;"
                         + " see docs/models.md#what-is-known");
+        facts = new Facts(type, this.config);
+        layers = new Layers(facts);
         requireKnownValues();
         for (String layerType : layerTypes()) {
-            rotary(layerType, requireInt("max_position_embeddings")).build();
+            builder(layerType, 1).build();
         }
+        requireReadKeys();
     }
 
     /**
@@ -102,7 +106,7 @@ public final class HuggingFaceRope {
     /** The values by key: maps, lists, strings, booleans, nulls, and numbers as {@link java.math.BigDecimal}. */
     static Map<String, Object> values(Path path) throws IOException, MalformedModelException {
         Check.that(
-                Files.isRegularFile(path) || Files.notExists(path),
+                Files.isRegularFile(path) || !Files.isReadable(path),
                 () -> "the path " + path
                         + " is a directory or a device: expected the config.json of a model; pass the path of a file");
         try (InputStream in = Files.newInputStream(path)) {
@@ -127,7 +131,9 @@ public final class HuggingFaceRope {
         Object textType = ModelType.WITH_TEXT_CONFIG.get(config.get("model_type"));
         if (textType != null && config.get("text_config") instanceof Map<?, ?> textConfig) {
             Object named = textConfig.get("model_type");
-            return new HuggingFaceRope(nested(textConfig, named == null ? textType : named));
+            Map<String, Object> text = nested(ModelType.TEXT_DEFAULTS.get(config.get("model_type")), null);
+            text.putAll(nested(textConfig, named == null ? textType : named));
+            return new HuggingFaceRope(text);
         }
         return new HuggingFaceRope(config);
     }
@@ -162,35 +168,38 @@ public final class HuggingFaceRope {
 
     private static Map<String, Object> nested(Object config, Object type) {
         Map<String, Object> values = new LinkedHashMap<>();
-        ((Map<?, ?>) config).forEach((key, value) -> values.put(String.valueOf(key), value));
+        if (config instanceof Map<?, ?> map) {
+            map.forEach((key, value) -> values.put(String.valueOf(key), value));
+        }
         values.put("model_type", type);
         return values;
     }
 
     /**
-     * Returns the rotary encoding of all layers, for a rope type that needs no length.
+     * Returns the rotary encoding of all {@linkplain #isRotated rotated} layers, for a rope type that needs no length.
      *
      * @return a new builder of this encoding; see {@link #rotary(String, int)}
-     * @throws IllegalArgumentException if layers of different types are rotated differently, or the rope type is
-     *     {@code longrope}, or {@code dynamic} without {@code alpha}
+     * @throws IllegalArgumentException if no layer is rotated, layers of different types are rotated differently, or
+     *     the rope type is {@code longrope}, or {@code dynamic} without {@code alpha}
      */
     public RotaryEmbeddingBlock.Builder rotary() {
         return builder(onlyLayerType(), null);
     }
 
     /**
-     * Returns the rotary encoding of all layers.
+     * Returns the rotary encoding of all {@linkplain #isRotated rotated} layers.
      *
      * @param length the maximum length of the sequences, at least 1
      * @return a new builder of this encoding; see {@link #rotary(String, int)}
-     * @throws IllegalArgumentException if layers of different types are rotated differently
+     * @throws IllegalArgumentException if no layer is rotated, or layers of different types are rotated differently
      */
     public RotaryEmbeddingBlock.Builder rotary(int length) {
         return builder(onlyLayerType(), length);
     }
 
     /**
-     * Returns the rotary encoding of one type of layers, for a rope type that needs no length.
+     * Returns the rotary encoding of one type of layers, for a rope type that needs no length. Some layers of the type
+     * may not be {@linkplain #isRotated rotated}.
      *
      * @param layerType {@code full_attention}, {@code sliding_attention} or {@code chunked_attention}
      * @return a new builder of this encoding; see {@link #rotary(String, int)}
@@ -198,6 +207,7 @@ public final class HuggingFaceRope {
      *     {@code full_attention}, or the rope type is {@code longrope}, or {@code dynamic} without {@code alpha}
      */
     public RotaryEmbeddingBlock.Builder rotary(String layerType) {
+        requireRotated(layerType);
         return builder(layerType, null);
     }
 
@@ -214,94 +224,164 @@ public final class HuggingFaceRope {
      * @throws IllegalArgumentException if the model has no rotary encoding for such layers
      */
     public RotaryEmbeddingBlock.Builder rotary(String layerType, int length) {
+        requireRotated(layerType);
         return builder(layerType, length);
     }
 
+    /**
+     * Returns whether a layer has a rotary encoding. In Llama 4 and SmolLM 3, every fourth layer has none; in Cohere 2,
+     * only layers with windows have one; layers without an attention, as in LFM 2, have none.
+     *
+     * @param layer the number of the layer, from 0
+     * @throws IllegalArgumentException if the model has no such layer
+     */
+    public boolean isRotated(int layer) {
+        Check.between("layer", layer, 0, layers.count() - 1L);
+        return layers.isRotated(layer);
+    }
+
+    /** Checks that some layers of a type have the rotary encoding. */
+    private void requireRotated(String layerType) {
+        requireKnown(layerType); // before the layers are counted
+        if (layers.mayLackRotary()) {
+            Set<String> rotated = rotatedTypes();
+            Check.that(
+                    rotated.contains(layerType),
+                    () -> "layer type \"" + layerType + "\" of " + this + ": expected "
+                            + String.join(" or ", rotated) + ", since its other layers have no rotary encoding; build"
+                            + " their attention without optRelativeEncoding");
+        }
+    }
+
+    /** The types of the layers with a rotary encoding, at least one. */
+    private Set<String> rotatedTypes() {
+        Set<String> rotated = layers.rotatedTypes();
+        Check.that(
+                !rotated.isEmpty(),
+                () -> this + " with " + withoutRotary() + ": expected layers with a rotary encoding; build the"
+                        + " attention of its layers without optRelativeEncoding");
+        return rotated;
+    }
+
+    /** The keys that say which layers have a rotary encoding. */
+    private Map<String, Object> withoutRotary() {
+        Map<String, Object> values = new TreeMap<>();
+        for (String fact : List.of("position_embedding_type", "layer_types", "no_rope_layers", "sliding_window")) {
+            if (type.reads(fact)) {
+                values.put(type.keyOf(fact, config), shown(facts.value(fact)));
+            }
+        }
+        return values;
+    }
+
+    /** A type of the layers that are all rotated alike. */
     private String onlyLayerType() {
         List<String> types = layerTypes();
         Check.that(
                 types.size() == 1,
                 () -> "no layer type, but " + this + " rotates layers of the types " + types
                         + " differently: expected one of them; use rotary(String)");
+        if (sectionsByLayerType(sectionOfAll()).isEmpty()) {
+            return layers.mayLackRotary() ? rotatedTypes().iterator().next() : types.get(0);
+        }
+        Set<String> rotated = rotatedTypes();
+        Check.that(
+                rotated.equals(Set.copyOf(types)),
+                () -> "no layer type, but " + this + " has a rope section for " + types
+                        + " only, of layers of the types " + rotated
+                        + ": expected a section for each; use rotary(String)");
         return types.get(0);
     }
 
     private RotaryEmbeddingBlock.Builder builder(String layerType, Integer length) {
         RopeSection section = section(layerType);
-        String rotated = rotaryLayerType();
-        Check.that(
-                rotated == null || layerType.equals(rotated),
-                () -> "layer type \"" + layerType + "\" of " + this + ": expected " + rotated
-                        + ", since its other layers have no rotary encoding; build their attention without"
-                        + " optRelativeEncoding");
+        requireLength(section, length);
         int headSize = headSize(layerType);
         double base = base(section, layerType);
         double share = share(section);
-        if (whole("vision_axes") != null) {
-            return isOn("vision_halves")
+        if (facts.whole("vision_axes") != null) {
+            return facts.isOn("vision_halves")
                     ? RotaryPresets.gemma4Vision(headSize, base)
-                    : RotaryPresets.axial(headSize, base, whole("vision_axes"));
+                    : RotaryPresets.axial(headSize, base, facts.whole("vision_axes"));
         }
         RotaryEmbeddingBlock.Builder builder =
                 RotaryEmbeddingBlock.builder().setHeadSize(headSize).optLayout(layout());
-        int rotarySize = headSize;
+        Integer latent = facts.whole("qk_rope_head_dim");
+        int rotarySize = latent == null ? headSize : latent;
         if (section.isProportional()) {
-            builder.optFrequencies(Frequencies.proportional(headSize, share, base, section.number("factor", 1)));
+            builder.optFrequencies(Frequencies.proportional(rotarySize, share, base, section.number("factor", 1)));
         } else {
-            Integer dimensions = whole("qk_rope_head_dim") == null ? whole("rotary_dim") : whole("qk_rope_head_dim");
+            Integer dimensions = latent == null ? facts.whole("rotary_dim") : latent;
             rotarySize = dimensions == null ? (int) (headSize * share) : dimensions;
-            builder.optBase(base).optRotarySize(rotarySize).optScaling(section.scaling(length));
+            builder.optBase(base).optScaling(section.scaling(length));
         }
-        if (whole("qk_rope_head_dim") != null) {
+        builder.optRotarySize(rotarySize);
+        if (latent != null) {
             builder.optRotaryStart(headSize - rotarySize);
         }
         if (hasAxes()) {
             builder.optAxes(axes(section, rotarySize / 2));
         }
-        double limit = isOn("use_dynamic_ntk")
-                ? requireInt("seq_length")
-                : isOn("length_is_scaled") ? requireInt("max_position_embeddings") : section.lengthLimit();
+        double limit = facts.isOn("use_dynamic_ntk")
+                ? facts.requireInt("seq_length")
+                : facts.isOn("length_is_scaled") ? facts.requireInt("max_position_embeddings") : section.lengthLimit();
         int longest = (int) Math.min(Math.ceil(limit), LONGEST);
         builder.optMaxSequenceLength(Math.min(longest, FIRST_LENGTH));
         return longest > FIRST_LENGTH ? builder.optAutoExtend(longest) : builder;
     }
 
-    /**
-     * The share of a head that is rotated. Published code that does not read it fails for a scaled encoding, and
-     * otherwise ignores it.
-     */
+    /** Checks that versions of the published code agree about the frequencies for a length. */
+    private void requireLength(RopeSection section, Integer length) {
+        Check.that(
+                length == null
+                        || length <= section.originalLength()
+                        || !facts.isOn("long_factor_is_disputed")
+                        || !section.hasTwoLists(),
+                () -> "length " + length + " of " + this + " with LongRoPE: expected at most "
+                        + section.originalLength() + ", since beyond it the code published with the model takes"
+                        + " long_factor, and transformers 5 short_factor; pass a shorter length, or build the block with"
+                        + " RotaryEmbeddingBlock and a RotaryScaling.LongRope of the factors that you want");
+    }
+
+    /** The share of a head that is rotated. */
     private double share(RopeSection section) {
         boolean isRead = type.reads("partial_rotary_factor");
-        Object other = isRead ? value("partial_rotary_factor") : config.get("partial_rotary_factor");
-        double share =
-                section.number("partial_rotary_factor", other instanceof Number number ? number.doubleValue() : 1);
+        boolean isReadInSection = facts.isOn("partial_rotary_in_section");
+        Object outside =
+                isRead || isReadInSection ? facts.value("partial_rotary_factor") : config.get("partial_rotary_factor");
+        double share = section.number(
+                "partial_rotary_factor",
+                outside == null ? 1 : Facts.converted(type.keyOf("partial_rotary_factor"), outside, Double.class));
+        Integer latent = facts.whole("qk_rope_head_dim");
+        boolean isOfLatent = latent != null && share == latent / (double) headSize(ModelType.FULL);
         Check.that(
-                isRead || share == 1 || section.isDefault() || section.isProportional(),
-                () -> "partial_rotary_factor " + share + " with the scaling of " + this
-                        + ": expected 1, since this model type rotates whole heads; correct the configuration");
-        return isRead || section.isProportional() ? share : number("partial_rotary_factor");
+                isRead || isReadInSection || section.isProportional() || share == 1 || isOfLatent,
+                () -> "partial_rotary_factor " + share + " of " + this + ": expected 1, since the class of this model"
+                        + " type in transformers rotates whole heads, while vLLM rotates this share of them; remove the"
+                        + " key for whole heads, or build the block with RotaryEmbeddingBlock and optRotarySize");
+        return share;
     }
 
     private PairLayout layout() {
-        return isOn("rope_interleave") ? PairLayout.INTERLEAVED : PairLayout.CONCATENATED;
+        return facts.isOn("rope_interleave") ? PairLayout.INTERLEAVED : PairLayout.CONCATENATED;
     }
 
     private double base(RopeSection section, String layerType) {
         Double base = section.value("rope_theta", Double.class);
-        return base == null ? number(isLocal(layerType) ? "rope_local_base_freq" : "rope_theta") : base;
+        return base == null ? facts.number(isLocal(layerType) ? "rope_local_base_freq" : "rope_theta") : base;
     }
 
     /** Whether layers of a type have their own base, which the scaling of the other layers does not change. */
     private boolean isLocal(String layerType) {
-        return layerType.equals(ModelType.SLIDING) && value("rope_local_base_freq") != null;
+        return layerType.equals(ModelType.SLIDING) && facts.value("rope_local_base_freq") != null;
     }
 
     private boolean hasAxes() {
-        return value("mrope_interleaved") != null;
+        return facts.value("mrope_interleaved") != null;
     }
 
     private RotaryAxes axes(RopeSection section, int pairs) {
-        int[] sections = section.list("mrope_section", (List<?>) value("mrope_section"), Integer.class).stream()
+        int[] sections = section.list("mrope_section", (List<?>) facts.value("mrope_section"), Integer.class).stream()
                 .mapToInt(size -> size)
                 .toArray();
         Check.that(
@@ -309,7 +389,7 @@ public final class HuggingFaceRope {
                 () -> "mrope_section " + shown(Arrays.toString(sections)) + ": expected " + pairs
                         + " pairs together, half of the rotated dimensions; correct the configuration");
         boolean isInterleaved = Objects.requireNonNullElse(
-                section.value("mrope_interleaved", Boolean.class), isOn("mrope_interleaved"));
+                section.value("mrope_interleaved", Boolean.class), facts.isOn("mrope_interleaved"));
         return isInterleaved ? RotaryAxes.interleaved(pairs, sections) : RotaryAxes.sections(sections);
     }
 
@@ -324,16 +404,11 @@ public final class HuggingFaceRope {
                     type.reads("layer_types"),
                     () -> "rope_parameters " + shown(sections.keySet()) + " of " + this
                             + ": expected one section, since all its layers have one type; correct the configuration");
-            return List.copyOf(sections.keySet());
         }
-        return isLocal(ModelType.SLIDING)
-                ? List.of(ModelType.FULL, ModelType.SLIDING)
-                : List.of(Objects.requireNonNullElse(rotaryLayerType(), ModelType.FULL));
-    }
-
-    /** The only type of layers with a rotary encoding; null if all types have one. */
-    private String rotaryLayerType() {
-        return value("sliding_window") == null ? null : (String) value("rotary_layer_type");
+        if (isLocal(ModelType.SLIDING)) {
+            return List.of(ModelType.FULL, ModelType.SLIDING);
+        }
+        return sections.isEmpty() ? List.of(ModelType.FULL) : List.copyOf(sections.keySet());
     }
 
     /** The sections within a rope section, by layer type, empty for one section of all layers. */
@@ -357,14 +432,14 @@ public final class HuggingFaceRope {
     }
 
     private Map<?, ?> sectionOfAll() {
-        Map<?, ?> scaling = get("rope_scaling", Map.class);
-        Map<?, ?> parameters = get("rope_parameters", Map.class);
+        Map<?, ?> scaling = facts.get("rope_scaling", Map.class);
+        Map<?, ?> parameters = facts.get("rope_parameters", Map.class);
         Check.that(
                 isMissing(scaling) || parameters == null || scaling.equals(parameters),
                 () -> "rope_scaling " + shown(scaling) + " and rope_parameters " + shown(parameters)
                         + ": expected one of them; remove the one that the model does not have");
         Map<?, ?> section = isMissing(scaling) ? parameters : scaling;
-        return section == null ? (Map<?, ?>) value("default_rope") : section;
+        return section == null ? (Map<?, ?>) facts.value("default_rope") : section;
     }
 
     private static boolean isMissing(Map<?, ?> section) {
@@ -373,10 +448,10 @@ public final class HuggingFaceRope {
 
     /** Checks that the sections of a model whose layers have different bases name their layers. */
     private void requireSections(Map<String, Map<?, ?>> sections) {
-        Map<?, ?> scaling = get("rope_scaling", Map.class);
+        Map<?, ?> scaling = facts.get("rope_scaling", Map.class);
         boolean isOld = scaling == null || scaling.isEmpty() || scaling.containsKey("rope_type");
         Check.that(
-                isOld && (isMissing(get("rope_parameters", Map.class)) || !sections.isEmpty()),
+                isOld && (isMissing(facts.get("rope_parameters", Map.class)) || !sections.isEmpty()),
                 () -> "rope_parameters or rope_scaling " + shown(sectionOfAll()) + " of " + this
                         + ": expected a section for each type of layers, or rope_scaling with a rope_type; correct the"
                         + " configuration");
@@ -391,101 +466,115 @@ public final class HuggingFaceRope {
 
     RopeSection section(String layerType) {
         requireKnown(layerType);
-        Map<?, ?> all = isLocal(layerType) ? Map.of() : sectionOfAll();
         Map<String, Map<?, ?>> sections = sectionsByLayerType(sectionOfAll());
+        boolean hasBases = isLocal(ModelType.SLIDING); // the code then has a section for each type of layers
+        Map<?, ?> all = isLocal(layerType) || !sections.isEmpty() ? Map.of() : sectionOfAll();
         Check.that(
-                sections.isEmpty() || sections.containsKey(layerType),
+                sections.isEmpty() || sections.containsKey(layerType) || hasBases,
                 () -> "layer type \"" + layerType + "\": expected one of " + shown(sections.keySet())
                         + ", the keys of the rope section; pass one of them");
         return new RopeSection(
                 sections.getOrDefault(layerType, all),
-                (List<?>) value("rope_types"),
-                (List<?>) value("rope_keys"),
-                requireInt("max_position_embeddings"),
-                whole("original_max_position_embeddings"));
+                (List<?>) facts.value("rope_types"),
+                (List<?>) facts.value("rope_keys"),
+                facts.requireInt("max_position_embeddings"),
+                facts.whole("original_max_position_embeddings"),
+                hasBases || !sections.isEmpty());
     }
 
     /**
      * Returns the factor of the products of queries and keys: 1 / √H, or the model's own, such as from the
      * {@code query_pre_attn_scalar} of Gemma. DeepSeek's is also multiplied by
-     * {@link io.github.djlpositional.math.RotaryScaling#yarnMagnitude g}(factor, mscale_all_dim)<sup>2</sup>.
+     * {@link io.github.djlpositional.math.RotaryScaling#yarnMagnitude g}(factor, mscale_all_dim)<sup>2</sup>. The
+     * {@linkplain #getKeyMultiplier factor of the keys} is not part of it.
      *
      * @return the same number for all layers
      */
     public double getScale() {
-        double factor = number("key_multiplier");
-        if (value("scale") != null) {
-            return factor * number("scale");
+        if (facts.value("scale") != null) {
+            return facts.number("scale");
         }
-        double size =
-                value("query_pre_attn_scalar") == null ? headSize(ModelType.FULL) : number("query_pre_attn_scalar");
-        if (value("qk_rope_head_dim") != null) {
-            factor *= section(ModelType.FULL).scoreFactor();
-        }
+        double size = facts.value("query_pre_attn_scalar") == null
+                ? headSize(ModelType.FULL)
+                : facts.number("query_pre_attn_scalar");
+        double factor = facts.value("qk_rope_head_dim") == null
+                ? 1
+                : section(ModelType.FULL).scoreFactor();
         return factor / Math.sqrt(size);
+    }
+
+    /**
+     * Returns the factor of the keys, by which Falcon-H1 multiplies them before their rotation. Multiply the weight and
+     * the bias of the key projection by it, or {@link #getScale} with the same result.
+     *
+     * @return 1 for all other models
+     */
+    public double getKeyMultiplier() {
+        return facts.value("key_multiplier") == null ? 1 : facts.number("key_multiplier");
     }
 
     int headSize(String layerType) {
         long size;
-        if (value("qk_rope_head_dim") != null) {
-            size = (long) requireInt("qk_nope_head_dim") + requireInt("qk_rope_head_dim");
-        } else if (layerType.equals(ModelType.FULL) && value("global_head_dim") != null) {
-            size = requireInt("global_head_dim");
+        if (facts.value("qk_rope_head_dim") != null) {
+            size = (long) facts.requireInt("qk_nope_head_dim") + facts.requireInt("qk_rope_head_dim");
+        } else if (layerType.equals(ModelType.FULL) && facts.value("global_head_dim") != null) {
+            size = facts.requireInt("global_head_dim");
         } else {
-            size = value("head_dim") == null
-                    ? requireInt("hidden_size") / requireInt("num_attention_heads")
-                    : requireInt("head_dim");
+            size = facts.value("head_dim") == null
+                    ? facts.requireInt("hidden_size") / facts.requireInt("num_attention_heads")
+                    : facts.requireInt("head_dim");
         }
         Check.between("head size", size, 1, LARGEST_HEAD);
         return (int) size;
-    }
-
-    private Object value(String key) {
-        return type.value(key, config);
-    }
-
-    private <T> T get(String key, Class<T> wanted) {
-        Object value = value(key);
-        String name = type.keyOf(key);
-        return value == null ? null : Settings.value(HuggingFaceRope.class, Map.of(name, value), name, wanted);
-    }
-
-    private Integer whole(String key) {
-        return get(key, Integer.class);
-    }
-
-    /** Returns a size or a count, which must be present and positive. */
-    private int requireInt(String key) {
-        String name = type.keyOf(key);
-        int value = Check.present(name, whole(key));
-        Check.positive(name, value);
-        return value;
-    }
-
-    private double number(String key) {
-        return Check.present(type.keyOf(key), get(key, Double.class));
-    }
-
-    /** Older configurations have numbers instead of some booleans: 0 is false. */
-    private boolean isOn(String key) {
-        return value(key) instanceof Number number
-                ? number.doubleValue() != 0
-                : Boolean.TRUE.equals(get(key, Boolean.class));
     }
 
     /** Checks that keys of which only some values are supported are missing or have these values. */
     private void requireKnownValues() {
         type.column("required")
                 .forEach((key, value) -> Check.that(
-                        config.get(key) == null || isSame(config.get(key), value),
-                        () -> key + " " + shown(config.get(key)) + " of " + this + ": expected " + value
-                                + "; build such a model from its code with RotaryEmbeddingBlock"));
+                        config.get(key) == null || Facts.isSame(config.get(key), value),
+                        () -> key + " " + shown(config.get(key)) + " of " + this + ": expected " + value + "; "
+                                + (key.equals("alibi")
+                                        ? "build its attention with AlibiBiasBlock, which takes the place of the rotary"
+                                                + " encoding"
+                                        : "build such a model from its code with RotaryEmbeddingBlock")));
     }
 
-    static boolean isSame(Object value, Object other) {
-        return (value instanceof Number one && other instanceof Number two)
-                ? one.doubleValue() == two.doubleValue()
-                : value.equals(other);
+    /** Checks that keys that other model types have, and this type's code does not read, change nothing. */
+    private void requireReadKeys() {
+        Set<Object> read = type.keys();
+        type.column("also").forEach((fact, key) -> {
+            if (!fact.equals("max_position_embeddings")) { // of two lengths, either is a maximum of the same rotation
+                read.remove(key);
+            }
+        });
+        config.forEach((key, value) -> {
+            if (!read.contains(key) && UnreadKeys.says(key, value)) {
+                Object inUse = inUse(UnreadKeys.factOf(key));
+                Check.that(
+                        inUse != null && Facts.isSame(value, inUse),
+                        () -> key + " " + shown(value) + " of " + this
+                                + ": expected no such key, since the code of this"
+                                + " model type does not read it" + (inUse == null ? "" : " and has " + inUse)
+                                + "; remove the key, or build the model from its code with RotaryEmbeddingBlock");
+            }
+        });
+    }
+
+    /** The value that this model has for a fact; null if no value can be the same. */
+    private Object inUse(String fact) {
+        if (fact == null) {
+            return null;
+        }
+        if (fact.equals("rope_theta")) {
+            String layerType = layerTypes().get(0);
+            return base(section(layerType), layerType);
+        }
+        if (fact.equals("head_dim")) {
+            Integer latent = facts.whole("qk_rope_head_dim"); // which transformers saves as head_dim
+            return latent == null ? headSize(ModelType.FULL) : latent;
+        }
+        return facts.value(fact);
     }
 
     /** {@return the model type} */

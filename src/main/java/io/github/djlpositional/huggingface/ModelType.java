@@ -25,8 +25,14 @@ record ModelType(ModelType like, Map<?, ?> line) {
     static final String SLIDING = "sliding_attention";
     static final String CHUNKED = "chunked_attention";
 
+    /** The types of layers that have an attention. */
+    static final Set<String> ATTENTIONS = Set.of(FULL, SLIDING, CHUNKED);
+
     /** Types whose {@code text_config} configures the text model, and the type of that configuration by default. */
     static final Map<?, ?> WITH_TEXT_CONFIG;
+
+    /** Types of which a {@code text_config} has other defaults than its own type, and these. */
+    static final Map<?, ?> TEXT_DEFAULTS;
 
     /** Types of which it is known that they have no rotary encoding. */
     static final List<?> WITHOUT_ROTARY;
@@ -35,7 +41,8 @@ record ModelType(ModelType like, Map<?, ?> line) {
     static final Map<?, ?> WITH_VISION_CONFIG;
 
     private static final String FILE = "model-types.jsonc";
-    private static final Set<String> COLUMNS = Set.of("like", "defaults", "fixed", "nullable", "names", "required");
+    private static final Set<String> COLUMNS =
+            Set.of("like", "defaults", "fixed", "nullable", "names", "also", "required");
 
     /** The facts of the column sizes, which stands for defaults. */
     static final List<String> SIZES = List.of(
@@ -51,6 +58,7 @@ record ModelType(ModelType like, Map<?, ?> line) {
     static {
         Map<String, Object> file = read(FILE);
         WITH_TEXT_CONFIG = (Map<?, ?>) file.get("text_config");
+        TEXT_DEFAULTS = (Map<?, ?>) file.get("text_defaults");
         WITHOUT_ROTARY = (List<?>) file.get("without_rotary");
         WITH_VISION_CONFIG = (Map<?, ?>) file.get("vision_config");
         ALL = types(file);
@@ -111,6 +119,7 @@ record ModelType(ModelType like, Map<?, ?> line) {
         Set<Object> facts = new HashSet<>(column("defaults").keySet());
         facts.addAll(column("fixed").keySet());
         facts.addAll(column("names").keySet());
+        facts.addAll(column("also").keySet());
         return facts;
     }
 
@@ -131,9 +140,26 @@ record ModelType(ModelType like, Map<?, ?> line) {
         return key != null ? key.toString() : like == null ? fact : like.keyOf(fact);
     }
 
+    /** Returns the keys of a configuration that the code of this type reads. */
+    Set<Object> keys() {
+        Set<Object> keys = new HashSet<>(column("required").keySet());
+        keys.addAll(column("also").values());
+        facts().stream().map(Object::toString).filter(this::reads).forEach(fact -> keys.add(keyOf(fact)));
+        return keys;
+    }
+
+    /** Returns the key that has a fact in a configuration: the usual one, unless only another one is present. */
+    String keyOf(String fact, Map<String, ?> config) {
+        String key = keyOf(fact);
+        Object other = column("also").get(fact);
+        return other == null || config.containsKey(key) || !config.containsKey(other.toString())
+                ? key
+                : other.toString();
+    }
+
     /** Returns a fact, or null for none. A key with the value null differs from a missing key. */
     Object value(String fact, Map<String, ?> config) {
-        return value(fact, keyOf(fact), config);
+        return value(fact, keyOf(fact, config), config);
     }
 
     private Object value(String fact, String key, Map<String, ?> config) {

@@ -2,14 +2,13 @@ package io.github.djlpositional.huggingface;
 
 import io.github.djlpositional.internal.InvalidFileException;
 import io.github.djlpositional.internal.options.Check;
-import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.math.RotaryScaling;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeSet;
 
 /**
@@ -19,7 +18,7 @@ import java.util.TreeSet;
  */
 final class RopeSection {
 
-    /** The keys of all types. finetuned has no effect, nor has attn_factor of YaRN. */
+    /** The keys of all types. finetuned has no effect. */
     private static final String COMMON_KEYS = "rope_type type rope_theta partial_rotary_factor finetuned ";
 
     private static final Map<String, String> KEYS = Map.of(
@@ -30,9 +29,7 @@ final class RopeSection {
                     "factor original_max_position_embeddings beta_fast beta_slow truncate attention_factor attn_factor"
                             + " mscale mscale_all_dim",
             "llama3", "factor original_max_position_embeddings low_freq_factor high_freq_factor",
-            "longrope",
-                    "factor original_max_position_embeddings short_factor long_factor attention_factor short_mscale"
-                            + " long_mscale",
+            "longrope", "factor original_max_position_embeddings short_factor long_factor attention_factor",
             "proportional", "factor",
             "axial", "");
 
@@ -45,6 +42,9 @@ final class RopeSection {
     /** Other names of rope types. Qwen2-VL's {@code mrope} is the default with sections. */
     private static final Map<String, String> OTHER_NAMES = Map.of("su", "longrope", "mrope", "default");
 
+    /** The rope types whose frequencies depend on the original length. */
+    private static final Set<String> USES_ORIGINAL_LENGTH = Set.of("yarn", "llama3", "longrope");
+
     private final Map<String, Object> values = new LinkedHashMap<>();
     private final String type;
     private final int maxLength;
@@ -56,9 +56,16 @@ final class RopeSection {
      * @param types the rope types that the model may have; null for all of text models
      * @param otherKeys keys of the model in addition to the keys of the rope type
      * @param maxLength {@code max_position_embeddings}
-     * @param originalLength {@code original_max_position_embeddings} outside the section; null for none
+     * @param outside {@code original_max_position_embeddings} outside the section; null for none
+     * @param isOfLayerType whether other types of layers have other sections
      */
-    RopeSection(Map<?, ?> section, List<?> types, List<?> otherKeys, int maxLength, Integer originalLength) {
+    RopeSection(
+            Map<?, ?> section,
+            List<?> types,
+            List<?> otherKeys,
+            int maxLength,
+            Integer outside,
+            boolean isOfLayerType) {
         section.forEach((key, value) -> {
             if (value != null) {
                 values.put(String.valueOf(key), value);
@@ -80,9 +87,26 @@ final class RopeSection {
                             + keys + "; correct the configuration, or build the block with RotaryEmbeddingBlock");
         }
         this.maxLength = maxLength;
-        this.originalLength = Objects.requireNonNullElse(
-                originalLength,
-                Objects.requireNonNullElse(value("original_max_position_embeddings", Integer.class), maxLength));
+        Integer inside = value("original_max_position_embeddings", Integer.class);
+        originalLength = outside == null || isOfLayerType ? Objects.requireNonNullElse(inside, maxLength) : outside;
+        if (isOfLayerType) {
+            requireReadByClass(outside);
+        }
+    }
+
+    /** Checks that what the code does not read for a section of a type of layers changes nothing. */
+    private void requireReadByClass(Integer outside) {
+        Check.that(
+                outside == null || outside == originalLength || !USES_ORIGINAL_LENGTH.contains(type),
+                () -> "original_max_position_embeddings " + outside + " outside the rope section of a type of layers,"
+                        + " which has " + originalLength + ": expected the same, since the code of the model type reads"
+                        + " the key within the section only; move it into the section, or remove it");
+        Check.that(
+                !Boolean.FALSE.equals(value("truncate", Boolean.class)),
+                () -> "truncate false of the rope section of a type of layers: expected true, since transformers 5 does"
+                        + " not find the key there and rounds the bounds, and transformers 4 does not round them; remove"
+                        + " the key for rounded bounds, or build the block with RotaryEmbeddingBlock and a"
+                        + " RotaryScaling.Yarn that does not truncate");
     }
 
     private String readType() {
@@ -106,9 +130,10 @@ final class RopeSection {
         return known;
     }
 
-    /** Whether the frequencies are not scaled. */
-    boolean isDefault() {
-        return type.equals("default");
+    /** Whether LongRoPE has other factors for long sequences. */
+    boolean hasTwoLists() {
+        return type.equals("longrope")
+                && !list("short_factor", null, Double.class).equals(list("long_factor", null, Double.class));
     }
 
     int originalLength() {
@@ -122,7 +147,8 @@ final class RopeSection {
 
     /** Returns a value, or null if the key is missing. */
     <T> T value(String key, Class<T> wanted) {
-        return Settings.value(HuggingFaceRope.class, values, key, wanted);
+        Object value = values.get(key);
+        return value == null ? null : Facts.converted(key, value, wanted);
     }
 
     /** Returns a number, which must be present. */
@@ -138,9 +164,7 @@ final class RopeSection {
     <T> List<T> list(String key, List<?> defaultValue, Class<T> wanted) {
         List<?> listed = value(key, List.class);
         List<?> elements = listed == null ? Check.present(key, defaultValue) : listed;
-        return elements.stream()
-                .map(each -> Settings.value(HuggingFaceRope.class, Collections.singletonMap(key, each), key, wanted))
-                .toList();
+        return elements.stream().map(each -> Facts.converted(key, each, wanted)).toList();
     }
 
     /** Returns the maximum length of a sequence: the maximum of the model, or more if the positions are scaled. */
@@ -208,22 +232,37 @@ final class RopeSection {
                 number("beta_fast", 32),
                 number("beta_slow", 1),
                 Objects.requireNonNullElse(value("truncate", Boolean.class), true),
-                number("attention_factor", magnitudeRatio(factor)));
+                attentionFactor(factor));
     }
 
-    /** The attention factor of YaRN or of DeepSeek, which divides by a factor that it moves to the scale of scores. */
-    private double magnitudeRatio(double factor) {
+    /**
+     * The factor of the rotated queries and keys, of YaRN or of DeepSeek, which divides by a factor that it moves to
+     * the scale of scores. Where published code disagrees, attention_factor must say which is meant.
+     */
+    private double attentionFactor(double factor) {
+        Double set = value("attention_factor", Double.class);
+        if (set != null) {
+            return set;
+        }
         double mscale = number("mscale", 0);
         double ofAllDimensions = number("mscale_all_dim", 0);
-        boolean isRatio = mscale != 0 && ofAllDimensions != 0;
+        double ratio = RotaryScaling.yarnMagnitude(factor, mscale == 0 ? 1 : mscale)
+                / RotaryScaling.yarnMagnitude(factor, ofAllDimensions);
+        double usual = RotaryScaling.yarnMagnitude(factor, 1);
+        double found = mscale != 0 && ofAllDimensions != 0 ? ratio : usual;
+        requireAgreement(
+                "mscale " + mscale + " with mscale_all_dim " + ofAllDimensions, found, "DeepSeek's code", ratio);
+        double multiplier = number("attn_factor", 1);
+        requireAgreement("attn_factor " + multiplier, found, "vLLM", found * multiplier);
+        return found;
+    }
+
+    private static void requireAgreement(String given, double found, String other, double foundByOther) {
         Check.that(
-                isRatio || (ofAllDimensions == 0 && (mscale == 0 || mscale == 1)),
-                () -> "mscale " + mscale + " with mscale_all_dim " + ofAllDimensions
-                        + ": expected both or neither, or only mscale 1, since published code disagrees about the others;"
-                        + " set attention_factor instead");
-        return isRatio
-                ? RotaryScaling.yarnMagnitude(factor, mscale) / RotaryScaling.yarnMagnitude(factor, ofAllDimensions)
-                : RotaryScaling.yarnMagnitude(factor, 1);
+                found == foundByOther,
+                () -> given + ": expected attention_factor, since published code disagrees: transformers multiplies"
+                        + " rotated queries and keys by " + found + ", " + other + " by " + foundByOther
+                        + "; set attention_factor to the number that the model was trained with");
     }
 
     /** Returns the factor of DeepSeek's scale of scores: g(s, mscale_all_dim)², or 1 if there is no YaRN. */

@@ -53,10 +53,15 @@ public final class DataTypes {
         Engine actual = input.getManager().getEngine();
         Engine expected = other.getManager().getEngine();
         if (actual != expected) {
-            throw new IllegalArgumentException("input " + input.getShape() + " belongs to " + actual.getEngineName()
-                    + ": expected " + expected.getEngineName() + ", the engine of the " + what
-                    + "; create it with a manager of that engine");
+            throw otherEngine("input " + input.getShape(), actual, expected, what);
         }
+    }
+
+    /** Returns the exception for an object that belongs to another engine. */
+    public static IllegalArgumentException otherEngine(String object, Engine actual, Engine expected, String what) {
+        return new IllegalArgumentException(object + " belongs to " + actual.getEngineName() + ": expected "
+                + expected.getEngineName() + ", the engine of the " + what
+                + "; create it with a manager of that engine");
     }
 
     /** Returns the value of a parameter of a block on the device of an input. */

@@ -8,7 +8,7 @@ import io.github.djlpositional.internal.options.Settings;
 import java.util.Collections;
 import java.util.List;
 
-/** The forward parameters of this library. */
+/** The forward parameters of this library, and the list of inputs. */
 public final class ForwardParameters {
 
     /** The key of the forward parameter that gives the position of the first step. */
@@ -29,7 +29,7 @@ public final class ForwardParameters {
     /** The limit where no table limits the positions: small enough that the lengths of two sequences can be added. */
     public static final int UNLIMITED = 1 << 29;
 
-    private static final List<String> ALL = List.of(START, CACHE, POSITIONS, TOKEN_TYPES, GRID_SIZES);
+    static final List<String> NAMES = List.of(START, CACHE, POSITIONS, TOKEN_TYPES, GRID_SIZES);
 
     /** The name that Hugging Face's tokenizers give to an array of token types. */
     private static final String TOKEN_TYPE_IDS = "token_type_ids";
@@ -45,9 +45,19 @@ public final class ForwardParameters {
                 .orElse(null);
     }
 
+    /** Checks that no input of a forward is null. */
+    public static void requireInputs(NDList inputs) {
+        int index = inputs.indexOf(null);
+        Check.that(
+                index < 0,
+                () -> "input " + index + " of " + inputs.size()
+                        + ", counted from 0, is null: expected an array; leave out"
+                        + " a mask or positions that are not needed, or pass an empty array where others follow");
+    }
+
     /** Checks that no forward parameter of this library occurs twice, and the type of the start position. */
-    static void require(PairList<String, Object> params) {
-        for (String name : ALL) {
+    public static void require(PairList<String, Object> params) {
+        for (String name : NAMES) {
             Check.that(
                     Collections.frequency(params.keys(), name) < 2,
                     () -> "the forward parameter " + name

@@ -35,23 +35,51 @@ public final class Indices {
      * This waits for the device.
      */
     public static int requireBelow(NDArray indices, int limit, String what, String remedy) {
-        DataType type = indices.getDataType();
-        if (indices.size() > FEW && (type == DataType.INT32 || type == DataType.INT64)) {
-            long largest = scalar(indices.max());
-            if (largest < limit && scalar(indices.min()) >= 0) {
-                return (int) largest;
-            }
+        Bounds bounds = bounds(indices);
+        requireWithin(indices, bounds, 0, limit, what, remedy);
+        return (int) bounds.largest;
+    }
+
+    /** Checks that indices, whose bounds are known, are from a first number to limit - 1. */
+    public static void requireWithin(NDArray indices, Bounds bounds, int first, int limit, String what, String remedy) {
+        if (bounds.smallest >= first && bounds.largest < limit) {
+            return;
         }
-        long[] values = HostData.read(indices, DataType.INT64, NDArray::toLongArray);
-        long largest = -1;
+        long[] values = longs(indices);
         for (int i = 0; i < values.length; i++) {
-            if (values[i] < 0 || values[i] >= limit) {
+            if (values[i] < first || values[i] >= limit) {
                 throw new IllegalArgumentException(what + " " + values[i] + " at index " + i + " of "
-                        + indices.getShape() + ": expected 0 to " + (limit - 1) + "; " + remedy);
+                        + indices.getShape() + ": expected " + first + " to " + (limit - 1) + "; " + remedy);
             }
-            largest = Math.max(largest, values[i]);
         }
-        return (int) largest;
+    }
+
+    /**
+     * The smallest and the largest of some numbers.
+     *
+     * @param smallest 0 if there are no numbers
+     * @param largest -1 if there are no numbers
+     */
+    public record Bounds(double smallest, double largest) {}
+
+    /** Returns the bounds of integers. This waits for the device. */
+    public static Bounds bounds(NDArray integers) {
+        DataType type = integers.getDataType();
+        if (integers.size() > FEW && (type == DataType.INT32 || type == DataType.INT64)) {
+            return new Bounds(scalar(integers.min()), scalar(integers.max()));
+        }
+        long[] values = longs(integers);
+        long smallest = values.length == 0 ? 0 : values[0];
+        long largest = values.length == 0 ? -1 : values[0];
+        for (long value : values) {
+            smallest = Math.min(smallest, value);
+            largest = Math.max(largest, value);
+        }
+        return new Bounds(smallest, largest);
+    }
+
+    private static long[] longs(NDArray integers) {
+        return HostData.read(integers, DataType.INT64, NDArray::toLongArray);
     }
 
     /** Reads an integer, and closes its array. This waits for the device. */

@@ -20,28 +20,6 @@ public final class InvalidFileException extends IOException {
     private static final Pattern HIDDEN = Pattern.compile("[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Cn}\\p{Zl}\\p{Zp}]");
 
     private static final String SAVE_AGAIN = "copy, download or save it again";
-    private static final String CONVERT =
-            "convert it in Python as in docs/weights.md#files-in-other-formats, if you trust it";
-
-    /**
-     * Other formats: a regular expression for the first bytes, a description, and what to do. The first match is used.
-     */
-    private static final String[][] FORMATS = {
-        {"", "is empty", SAVE_AGAIN},
-        {"\u0093NUMPY.*", "is an array of NumPy", CONVERT},
-        // the second byte is the version of the protocol
-        {"\u0080[\0-\5].*", "is a pickle, as torch.save writes it, which can run code when it is read", CONVERT},
-        {"PK\3\4.*", "is a zip, as torch.save (a pickle, which can run code) and numpy.savez write it", CONVERT},
-        {"\u0089HDF.*", "is HDF5, as Keras writes it", CONVERT},
-        {"DJL@.*", "holds the parameters of a DJL model", "load it with Model.load(path, name)"},
-        {
-            "\\{.*",
-            "is JSON, as the index of a checkpoint in several files",
-            "open the file in the same folder that its \"weight_map\" names for the tensor"
-        },
-        {".*", "is not safetensors, or its first bytes are damaged", CONVERT}
-    };
-
     private final String remedy;
 
     private InvalidFileException(String problem, String remedy, Exception cause) {
@@ -49,8 +27,18 @@ public final class InvalidFileException extends IOException {
         this.remedy = remedy;
     }
 
+    /** A file that is something else: what it is, and what to do. */
+    public static InvalidFileException another(String problem, String remedy) {
+        return new InvalidFileException(problem, remedy, null);
+    }
+
     public static InvalidFileException damaged(String what, Exception cause) {
         return new InvalidFileException("is damaged or truncated, " + what, SAVE_AGAIN, cause);
+    }
+
+    /** A file that ends too soon, as after an interrupted download. */
+    public static InvalidFileException truncated(long size, long expected) {
+        return another("is truncated, it has " + size + " of " + expected + " bytes", SAVE_AGAIN);
     }
 
     /** A file that is not the expected JSON. The first line of the parser's message says why, the second has a link. */
@@ -95,15 +83,6 @@ public final class InvalidFileException extends IOException {
     private static String visible(String text) {
         return HIDDEN.matcher(text)
                 .replaceAll(found -> String.format("\\\\u%04x", found.group().codePointAt(0)));
-    }
-
-    /** Returns the exception for a file of another format, which its first bytes identify. */
-    public static InvalidFileException otherFormat(String start) {
-        String[] format = Stream.of(FORMATS)
-                .filter(each -> start.matches("(?s)" + each[0]))
-                .findFirst()
-                .orElseThrow();
-        return new InvalidFileException(format[1], format[2], null);
     }
 
     /** Returns the exception to throw for a weight file. */

@@ -146,11 +146,10 @@ public abstract class OptionsBlock extends AbstractBlock implements HasArguments
     @Override
     protected final NDList forwardInternal(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
+        ForwardParameters.requireInputs(inputs);
         if (params != null && !params.isEmpty()) {
             ForwardParameters.require(params);
-            if (!inputs.isEmpty()) {
-                mistakes.checkNames(params, inputs.head().getDevice());
-            }
+            InputMistakes.checkNames(params);
         }
         if (training && isLoaded) {
             requireGradients();

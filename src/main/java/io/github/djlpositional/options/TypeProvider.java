@@ -5,7 +5,11 @@ import java.util.Map;
 /**
  * Provides classes that arguments may name as their {@code type}. Implementations are found by
  * {@link java.util.ServiceLoader}: a program that adds its own encoding lists its implementation in
- * {@code META-INF/services/io.github.djlpositional.options.TypeProvider}.
+ * {@code META-INF/services/io.github.djlpositional.options.TypeProvider}, and a named module in its {@code provides}.
+ *
+ * <p>Providers are looked up with the class loader of this library, those of the classes that call it, and the context
+ * class loader of the thread. Loaders that see another copy of this library, or none, are skipped. A named module must
+ * export or open the package of a provided class, but not that of its provider.
  */
 @FunctionalInterface
 public interface TypeProvider {

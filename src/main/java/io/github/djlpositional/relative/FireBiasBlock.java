@@ -70,6 +70,11 @@ public final class FireBiasBlock extends ScoreTermBlock {
     }
 
     @Override
+    public boolean isForCausalAttention() {
+        return true;
+    }
+
+    @Override
     public List<Term> terms() {
         return List.of(Term.scores(this::biases).withPairSize(network::sizePerQueryAndKey));
     }

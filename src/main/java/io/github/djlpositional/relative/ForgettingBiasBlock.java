@@ -26,7 +26,8 @@ import java.util.Map;
  * <p>x is the input of the attention. The parameters are {@code weight}, (N, D), with the initial values of PyTorch,
  * and {@code bias}, (N), initially 5 as in x-transformers, for gates of about 0.993. Tokens are counted by their
  * indices; explicit positions have no effect. For a key after the query, the sum is that of the tokens after the query
- * up to the key. In a cross-attention, the gates are those of the keys, and a query after the last key has its bias.
+ * up to the key. In a cross-attention, the gates are those of the keys, and a query after the last key has its bias. A
+ * token that the mask of keys hides contributes nothing.
  *
  * <p>Logarithms are added in FLOAT64. A bias is the difference of two sums that begin at the first of the queries that
  * are processed together, rounded to the type of the scores. So its error in FLOAT32 is at most 2<sup>-23</sup> of the
@@ -59,6 +60,11 @@ public final class ForgettingBiasBlock extends ScoreTermBlock {
     }
 
     @Override
+    public boolean isForCausalAttention() {
+        return true;
+    }
+
+    @Override
     public List<Term> terms() {
         return List.of(Term.scoresOfTokens(null, this::logarithms, this::biases));
     }
@@ -71,7 +77,9 @@ public final class ForgettingBiasBlock extends ScoreTermBlock {
     }
 
     private NDArray biases(AttentionCall call, NDArray none, NDArray logarithms) {
-        NDArray sums = logarithms.transpose(0, 2, 1).cumSum(2); // (B, N, F)
+        NDArray visible = call.visibleKeys(DataType.FLOAT64); // (B, F)
+        NDArray counted = visible == null ? logarithms : logarithms.mul(visible.expandDims(2));
+        NDArray sums = counted.transpose(0, 2, 1).cumSum(2); // (B, N, F)
         NDArray ofQueries = ofQueries(call, sums); // (B, N, T)
         NDArray first = ofQueries.get(NDIndex.sliceAxis(2, 0, 1));
         NDArray i = Arithmetic.toType(ofQueries.sub(first), call.scoreType()).expandDims(3);

@@ -15,7 +15,6 @@ import io.github.djlpositional.attention.Rotation;
 import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
-import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.OptionsBlock;
@@ -120,12 +119,18 @@ public final class LearnedRotaryEmbeddingBlock extends OptionsBlock implements R
     }
 
     @Override
-    public void requireFits(int attentionHeads, int attentionHeadSize, int embeddingSize) {
+    public void requireFits(int attentionHeads, int keyValueHeads, int attentionHeadSize, int embeddingSize) {
         Check.that(
                 attentionHeads % options.headCount == 0 && options.headSize == attentionHeadSize,
                 () -> "the attention has " + attentionHeads + " heads of size " + attentionHeadSize
                         + ": expected the sizes of its rotary embedding; build it with setHeadCount(" + attentionHeads
                         + ") and setHeadSize(" + attentionHeadSize + "); block: " + this);
+        Check.that(
+                keyValueHeads % options.headCount == 0,
+                () -> "the attention has " + keyValueHeads + " heads of keys and its rotary embedding "
+                        + options.headCount + ": expected a divisor of the heads of keys; build the rotary embedding"
+                        + " with setHeadCount(" + keyValueHeads + ") or fewer, or the attention with"
+                        + " optKeyValueHeadCount(" + attentionHeads + "); block: " + this);
     }
 
     @Override
@@ -168,7 +173,7 @@ public final class LearnedRotaryEmbeddingBlock extends OptionsBlock implements R
         DataTypes.requireEmbedding(x, "input");
         ScoreTermBlock.requireHeads(x.getShape(), "input", options.headCount, options.headSize);
         NDArray input = inputs.size() == 1 ? null : inputs.get(1);
-        Positions positions = Positions.of(x, 2, input, params, ForwardParameters.UNLIMITED, false);
+        Positions positions = Positions.of(x, 2, input, params);
         mistakes.checkPositions(positions);
         if (x.size() == 0) {
             return new NDList(x.duplicate());
@@ -199,7 +204,7 @@ public final class LearnedRotaryEmbeddingBlock extends OptionsBlock implements R
 
         /**
          * Sets the number of heads with frequencies of their own, at least 1: the attention's N, or a divisor of N for
-         * groups of heads that share them. It is at most the number of key heads.
+         * groups of heads that share them. It also divides the number of key heads.
          */
         public Builder setHeadCount(int headCount) {
             return set("headCount", headCount);

@@ -199,7 +199,7 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
     }
 
     @Override
-    public void requireFits(int headCount, int attentionHeadSize, int embeddingSize) {
+    public void requireFits(int headCount, int keyValueHeadCount, int attentionHeadSize, int embeddingSize) {
         Check.that(
                 options.headSize == attentionHeadSize,
                 () -> "headSize " + options.headSize + " of the rotary embedding: expected the attention's head size "
@@ -307,6 +307,11 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
                             + ": expected the same batch size, sequence length, data type and device; rotate them"
                             + " separately if their positions differ");
         }
+    }
+
+    @Override
+    public boolean isForCausalAttention() {
+        return options.xpos != null;
     }
 
     @Override

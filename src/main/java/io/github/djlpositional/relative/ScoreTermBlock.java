@@ -67,7 +67,7 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
     }
 
     @Override
-    public final void requireFits(int attentionHeads, int attentionHeadSize, int attentionSize) {
+    public final void requireFits(int attentionHeads, int keyValueHeads, int attentionHeadSize, int attentionSize) {
         String heads = "setHeadCount(" + attentionHeads + ")";
         int size = embeddingSize == -1 ? attentionHeads * attentionHeadSize : attentionSize;
         String remedy = headCount == -1
@@ -120,8 +120,7 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
         DataTypes.requireEmbedding(queries, "queries");
         long length = lengthOf(shapes[0]);
         PairList<String, Object> shared = Positions.once(params);
-        Positions positions =
-                Positions.of(queries, shapes[0].dimension() - 2, null, shared, ForwardParameters.UNLIMITED, false);
+        Positions positions = Positions.of(queries, shapes[0].dimension() - 2, null, shared);
         long keys = shapes.length == 1 ? positions.first() + length : lengthOf(shapes[1]);
         Check.that(
                 length > 0 && keys > 0,

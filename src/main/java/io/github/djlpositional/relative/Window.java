@@ -45,7 +45,7 @@ final class Window {
                         + ", one for each token of the window; use a window of the size of the input; block: " + block);
         NDArray found = tokens.array() == null
                 ? table.slice(tokens.first(), tokens.count(), like, DataType.FLOAT32)
-                : table.lookUp(tokens.toArray(like, DataType.INT32), tokens.end(), like, DataType.FLOAT32);
+                : table.lookUp(tokens.below(count, false).toArray(like, DataType.INT32), count, like, DataType.FLOAT32);
         return Arithmetic.toType(found.squeeze(2), DataType.INT32);
     }
 

@@ -39,7 +39,7 @@ import java.util.Map;
  * <p>The bias of a query in row y and column x for a key in row y' and column x' is row (y - y' + h - 1) · (2w - 1) + x
  * - x' + w - 1 of the parameter {@code biases}, ((2h - 1) · (2w - 1), N). With a class token, the parameter has three
  * more rows: for the class token as the query, as the key, and as both. These are the tables of the published models.
- * {@link #resample} converts biases to another window.
+ * {@link #resample(WindowBiasBlock, GridResampling)} converts biases to another window.
  *
  * @see <a href="https://arxiv.org/abs/2103.14030">Swin Transformer: Hierarchical Vision Transformer using Shifted
  *     Windows</a>
@@ -129,14 +129,25 @@ public final class WindowBiasBlock extends ScoreTermBlock {
     }
 
     /**
-     * Sets the biases from a block for another window, for example a loaded one. They are resampled with
-     * {@link GridResampling#BICUBIC}, as in Swin; the rows of a class token are copied.
+     * Sets the biases from a block for another window with {@link GridResampling#BICUBIC}, as in Swin.
      *
-     * @param trained a block with the same number of heads, and with a class token if this block has one; it is not
-     *     changed
+     * @param trained as for {@link #resample(WindowBiasBlock, GridResampling)}
      * @throws IllegalArgumentException if it does not fit, or a block has no values
      */
     public void resample(WindowBiasBlock trained) {
+        resample(trained, GridResampling.BICUBIC);
+    }
+
+    /**
+     * Sets the biases from a block for another window, for example a loaded one. The rows of a class token are copied.
+     *
+     * @param trained a block with the same number of heads, and with a class token if this block has one; it is not
+     *     changed
+     * @param method {@link GridResampling#BICUBIC} in Swin, {@link GridResampling#BILINEAR} in the BEiT of Hugging Face
+     *     transformers
+     * @throws IllegalArgumentException if it does not fit, or a block has no values
+     */
+    public void resample(WindowBiasBlock trained, GridResampling method) {
         Options from = trained.options;
         Check.that(
                 options.headCount == from.headCount && options.classToken == from.classToken,
@@ -144,7 +155,7 @@ public final class WindowBiasBlock extends ScoreTermBlock {
                         + ": expected " + options.headCount + " and " + options.classToken
                         + "; pass a block that differs only in its window; blocks: " + trained + ", " + this);
         int[] sizes = Window.differences(from.window);
-        Window.resample(GridResampling.BICUBIC, trained.biases, sizes, biases, Window.differences(options.window));
+        Window.resample(method, trained.biases, sizes, biases, Window.differences(options.window));
     }
 
     @Override

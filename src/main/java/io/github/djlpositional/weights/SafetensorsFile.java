@@ -76,33 +76,37 @@ final class SafetensorsFile {
 
     static Map<String, StoredTensor> read(Path file, byte[] start, long fileSize) throws IOException {
         long length = headerLength(start);
-        boolean fits = length <= LONGEST_HEADER && length <= fileSize - Long.BYTES;
-        check(fits, "its header of %s bytes does not fit the file's %s bytes", length, fileSize);
+        check(length <= LONGEST_HEADER, "its header of %s bytes does not fit the file's %s bytes", length, fileSize);
         long dataStart = Long.BYTES + length;
+        if (dataStart > fileSize) {
+            throw InvalidFileException.truncated(fileSize, dataStart);
+        }
         InputStream header = new ByteArrayInputStream(WeightFile.read(file, Long.BYTES, (int) length));
         Map<String, Entry> entries;
         try (JsonReader json = new JsonReader(new InputStreamReader(header, StandardCharsets.UTF_8.newDecoder()))) {
-            entries = readEntries(json, fileSize - dataStart);
+            entries = readEntries(json);
         } catch (MalformedJsonException | CharacterCodingException | EOFException | IllegalStateException e) {
             // Gson throws an IllegalStateException for a token of another type than the one asked for
             throw InvalidFileException.notJson("its header is not the JSON of the format", e);
         }
-        requireContiguous(entries, fileSize - dataStart);
+        requireContiguous(entries, dataStart, fileSize);
         Map<String, StoredTensor> tensors = new LinkedHashMap<>();
         entries.forEach((name, entry) -> tensors.put(name, entry.at(file, dataStart)));
         return tensors;
     }
 
-    private static Map<String, Entry> readEntries(JsonReader json, long dataSize) throws IOException {
+    private static Map<String, Entry> readEntries(JsonReader json) throws IOException {
         Map<String, Entry> entries = new LinkedHashMap<>();
         readObject("header", WeightFile.MOST_TENSORS, json, name -> {
-            if (name.equals("__metadata__")) {
+            if (!name.equals("__metadata__")) {
+                entries.put(name, readEntry(name, json));
+            } else if (json.peek() == JsonToken.NULL) {
+                json.nextNull(); // as the reference implementation does
+            } else {
                 readObject(name, WeightFile.MOST_TENSORS, json, key -> {
                     check(json.peek() == JsonToken.STRING, "its metadata %s is not a string", key);
                     json.skipValue();
                 });
-            } else {
-                entries.put(name, readEntry(name, json, dataSize));
             }
         });
         check(json.peek() == JsonToken.END_DOCUMENT, "its header continues after its end");
@@ -127,7 +131,7 @@ final class SafetensorsFile {
         json.endObject();
     }
 
-    private static Entry readEntry(String name, JsonReader json, long dataSize) throws IOException {
+    private static Entry readEntry(String name, JsonReader json) throws IOException {
         Map<String, Object> fields = new HashMap<>();
         readObject(name, MOST, json, field -> {
             switch (field) {
@@ -144,8 +148,7 @@ final class SafetensorsFile {
         String type = (String) fields.get("dtype");
         long[] offsets = (long[]) fields.get("data_offsets");
         Entry entry = new Entry(name, type, new Shape((long[]) fields.get("shape")), offsets[0], offsets[1]);
-        boolean isWithin = entry.begin() <= entry.end() && entry.end() <= dataSize;
-        check(isWithin, "%s is not within the %s bytes of data", entry, dataSize);
+        check(entry.begin() <= entry.end(), "%s ends before it begins", entry);
         int bits = bits(type);
         boolean isSize = bits == 0 || StoredTensor.isSize(entry.shape(), bits, entry.end() - entry.begin());
         check(isSize, "%s has another number of bytes than its shape and type", entry);
@@ -181,7 +184,8 @@ final class SafetensorsFile {
     }
 
     /** Checks that each byte of data belongs to exactly one tensor, as the format requires. */
-    private static void requireContiguous(Map<String, Entry> entries, long dataSize) throws InvalidFileException {
+    private static void requireContiguous(Map<String, Entry> entries, long dataStart, long fileSize)
+            throws InvalidFileException {
         List<Entry> sorted = new ArrayList<>(entries.values());
         sorted.sort(Comparator.comparingLong(Entry::begin).thenComparingLong(Entry::end));
         long end = 0;
@@ -189,6 +193,9 @@ final class SafetensorsFile {
             check(entry.begin() == end, "%s does not begin where the one before it ends, at %s", entry, end);
             end = entry.end();
         }
-        check(end == dataSize, "its tensors have %s of its %s bytes of data", end, dataSize);
+        if (end > fileSize - dataStart) {
+            throw InvalidFileException.truncated(fileSize, dataStart + end);
+        }
+        check(end == fileSize - dataStart, "its tensors have %s of its %s bytes of data", end, fileSize - dataStart);
     }
 }

@@ -13,6 +13,7 @@ import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.stream.Stream;
 
 /**
@@ -23,6 +24,8 @@ import java.util.stream.Stream;
  * @param type its type, or null if it cannot be loaded
  */
 record StoredTensor(String origin, String name, String typeName, StoredType type, Shape shape, Values values) {
+
+    private static final int PIECE_BYTES = 8 << 20;
 
     /** Receives {@code count} stored values, beginning with the index {@code first} in the tensor. */
     @FunctionalInterface
@@ -82,6 +85,28 @@ record StoredTensor(String origin, String name, String typeName, StoredType type
             }
         };
         return new StoredTensor(block, name, array.getDataType().toString(), type, array.getShape(), values);
+    }
+
+    /** Returns whether another tensor has the same type, shape and values. */
+    boolean hasNumbersOf(StoredTensor other) throws IOException, MalformedModelException {
+        if (type == null || type != other.type || !shape.equals(other.shape)) {
+            return false;
+        }
+        long size = shape.size();
+        int most = PIECE_BYTES / type.bytes();
+        for (long start = 0; start < size; start += most) {
+            long end = Math.min(size, start + most);
+            if (!Arrays.equals(bytes(start, end), other.bytes(start, end))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private byte[] bytes(long start, long end) throws IOException, MalformedModelException {
+        byte[] bytes = new byte[(int) (end - start) * type.bytes()];
+        values.read(start, end, (int) (end - start), (first, count, raw) -> raw.get(0, bytes));
+        return bytes;
     }
 
     /** Returns whether an array of values of {@code bits} each takes exactly a number of bytes. */

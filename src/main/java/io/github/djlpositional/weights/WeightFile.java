@@ -13,7 +13,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
@@ -73,7 +72,7 @@ public final class WeightFile {
      *
      * @param path a safetensors file
      * @return the file with its list of tensors
-     * @throws IllegalArgumentException if the path is a directory or a device
+     * @throws IllegalArgumentException if the path is a folder or a device
      * @throws MalformedModelException if the file is damaged, truncated, a pickle, or has another format
      * @throws IOException if the file does not exist or cannot be read
      */
@@ -82,13 +81,13 @@ public final class WeightFile {
         // opening a pipe would wait for its other end
         Check.that(
                 attributes.isRegularFile(),
-                () -> "the path " + path
-                        + " is a directory or a device: expected a safetensors file; pass the path of a file");
+                () -> "the path " + path + (attributes.isDirectory() ? " is a folder" : " is a device")
+                        + ": expected a safetensors file; pass the path of a file, such as "
+                        + path.resolve("model.safetensors"));
         try {
-            // 16 bytes identify the format
-            byte[] start = read(path, 0, 16);
+            byte[] start = read(path, 0, OtherFormat.START_BYTES);
             if (!SafetensorsFile.isOne(start)) {
-                throw InvalidFileException.otherFormat(new String(start, StandardCharsets.ISO_8859_1));
+                throw OtherFormat.of(start);
             }
             Map<String, StoredTensor> tensors = SafetensorsFile.read(path, start, attributes.size());
             WeightFile file = new WeightFile(path, tensors, attributes);
@@ -181,7 +180,9 @@ public final class WeightFile {
                     .toList();
             return "no tensor " + InvalidFileException.quoted(name) + " for " + target.get() + " is in " + origin
                     + ": expected one of the " + names.size() + " tensors, such as "
-                    + InvalidFileException.listed(names) + "; pass one of the names in getTensors()";
+                    + InvalidFileException.listed(names)
+                    + "; pass one of the names in getTensors(), or, if the tensor is stored under the name of a tied one, name"
+                    + " both with WeightLoader.tied";
         });
         return tensor;
     }

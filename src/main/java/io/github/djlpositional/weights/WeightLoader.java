@@ -16,6 +16,7 @@ import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -82,6 +83,9 @@ public final class WeightLoader {
 
     /** The blocks of modules, with which messages describe parameters. */
     private final List<Block> blocks = new ArrayList<>();
+
+    /** For each name of a tied tensor, the names of it that the files have. */
+    private final Map<String, List<String>> tied = new LinkedHashMap<>();
 
     private final NamePatterns mayBeMissing = new NamePatterns();
     private final NamePatterns mayBeUnused = new NamePatterns();
@@ -343,6 +347,27 @@ public final class WeightLoader {
     }
 
     /**
+     * Declares that names stand for one tensor, as those of the token table and the head of a language model with tied
+     * weights, of which most files have only one. Each name is then found if the files have any of them, and several
+     * parameters may get the tensor. One name lets several parameters get the tensor of this name. Call this method
+     * before those that use the names.
+     *
+     * @param names the names of the tensor, such as {@code model.embed_tokens.weight} and {@code lm_head.weight}. If
+     *     the files have several of them, {@link #load} rejects tensors of different numbers
+     * @return this loader
+     * @throws IllegalArgumentException if the files have none of these tensors
+     */
+    public WeightLoader tied(String... names) {
+        List<String> found = Stream.of(names).filter(tensors::containsKey).toList();
+        Check.that(
+                !found.isEmpty(),
+                () -> origin + " has none of the tensors " + InvalidFileException.listed(List.of(names))
+                        + ": expected one or more of them; pass names in getTensors()");
+        Stream.of(names).forEach(name -> tied.put(name, found));
+        return this;
+    }
+
+    /**
      * Allows parameters of the model to get no tensor, which is an error by default. A name that no parameter has is
      * allowed, since models differ; if {@link #load} rejects the model, its message lists such names.
      *
@@ -405,7 +430,7 @@ public final class WeightLoader {
     }
 
     private boolean has(String name) {
-        return tensors.containsKey(name);
+        return tensors.containsKey(name) || tied.containsKey(name);
     }
 
     private StoredTensor tensor(String name, Parameter parameter) {
@@ -413,7 +438,9 @@ public final class WeightLoader {
                 "the parameter for the tensor " + InvalidFileException.quoted(name),
                 parameter,
                 "a parameter of a block");
-        return WeightFile.tensor(tensors, name, origin, () -> describe(parameter));
+        boolean isTied = !tensors.containsKey(name) && tied.containsKey(name);
+        String stored = isTied ? tied.get(name).get(0) : name;
+        return WeightFile.tensor(tensors, stored, origin, () -> describe(parameter));
     }
 
     /** Describes a parameter for messages, with the block that it belongs to if the loader knows it. */
@@ -449,9 +476,10 @@ public final class WeightLoader {
                 () -> describe(parameter) + " was added before " + slice
                         + ": expected one tensor for each parameter; add each parameter once");
         Check.that(
-                !slices.containsKey(slice),
+                !slices.containsKey(slice) || tied.containsKey(slice.tensor().name()),
                 () -> slice + " for " + describe(parameter) + " were added before for " + describe(slices.get(slice))
-                        + ": expected one use of each tensor or of the same slice; add each once");
+                        + ": expected one use of each tensor or of the same slice; add each once, or name the tensor"
+                        + " with tied first if several parameters have it");
         slices.put(slice, parameter);
         assignments.put(parameter, slice);
         return this;
@@ -485,6 +513,7 @@ public final class WeightLoader {
         });
         requireUnchanged();
         requireComplete(models);
+        requireSameNumbers();
         Check.that(
                 !slices.isEmpty(),
                 () -> "nothing was added to load from " + origin
@@ -515,6 +544,20 @@ public final class WeightLoader {
                     add(slice, entry.getValue());
                 }
             });
+        }
+    }
+
+    /** Checks that tensors that the files have under several tied names are equal. */
+    private void requireSameNumbers() throws IOException, MalformedModelException {
+        for (List<String> names : new HashSet<>(tied.values())) {
+            StoredTensor first = tensors.get(names.get(0));
+            for (String name : names.subList(1, names.size())) {
+                Check.that(
+                        first.hasNumbersOf(tensors.get(name)),
+                        () -> tensors.get(name) + " has another type, shape or other numbers than the tensor "
+                                + InvalidFileException.quoted(first.name())
+                                + ": expected the same for tied names; load each into a parameter of its own");
+            }
         }
     }
 
@@ -549,6 +592,9 @@ public final class WeightLoader {
         parameters.values().removeIf(mayBeMissing::match);
         Set<String> used =
                 slices.keySet().stream().map(slice -> slice.tensor().name()).collect(Collectors.toSet());
+        tied.values().stream()
+                .filter(tiedNames -> !Collections.disjoint(tiedNames, Set.copyOf(used)))
+                .forEach(used::addAll);
         List<String> unused = tensors.keySet().stream()
                 .filter(name -> !used.contains(name) && !mayBeUnused.match(name))
                 .collect(Collectors.toCollection(ArrayList::new));

@@ -17,10 +17,13 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.internal.ForwardParameters;
+import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.OnEachDevice;
+import java.util.List;
 import java.util.stream.Stream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
@@ -215,6 +218,88 @@ class AttentionRejectionsTest extends OnEachDevice {
         LambdaBlock sum = new LambdaBlock(x -> new NDList(x.singletonOrThrow().sum(new int[] {3})), "Sum");
         MultiHeadAttentionBlock block = initialized(builder().optQueryNorm(sum));
         assertAll(rejected(() -> infer(manager, block, x()), "LambdaBlock", "(2, 3, 2)", "(2, 3, 2, 4)"));
+    }
+
+    /** A user's encoding of a term. */
+    private static final class Own extends RelativeEncoding.Base {
+
+        private final Term term;
+
+        Own(Term term) {
+            this.term = term;
+        }
+
+        @Override
+        public List<Term> terms() {
+            return List.of(term);
+        }
+
+        @Override
+        public Shape[] getOutputShapes(Shape[] inputShapes) {
+            return inputShapes;
+        }
+    }
+
+    private static NDArray ones(NDArray like, long... shape) {
+        return zeros(like.getManager(), like.getDataType(), shape).add(1);
+    }
+
+    /** Biases of a wrong number of heads, with every kernel. */
+    @Test
+    void rejectsBiasesOfAnotherNumberOfHeads() {
+        NDArray x = zeros(manager, 2, 3, 8);
+        NDArray padding = zeros(manager, DataType.INT32, 2, 3).add(1);
+        Term bias = Term.bias((call, distances) -> ones(distances.like(), 2, distances.size()));
+        Term ofCoordinates = Term.bias(
+                (call, distances) -> ones(distances.like(), 2, distances.size()),
+                (tokens, like) -> tokens.toArray(like, DataType.INT32),
+                (tokens, like) -> tokens.toArray(like, DataType.INT32));
+        assertAll(Stream.of(bias, ofCoordinates)
+                .flatMap(term -> Stream.of(true, false).flatMap(isFused -> {
+                    MultiHeadAttentionBlock block = initialized(MultiHeadAttentionBlock.builder()
+                            .setEmbeddingSize(8)
+                            .setHeadCount(4)
+                            .optCausal(true)
+                            .optFusedKernel(isFused)
+                            .optRelativeEncoding(new Own(term)));
+                    return Stream.<ThrowingCallable>of(
+                                    () -> infer(manager, block, x),
+                                    () -> infer(manager, block, x, padding),
+                                    () -> infer(manager, block, x, x, x),
+                                    () -> infer(manager, block, positions(manager.arange(3)), x),
+                                    () -> step(block, zeros(manager, 2, 1, 8)))
+                            .map(call -> rejected(call, "Own", "(2, ", 4));
+                })));
+    }
+
+    private void step(MultiHeadAttentionBlock block, NDArray x) {
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            infer(manager, block, cache.nextStep(), x);
+        }
+    }
+
+    /** Other results of functions with 2 heads instead of 4, or another number of tokens. */
+    @Test
+    void rejectsResultsOfOtherShapes() {
+        assertAll(Stream.of(
+                        Term.scores((call, queries, keys) -> ones(queries, 1, 2, 3, 3)),
+                        Term.scores((call, queries, keys) -> ones(queries, 3, 1, 1, 3, 3)),
+                        Term.scoresOfTokens((call, input) -> ones(input, 2, 2, 1), null, (call, q, k) -> null),
+                        Term.scoresOfTokens(null, (call, input) -> ones(input, 2, 3), (call, q, k) -> null),
+                        Term.values((call, probabilities) -> ones(probabilities, 2, 2, 3, 2)),
+                        Term.heads((call, queries) -> ones(queries, 2, 2, 3, 2), null),
+                        Term.heads(null, (call, keys) -> ones(keys, 2, 4, 3, 4)),
+                        new Rotation(0, 2, PairLayout.INTERLEAVED, (call, like, areKeys) -> ones(like, 1, 3, 3, 2)))
+                .map(term -> rejected(
+                        () -> infer(
+                                manager,
+                                initialized(MultiHeadAttentionBlock.builder()
+                                        .setEmbeddingSize(8)
+                                        .setHeadCount(4)
+                                        .optRelativeEncoding(new Own(term))),
+                                x()),
+                        "Own",
+                        "shape")));
     }
 
     @Test

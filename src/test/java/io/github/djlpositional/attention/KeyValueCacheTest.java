@@ -7,6 +7,7 @@ import static io.github.djlpositional.attention.TestNumbers.SIZE;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
+import static io.github.djlpositional.attention.TestNumbers.refused;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.relative.EncodingType.ALIBI;
 import static io.github.djlpositional.relative.EncodingType.NONE;
@@ -34,6 +35,7 @@ import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -824,6 +826,30 @@ class KeyValueCacheTest extends OnEachEngine {
             // all keys so far, in a new array, are projected again
             NDArray y = infer(manager, block, cache.nextStep(), x, queries, x);
             requireClose(y, doubles(infer(manager, block, x).get(":, 2:")), 1e-12);
+        }
+    }
+
+    @Test
+    void causalStepsNeedAsManyKeysAsTokens() {
+        MultiHeadAttentionBlock block = rotary();
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 4, SIZE);
+        NDArray memory = numbers(manager, 2, DataType.FLOAT64, 1, 3, SIZE);
+        double[] expected = doubles(infer(manager, block, memory, x, memory));
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            for (int i = 0; i < 3; i++) {
+                NDArray y = infer(manager, block, cache.nextStep(), memory, x.get(":, {}:{}", i, i + 1), memory);
+                requireClose(y, Arrays.copyOfRange(expected, i * SIZE, (i + 1) * SIZE), 1e-12);
+            }
+            refused(
+                    () -> infer(manager, block, cache.nextStep(), memory, x.get(":, 3:"), memory),
+                    "1 tokens at position 3",
+                    "3 keys",
+                    "optCausal(false)");
+            cache.rewind(0);
+            refused(
+                    () -> infer(manager, block, cache.nextStep(), memory, x, memory),
+                    "4 tokens at position 0",
+                    "3 keys");
         }
     }
 

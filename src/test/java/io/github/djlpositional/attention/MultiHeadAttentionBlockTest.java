@@ -21,6 +21,8 @@ import static org.junit.jupiter.api.Assertions.assertAll;
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
@@ -28,22 +30,28 @@ import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.Pair;
+import ai.djl.util.PairList;
+import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.math.QueryScale;
 import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.relative.DisentangledPositionBlock;
 import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.relative.LearnedRotaryEmbeddingBlock;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.ShawRelativePositionBlock;
 import io.github.djlpositional.relative.TransformerXlPositionBlock;
 import io.github.djlpositional.relative.WindowBiasBlock;
 import io.github.djlpositional.support.BlockBytes;
+import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
 import java.io.IOException;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.UnaryOperator;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -116,6 +124,104 @@ class MultiHeadAttentionBlockTest extends OnEachEngine {
                 .probabilities(new ParameterStore(manager, false), example());
         assertThat(probabilities.getShape()).isEqualTo(new Shape(1, 1, 2, 2));
         requireClose(probabilities, new double[] {0.75, 0.25, 0.5, 0.5}, TOLERANCE);
+    }
+
+    /** By the formula of each encoding. */
+    @ParameterizedTest
+    @EnumSource
+    void probabilitiesAreThoseOfThePositions(EncodingType type) {
+        MultiHeadAttentionBlock block = filled(manager, type.attention(HEADS).build(), DataType.FLOAT64);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 6, SIZE);
+        int[] positions = {1, 0, 4, 5, 2, 3};
+        PairList<String, Object> params = Forward.params(PositionalEncodingBlock.POSITIONS, manager.create(positions));
+        NDArray probabilities = block.probabilities(new ParameterStore(manager, false), new NDList(x), params);
+        requireClose(
+                probabilities, new NaiveAttention(type, block).at(positions).probabilities(x, x), 1e-12);
+    }
+
+    /** The rows of the whole sequence, by the formula; the cache of a window has dropped the first keys. */
+    @CartesianTest
+    void probabilitiesOfAStepAreOfAllKeysAndDoNotChangeTheCache(
+            @CartesianTest.Enum EncodingType type, @Values(booleans = {true, false}) boolean hasWindow) {
+        MultiHeadAttentionBlock.Builder builder = type.attention(HEADS).optCausal(true);
+        MultiHeadAttentionBlock block =
+                filled(manager, (hasWindow ? builder.optWindow(3) : builder).build(), DataType.FLOAT64);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 9, SIZE);
+        double[] whole = doubles(infer(manager, block, x));
+        try (NDManager own = manager.newSubManager();
+                KeyValueCache cache = new KeyValueCache(manager)) {
+            for (int[] step : new int[][] {{0, 2}, {2, 5}, {5, 6}, {6, 7}, {7, 9}}) {
+                NDArray tokens = x.get(own, new NDIndex(":, {}:{}", step[0], step[1]));
+                NDArray sofar = x.get(own, new NDIndex(":, :{}", step[1]));
+                double[] all = new NaiveAttention(type, block).probabilities(sofar, sofar);
+                double[] expected = IntStream.range(0, HEADS)
+                        .boxed()
+                        .flatMapToDouble(head -> Arrays.stream(
+                                all, (head * step[1] + step[0]) * step[1], (head * step[1] + step[1]) * step[1]))
+                        .toArray();
+                PairList<String, Object> params = cache.nextStep();
+                ParameterStore store = new ParameterStore(own, false);
+                int before = own.getManagedArrays().size();
+                NDArray first = block.probabilities(store, new NDList(tokens), params);
+                assertThat(own.getManagedArrays()).as("only the result").hasSize(before + 1);
+                assertThat(first.getShape()).isEqualTo(new Shape(1, HEADS, step[1] - step[0], step[1]));
+                requireClose(first, expected, 1e-12);
+                NDArray y = infer(manager, block, params, tokens);
+                requireClose(y, Arrays.copyOfRange(whole, step[0] * SIZE, step[1] * SIZE), 1e-12);
+                assertThat(cache.getLength()).isEqualTo(step[1]);
+                requireClose(block.probabilities(store, new NDList(tokens), params), expected, 1e-12);
+            }
+        }
+    }
+
+    /** The mask of the first step hides the last key in later steps too. */
+    @Test
+    void probabilitiesOfAStepOfACrossAttentionHaveTheMaskOfTheCache() {
+        MultiHeadAttentionBlock block =
+                filled(manager, EncodingType.NONE.attention(HEADS).build(), DataType.FLOAT64);
+        NDArray keys = numbers(manager, 2, DataType.FLOAT64, 1, 4, SIZE);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 1, SIZE);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            infer(
+                    manager,
+                    block,
+                    cache.nextStep(),
+                    keys,
+                    x,
+                    keys,
+                    integers(manager, 1, 1, 1, 0).reshape(1, 4));
+            NDArray probabilities = block.probabilities(
+                    new ParameterStore(manager, false), new NDList(keys, x, keys), cache.nextStep());
+            double[] expected = new NaiveAttention(EncodingType.NONE, block)
+                    .with((head, i, j) -> j < 3 ? 0 : Double.NEGATIVE_INFINITY)
+                    .probabilities(x, keys);
+            requireClose(probabilities, expected, 1e-12);
+        }
+    }
+
+    @Test
+    void probabilitiesRejectWhatAForwardRejects() {
+        MultiHeadAttentionBlock block =
+                filled(manager, EncodingType.NONE.attention(HEADS).build(), DataType.FLOAT64);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 3, SIZE);
+        ParameterStore store = new ParameterStore(manager, false);
+        NDList withNull = new NDList(x);
+        withNull.add(null);
+        PairList<String, Object> twice = Forward.params("positions", manager.arange(3));
+        twice.add("positions", manager.arange(3));
+        PairList<String, Object> text = Forward.params("keyValueCache", "cache");
+        assertAll(
+                rejected(() -> block.probabilities(store, withNull), "input 1", "null"),
+                rejected(() -> block.probabilities(store, new NDList(x), twice), "positions", "twice"),
+                rejected(() -> block.probabilities(store, new NDList(x), text), "keyValueCache", "String"));
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            PairList<String, Object> withoutStart = Forward.params("keyValueCache", cache);
+            PairList<String, Object> later = Forward.params("keyValueCache", cache);
+            later.add("startPosition", 4);
+            assertAll(
+                    rejected(() -> block.probabilities(store, new NDList(x), withoutStart), "startPosition"),
+                    rejected(() -> block.probabilities(store, new NDList(x), later), "startPosition", 4));
+        }
     }
 
     @ParameterizedTest
@@ -478,8 +584,42 @@ class MultiHeadAttentionBlockTest extends OnEachEngine {
         assertAll(
                 rejectedPositions(
                         inChunks, reals(manager, 0, 0.5, Double.POSITIVE_INFINITY), "Infinity", "index 2", "finite"),
-                rejectedPositions(inChunks, integers(manager, 0, -1, 2), "position -1", "index 1"),
-                rejectedPositions(inChunks, integers(manager, 0, 1, 536870912), 536870912, "index 2", 536870911));
+                rejectedPositions(inChunks, integers(manager, 0, -536870912, 2), -536870912, "index 1", -536870911),
+                rejectedPositions(
+                        inChunks, integers(manager, 0, 1, 536870912), 536870912, "index 2", 536870911, "FLOAT64"));
+    }
+
+    /** A table has no row for them. */
+    @Test
+    void rejectsNegativePositionsOfATable() {
+        assumeCpu();
+        NDArray negative = integers(manager, 0, -1, 2);
+        MultiHeadAttentionBlock.Builder rotary = attention()
+                .optRelativeEncoding(
+                        RotaryEmbeddingBlock.builder().setHeadSize(4).build());
+        MultiHeadAttentionBlock.Builder ofWindow = attention()
+                .optRelativeEncoding(WindowBiasBlock.builder()
+                        .setHeadCount(2)
+                        .setWindow(2, 3)
+                        .build());
+        assertAll(
+                rejectedPositions(rotary, negative, "position -1", "index 1", "0 to 4999", "FLOAT64"),
+                rejectedPositions(ofWindow, negative, "position -1", "index 1", "0 to 5"),
+                rejectedPositions(
+                        attention().optQueryScale(new QueryScale.LogN(8)), negative, "position -1", "index 1"));
+    }
+
+    /** Seconds since 1970. */
+    @Test
+    void suggestsRealPositionsForTimes() {
+        assumeCpu();
+        NDArray seconds = manager.create(new long[] {1_763_000_000, 1_763_000_030, 1_763_000_060});
+        MultiHeadAttentionBlock.Builder rotary = attention()
+                .optRelativeEncoding(
+                        RotaryEmbeddingBlock.builder().setHeadSize(4).build());
+        assertAll(
+                rejectedPositions(rotary, seconds, 1_763_000_000, "real positions", "FLOAT64"),
+                rejectedPositions(attention(), seconds, 1_763_000_000, "real positions", "FLOAT64"));
     }
 
     /** A window of 2 by 3 has the positions 0 to 5. */

@@ -8,6 +8,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.DoubleUnaryOperator;
+import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
 /**
@@ -23,6 +24,7 @@ public final class NaiveAttention {
     private final int heads;
     private final int size;
     private int[] positions;
+    private boolean[] hidden = {};
     private Added added = (head, query, key) -> 0;
 
     /** The parameters of the encoding that were read. */
@@ -51,6 +53,32 @@ public final class NaiveAttention {
     public NaiveAttention at(int... ofTokens) {
         positions = ofTokens;
         return this;
+    }
+
+    /** Sets which keys a mask of keys hides; those after them are visible. */
+    public NaiveAttention hiding(boolean... keys) {
+        hidden = keys;
+        return this;
+    }
+
+    private boolean isHidden(int key) {
+        return key < hidden.length && hidden[key];
+    }
+
+    /** The number of tokens up to a key that are visible, or after all visible ones. */
+    private int ordinal(int key) {
+        int last = IntStream.range(0, hidden.length)
+                .filter(each -> !hidden[each])
+                .max()
+                .orElse(-1);
+        return (int) IntStream.rangeClosed(0, key)
+                .filter(index -> !isHidden(index) || index > last)
+                .count();
+    }
+
+    /** The same if the query were visible. */
+    private int ordinalOfQuery(int query) {
+        return ordinal(query - 1) + 1;
     }
 
     private int position(int index) {
@@ -93,9 +121,12 @@ public final class NaiveAttention {
         boolean isCausal = block.options().causal();
         boolean isNear = chunk == null || query / chunk == key / chunk;
         if (window != null) {
-            isNear = isCausal ? query - key < window : Math.abs(query - key) <= window / 2;
+            int distance = block.options().windowByPosition() != null
+                    ? position(query) - position(key)
+                    : ordinalOfQuery(query) - ordinal(key);
+            isNear = isCausal ? distance < window : Math.abs(distance) <= window / 2;
         }
-        return isNear && (!isCausal || key <= query);
+        return isNear && (!isCausal || key <= query) && !isHidden(key);
     }
 
     /** The probabilities, (1, N, T, F), for queries (1, T, D) and keys (1, F, D), both from position 0. */
@@ -123,7 +154,7 @@ public final class NaiveAttention {
                                 part(k[j], head),
                                 position(first + i),
                                 position(j),
-                                new Tokens(queries[i], keys, first + i, j)));
+                                new Tokens(queries[i], keys, first + i, j, this::isHidden)));
                         scores[j] = score + added.at(head, i, j);
                     }
                 }
@@ -158,9 +189,10 @@ public final class NaiveAttention {
      * @param keys the inputs of all keys
      * @param i the index of the query
      * @param j the index of the key
+     * @param isHidden whether a mask of keys hides a key
      */
     @SuppressWarnings("ArrayRecordComponent") // nothing compares them
-    public record Tokens(double[] query, double[][] keys, int i, int j) {}
+    public record Tokens(double[] query, double[][] keys, int i, int j, IntPredicate isHidden) {}
 
     /**
      * What the formula of an encoding reads.

@@ -78,6 +78,15 @@ class RandomProgramsTest extends OnEachEngine {
             return new Mask(array, added, sizes);
         }
 
+        /** Sets which keys a mask of keys hides, from an index on. */
+        void hide(boolean[][] hidden, int first) {
+            for (int row = 0; row < hidden.length; row++) {
+                for (int key = 0; key < sizes[3]; key++) {
+                    hidden[row][first + key] = at(row, 0, 0, key) != 0;
+                }
+            }
+        }
+
         @Override
         public double at(int... place) {
             int index = 0;
@@ -123,12 +132,14 @@ class RandomProgramsTest extends OnEachEngine {
             NDArray queries,
             NDArray keys,
             int[][] positions,
+            boolean[][] hidden,
             Added mask) {
         double[][] rows = new double[(int) queries.getShape().get(0)][];
         for (int row = 0; row < rows.length; row++) {
             int b = row;
             String part = row + ":" + (row + 1);
             NaiveAttention naive = new NaiveAttention(type, block)
+                    .hiding(hidden[row])
                     .with((head, query, key) -> mask == null ? 0 : mask.at(b, head, query, key));
             naive = positions == null ? naive : naive.at(positions[row]);
             rows[row] = naive.forward(first, queries.get(part), keys.get(part), keys.get(part));
@@ -180,7 +191,8 @@ class RandomProgramsTest extends OnEachEngine {
                 int batch = random.nextInt(1, 5);
                 int length = random.nextInt(1, 7);
                 int keyLength = isSelf ? length : random.nextInt(1, 7);
-                MultiHeadAttentionBlock block = attention(random, type, random.nextBoolean(), ALL);
+                int window = random.nextBoolean() ? ALL : random.nextInt(1, 6);
+                MultiHeadAttentionBlock block = attention(random, type, random.nextBoolean(), window);
                 NDArray x = numbers(own, random.nextInt(), DataType.FLOAT64, batch, length, SIZE);
                 NDArray keys = isSelf ? x : numbers(own, random.nextInt(), DataType.FLOAT64, batch, keyLength, SIZE);
                 Mask mask = random.nextInt(4) == 0
@@ -192,7 +204,12 @@ class RandomProgramsTest extends OnEachEngine {
                 NDList inputs = isSelf ? with(mask, x) : with(mask, keys, x, keys);
                 NDArray y = block.forward(new ParameterStore(own, false), inputs, false, params)
                         .head();
-                requireClose(y, expected(type, block, 0, x, keys, positions, mask), 1e-11);
+                boolean[][] hidden = new boolean[batch][keyLength];
+                boolean isOfKeys = mask != null && mask.array.getShape().dimension() == 2;
+                if (isOfKeys) {
+                    mask.hide(hidden, 0);
+                }
+                requireClose(y, expected(type, block, 0, x, keys, positions, hidden, isOfKeys ? null : mask), 1e-11);
             }
         });
     }
@@ -230,28 +247,29 @@ class RandomProgramsTest extends OnEachEngine {
                                 random.ints((long) batch * length, 0, 3).toArray()))
                         .reshape(batch, length, SIZE);
                 int[][] positions = positions(random, batch, length);
-                double[][] column = new double[batch][length];
+                boolean[][] hidden = new boolean[batch][length];
+                boolean mayHideAll = true;
                 for (int from = 0; from < length; ) {
                     int to = random.nextInt(from + 1, length + 1);
                     int rank = random.nextInt(1, 5);
-                    int firstOfMask = rank == 2 && random.nextBoolean() ? from : 0;
+                    int firstOfMask = rank == 2 && (!mayHideAll || random.nextBoolean()) ? from : 0;
+                    // a mask of all tokens does not bring back those that a window has dropped
+                    mayHideAll &= window == ALL || rank == 2;
                     Mask mask = rank == 1 ? null : Mask.random(own, random, rank, batch, to - from, to - firstOfMask);
                     if (rank == 2) {
-                        for (int b = 0; b < batch; b++) {
-                            for (int key = firstOfMask; key < to; key++) {
-                                column[b][key] = mask.at(b, 0, 0, key - firstOfMask);
-                            }
-                        }
+                        mask.hide(hidden, firstOfMask);
                     }
-                    double[][] ofKeys =
-                            Arrays.stream(column).map(double[]::clone).toArray(double[][]::new);
-                    Added added = place -> ofKeys[place[0]][place[3]] + (rank > 2 ? mask.at(place) : 0);
                     NDArray part = x.get(":, {}:{}", from, to);
                     PairList<String, Object> params = cache.nextStep();
                     addPositions(params, own, random, positions, from, to);
                     NDArray y = block.forward(new ParameterStore(own, false), with(mask, part), false, params)
                             .head();
-                    double[] whole = expected(type, block, from, part, x.get(":, :" + to), positions, added);
+                    boolean[][] ofKeys = Arrays.stream(hidden)
+                            .map(row -> Arrays.copyOf(row, to))
+                            .toArray(boolean[][]::new);
+                    Mask ofQueries = rank > 2 ? mask : null;
+                    double[] whole =
+                            expected(type, block, from, part, x.get(":, :" + to), positions, ofKeys, ofQueries);
                     requireClose(y, whole, 1e-11);
                     switch (random.nextInt(5)) {
                         case 0 -> {
@@ -261,8 +279,8 @@ class RandomProgramsTest extends OnEachEngine {
                         case 1 -> {
                             from = random.nextInt(window == ALL ? 0 : from, to + 1);
                             cache.rewind(from);
-                            for (double[] row : column) {
-                                Arrays.fill(row, from, length, 0);
+                            for (boolean[] row : hidden) {
+                                Arrays.fill(row, from, length, false);
                             }
                         }
                         case 2 -> {
@@ -271,9 +289,9 @@ class RandomProgramsTest extends OnEachEngine {
                             NDArray indices = own.create(rows);
                             cache.select(indices);
                             x = x.get(indices);
-                            double[][] before = column;
-                            column = new double[batch][];
-                            Arrays.setAll(column, row -> before[rows[row]].clone());
+                            boolean[][] before = hidden;
+                            hidden = new boolean[batch][];
+                            Arrays.setAll(hidden, row -> before[rows[row]].clone());
                             if (positions != null) {
                                 int[][] ofTokens = positions.clone();
                                 Arrays.setAll(positions, row -> ofTokens[rows[row]]);

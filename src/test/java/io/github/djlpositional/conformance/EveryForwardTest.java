@@ -15,6 +15,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import io.github.djlpositional.attention.FiniteDifferences;
+import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.attention.TestNumbers;
@@ -86,6 +87,25 @@ class EveryForwardTest extends OnEachEngine {
         }
     }
 
+    @ParameterizedTest
+    @MethodSource("io.github.djlpositional.conformance.TestBlocks#values")
+    void rejectsAnInputThatIsNull(TestBlocks kind) {
+        Block block = kind.initialized(manager);
+        int count = kind.shapes().length;
+        assertAll(IntStream.rangeClosed(0, count)
+                .mapToObj(index -> rejected(
+                        () -> {
+                            NDList inputs = kind.numbers(manager);
+                            inputs.add(null);
+                            if (index < count) {
+                                inputs.set(index, inputs.remove(count));
+                            }
+                            kind.infer(manager, block, inputs);
+                        },
+                        "input " + index,
+                        "null")));
+    }
+
     private static double largestDifference(double[] one, double... other) {
         return IntStream.range(0, one.length)
                 .mapToDouble(i -> Math.abs(one[i] - other[i]))
@@ -131,7 +151,17 @@ class EveryForwardTest extends OnEachEngine {
             NDArray foreignX = foreign.ones(new Shape(2, 3, 4));
             NDArray mask = foreign.ones(new Shape(2, 3));
             String name = other.engineName();
+            KeyValueCache foreignCache = new KeyValueCache(foreign);
+            KeyValueCache cache = new KeyValueCache(manager);
+            Forward.infer(manager, attention, cache.nextStep(), x);
+            NDArray rows = foreign.create(new int[] {1, 0});
             assertAll(
+                    rejected(
+                            () -> Forward.infer(manager, attention, foreignCache.nextStep(), x),
+                            name,
+                            engine.engineName(),
+                            "KeyValueCache"),
+                    rejected(() -> cache.select(rows), name, engine.engineName(), "KeyValueCache"),
                     rejected(() -> Forward.infer(manager, tokens, ids), name, "token table"),
                     rejected(() -> Forward.infer(manager, positions, x, foreignPositions), name, "embeddings"),
                     rejected(() -> Forward.infer(manager, attention, foreignX), name, "projections"),

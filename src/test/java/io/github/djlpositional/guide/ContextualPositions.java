@@ -58,11 +58,16 @@ public final class ContextualPositions extends RelativeEncoding.Base implements 
         return positions.sub(below).mul(ofAbove.sub(ofBelow)).add(ofBelow);
     }
 
-    /** 1 for each key up to the query and 0 for others, (T, F). A call may be a part of a sequence, or a step. */
+    /**
+     * 1 for each visible key up to the query and 0 for others, (T, F) or (B, 1, T, F). A call may be a part of a
+     * sequence, or a step.
+     */
     private static NDArray visible(AttentionCall call, NDArray queries) {
         NDArray i = indices(call.queries(), queries).reshape(-1, 1);
         NDArray j = indices(call.keys(), queries).reshape(1, -1);
-        return j.lte(i).toType(queries.getDataType(), false);
+        NDArray isBefore = j.lte(i).toType(queries.getDataType(), false);
+        NDArray ofKeys = call.visibleKeys(queries.getDataType()); // null without padding
+        return ofKeys == null ? isBefore : isBefore.mul(ofKeys.expandDims(1).expandDims(1));
     }
 
     private static NDArray indices(Positions tokens, NDArray queries) {

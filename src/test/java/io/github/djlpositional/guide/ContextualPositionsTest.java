@@ -104,6 +104,17 @@ class ContextualPositionsTest extends OnEachEngine {
     }
 
     @Test
+    void doesNotCountPadding() {
+        MultiHeadAttentionBlock block = filled(manager, builder().build(), DataType.FLOAT64);
+        NDArray x = numbers(manager, 3, DataType.FLOAT64, 1, 6, SIZE);
+        NDArray mask = manager.create(new int[] {0, 1, 0, 1, 1, 1}, new Shape(1, 6));
+        NDArray tokens = manager.create(new int[] {1, 3, 4, 5});
+        NDArray alone = Forward.infer(manager, block, x.get(0).get(tokens).expandDims(0));
+        NDArray padded = Forward.infer(manager, block, x, mask);
+        requireClose(padded.get(0).get(tokens), doubles(alone), 1e-12);
+    }
+
+    @Test
     void isTrained() {
         MultiHeadAttentionBlock block = filled(manager, builder().build(), DataType.FLOAT64);
         NDArray x = numbers(manager, 5, DataType.FLOAT64, 2, 6, SIZE);

@@ -1,11 +1,14 @@
 package io.github.djlpositional.guide;
 
 import static io.github.djlpositional.attention.TestNumbers.doubles;
+import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ai.djl.Device;
 import ai.djl.Model;
+import ai.djl.engine.EngineException;
 import ai.djl.inference.Predictor;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
@@ -32,6 +35,7 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.TestEngine;
 import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
@@ -39,6 +43,7 @@ import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.nio.file.Path;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -213,6 +218,29 @@ class DecoderCodeTest extends OnEachEngine {
     private static NDArray batch(NDManager manager) {
         NDArray counts = manager.arange(21).expandDims(0).add(manager.arange(10).expandDims(1));
         return counts.toType(DataType.INT64, false).mod(10);
+    }
+
+    /** The mean of -log softmax at the label, computed in double. */
+    @Test
+    void labelsOfTokensHaveAnAxisOfTheClasses() {
+        NDArray scores = numbers(manager, 1, DataType.FLOAT32, 2, 3, 4);
+        long[] labels = {0, 1, 2, 3, 0, 1};
+        double expected = 0;
+        double[] all = doubles(scores);
+        for (int i = 0; i < labels.length; i++) {
+            double sum = IntStream.range(4 * i, 4 * i + 4)
+                    .mapToDouble(j -> Math.exp(all[j]))
+                    .sum();
+            expected += (Math.log(sum) - all[4 * i + (int) labels[i]]) / labels.length;
+        }
+        Loss loss = Loss.softmaxCrossEntropyLoss();
+        NDArray ofTokens = manager.create(labels, new Shape(2, 3));
+        NDArray found = loss.evaluate(new NDList(ofTokens.expandDims(2)), new NDList(scores));
+        requireClose(found, new double[] {expected}, 1e-5);
+        assumeEngine(TestEngine.PYTORCH);
+        assertThatThrownBy(() -> loss.evaluate(new NDList(ofTokens), new NDList(scores)))
+                .isInstanceOf(EngineException.class)
+                .hasMessageContaining("is invalid for input of size 6");
     }
 
     @Test

@@ -179,6 +179,16 @@ class DocumentationTest {
         }
     }
 
+    /** Without a provider, warnings vanish. */
+    @Test
+    void snippetsHaveAnSlf4jProviderOfTheBuild() throws IOException {
+        String provider = "slf4j-simple(?:</artifactId><version>|:)([^<']+)[<']";
+        List<String> version = matches(provider, Path.of("parent/pom.xml"));
+        for (String page : List.of("README.md", "docs/compatibility.md")) {
+            assertThat(matches(provider, Path.of(page))).as(page).isEqualTo(version);
+        }
+    }
+
     /** The group of each occurrence of a pattern. */
     private static List<String> matches(String pattern, Path file) throws IOException {
         return Pattern.compile(pattern)

@@ -1,5 +1,7 @@
 package io.github.djlpositional.guide;
 
+import static io.github.djlpositional.attention.TestNumbers.doubles;
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
@@ -10,12 +12,16 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
+import ai.djl.nn.BlockList;
 import ai.djl.nn.Parameter;
+import ai.djl.nn.SequentialBlock;
+import ai.djl.nn.core.Linear;
 import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.Trainer;
 import ai.djl.training.loss.Loss;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
+import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.math.GridEncoding;
@@ -130,6 +136,60 @@ class FineTuningCodeTest extends OnEachEngine {
             // tag::copy[]
         }
         // end::copy[]
+    }
+
+    private static SequentialBlock trained() {
+        return new SequentialBlock()
+                .add(Linear.builder().setUnits(8).build())
+                .add(Linear.builder().setUnits(3).build());
+    }
+
+    /** The numbers of the trained blocks, one after another, with the positions between them. */
+    @Test
+    void positionsInASequentialBlock() throws Exception {
+        String engine = manager.getEngine().getEngineName();
+        NDArray x = manager.arange(24f).reshape(2, 3, 4).div(24);
+        NDArray expected;
+        try (Model model = Model.newInstance("saved", Device.cpu(), engine)) {
+            SequentialBlock trained = trained();
+            model.setBlock(trained);
+            trained.initialize(model.getNDManager(), DataType.FLOAT32, x.getShape());
+            model.setProperty("Epoch", "0");
+            model.save(folder, "saved");
+            NDArray hidden = Forward.infer(manager, trained.getChildren().valueAt(0), x);
+            NDArray table = manager.create(SinusoidalEncoding.vaswani(8).table(0, 3), new Shape(3, 8))
+                    .toType(DataType.FLOAT32, false);
+            expected = Forward.infer(manager, trained.getChildren().valueAt(1), hidden.add(table));
+        }
+        // tag::insert[]
+        try (Model model = Model.newInstance("with-positions", Device.cpu(), engine)) {
+            SequentialBlock trained = trained(); // 01Linear and 02Linear, as they were saved
+            model.setBlock(trained);
+            model.load(folder, "saved");
+
+            BlockList children = trained.getChildren();
+            SequentialBlock block = new SequentialBlock()
+                    .add(children.get("01Linear")) // the same object, with its weights
+                    .add(PositionalEncodingBlock.builder().setEmbeddingSize(8).build())
+                    .add(children.get("02Linear")); // now 03Linear
+            model.setBlock(block);
+            block.initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, 1, 4)); // changes no weights
+            model.save(folder, "with-positions");
+            // end::insert[]
+            requireClose(Forward.infer(manager, block, x), doubles(expected), 1e-5);
+            assertThat(block.getChildren().keys()).containsExactly("01Linear", "02PositionalEncodingBlock", "03Linear");
+            // tag::insert[]
+        }
+        // end::insert[]
+        try (Model model = Model.newInstance("with-positions", Device.cpu(), engine)) {
+            SequentialBlock block = new SequentialBlock()
+                    .add(Linear.builder().setUnits(8).build())
+                    .add(PositionalEncodingBlock.builder().setEmbeddingSize(8).build())
+                    .add(Linear.builder().setUnits(3).build());
+            model.setBlock(block);
+            model.load(folder, "with-positions");
+            requireClose(Forward.infer(manager, block, x), doubles(expected), 1e-5);
+        }
     }
 
     /** Row i of 15 lies at i / 2 of 8: every other one is the mean of two. */

@@ -91,6 +91,46 @@ class GenerationCodeTest extends OnEachEngine {
                         leftPadded(manager, model, new long[][] {{8, 30, 2}}).get(0));
     }
 
+    /** After each rewind, the scores are those of the kept text alone. */
+    @Test
+    void endlessText() {
+        Block model = initialized(manager, LanguageModel.llama());
+        ParameterStore store = new ParameterStore(manager, false);
+        List<Long> context = new ArrayList<>();
+        int rewinds = 0;
+        // tag::endless[]
+        int first = 4;
+        int window = 6;
+        int limit = 16; // of the cache
+        List<Long> text = new ArrayList<>(List.of(5L, 17L, 3L, 9L, 8L));
+        List<Long> next = text; // the prompt, then one token
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            while (text.size() < 40) {
+                if (cache.getLength() + next.size() > limit) {
+                    cache.rewind(first);
+                    next = text.subList(text.size() - window, text.size()); // at positions 4 to 9
+                }
+                long[][] row = {next.stream().mapToLong(Long::longValue).toArray()};
+                NDArray scores = model.forward(store, new NDList(manager.create(row)), false, cache.nextStep())
+                        .head();
+                // end::endless[]
+                if (cache.getLength() == first + window && text.size() > limit) {
+                    rewinds++;
+                    context = new ArrayList<>(text.subList(0, first));
+                    context.addAll(next);
+                    long[][] kept = {context.stream().mapToLong(Long::longValue).toArray()};
+                    NDArray expected = Forward.infer(manager, model, manager.create(kept));
+                    requireClose(scores.get(":, -1"), doubles(expected.get(":, -1")), TOLERANCE);
+                }
+                // tag::endless[]
+                text.add(scores.get("0, -1").argMax().getLong());
+                next = text.subList(text.size() - 1, text.size());
+            }
+        }
+        // end::endless[]
+        assertThat(rewinds).isGreaterThan(2);
+    }
+
     private static List<List<Long>> emptyLists(int count) {
         return Stream.generate(() -> (List<Long>) new ArrayList<Long>())
                 .limit(count)

@@ -47,6 +47,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.stream.DoubleStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -274,6 +275,52 @@ class UsingCodeTest extends OnEachEngine {
         NDArray expected = Forward.infer(
                 manager, attention, Forward.params("positions", manager.create(new float[] {0, 0.5f, 1})), x);
         requireClose(y, doubles(expected), 64 * 0x1p-23); // sums of 64 products of numbers below 1
+    }
+
+    @Test
+    void attentionMaps() {
+        TransformerStackBlock stack = TransformerStackBlock.builder()
+                .optInput(InputEmbeddingBlock.builder()
+                        .setVocabularySize(100)
+                        .setEmbeddingSize(64)
+                        .optNoPositions()
+                        .build())
+                .setLayers(2, LanguageModel::layer)
+                .build();
+        stack.initialize(manager, DataType.FLOAT32, new Shape(2, 4));
+        NDArray ids = manager.create(new int[][] {{5, 17, 3, 9}, {8, 2, 0, 0}});
+        NDArray mask = ids.neq(0);
+        NDArray positions = manager.create(new float[][] {{0, 0.5f, 2, 3}, {0, 4, 0, 0}});
+        ParameterStore store = new ParameterStore(manager, false);
+        NDList maps = new NDList();
+        // tag::maps[]
+        PairList<String, Object> params = new PairList<>();
+        params.add(PositionalEncodingBlock.POSITIONS, positions); // (B, T)
+        NDArray x =
+                stack.getInput().forward(store, new NDList(ids), false, params).head();
+        for (TransformerLayerBlock layer : stack.getLayers()) {
+            // a layer with its norm before the attention; otherwise, pass x itself
+            NDArray normed = layer.getAttentionNorm()
+                    .forward(store, new NDList(x), false)
+                    .head();
+            NDArray map = layer.getAttention().probabilities(store, new NDList(normed, mask), params); // (B, N, T, F)
+            maps.add(map);
+            x = layer.forward(store, new NDList(x, mask), false, params).head();
+        }
+        // end::maps[]
+        assertThat(maps).hasSize(2);
+        for (NDArray map : maps) {
+            assertThat(map.getShape()).isEqualTo(new Shape(2, 4, 4, 4));
+            // each query sees a token of its sentence
+            requireClose(
+                    map.sum(new int[] {3}),
+                    DoubleStream.generate(() -> 1).limit(32).toArray(),
+                    1e-6);
+            // padding is hidden
+            assertThat(map.get("1, :, :, 2:").sum().getFloat()).isZero();
+        }
+        NDArray normed = Forward.infer(manager, stack.getFinalNorm(), x);
+        requireClose(normed, doubles(Forward.infer(manager, stack, params, ids, mask)), 1e-5);
     }
 
     @Test

@@ -11,6 +11,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.SequentialBlock;
+import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.LayerNorm;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
@@ -224,6 +225,19 @@ class WeightsCodeTest extends OnEachEngine {
         WeightFile outputs = WeightFile.open(path.resolveSibling("stack_outputs.safetensors"));
         NDArray output = Forward.infer(manager, decoder, outputs.read(manager, "ids"));
         requireClose(output, doubles(outputs.read(manager, "llama")), 1e-5);
+        Linear head = Linear.builder().setUnits(11).optBias(false).build();
+        head.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
+        WeightFile file = WeightFile.open(path);
+        // tag::tied[]
+        WeightLoader.of(file)
+                .tied("model.embed_tokens.weight", "lm_head.weight") // the file has one of them, or both
+                .module("model.", decoder, TensorNames.LLAMA)
+                .table("lm_head.weight", head.getParameters().get("weight")) // without this line if it is shared
+                .load(decoder, head);
+        // end::tied[]
+        requireSame(
+                head.getParameters().get("weight").getArray(),
+                decoder.getInput().getTokenTable().getArray());
         FeedForwardBlock feedForward = decoder.getLayers().get(0).getFeedForward();
         feedForward.getGateProjection().getParameters().get("weight").getArray().subi(1);
         // tag::blocks[]

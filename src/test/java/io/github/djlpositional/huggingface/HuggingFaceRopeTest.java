@@ -3,6 +3,7 @@ package io.github.djlpositional.huggingface;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
@@ -10,6 +11,7 @@ import ai.djl.MalformedModelException;
 import io.github.djlpositional.guide.Tables;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -165,15 +167,38 @@ class HuggingFaceRopeTest {
         assertThat(factor).isCloseTo(1 + 0.1 * Math.log(10), within(ERROR));
     }
 
-    /** As in Phi-3.5-MoE, in place of the factor that follows from the lengths or is set. */
+    /** From its class; without the keys, the factor follows from the lengths or is set. */
     @Test
-    void longRopeMayHaveAFactorForEachList() throws Exception {
+    void onlyPhiMoeHasAFactorForEachListOfLongRope() throws Exception {
         Map<String, Object> section =
                 new HashMap<>(Map.of("original_max_position_embeddings", 1024, "attention_factor", 0.5));
         assertThat(attentionFactor(longRope(section), 1025)).isEqualTo(0.5);
         section.putAll(Map.of("short_mscale", 1.2, "long_mscale", 1.25));
-        assertThat(attentionFactor(longRope(section), 1024)).isEqualTo(1.2);
-        assertThat(attentionFactor(longRope(section), 1025)).isEqualTo(1.25);
+        assertAll(rejected(() -> longRope(section), "\"short_mscale\"", "longrope"));
+        Map<String, Object> phi = phiMoe(section, 2.0);
+        assertThat(attentionFactor(HuggingFaceRope.of(phi), 1024)).isEqualTo(1.2);
+        assertThat(attentionFactor(HuggingFaceRope.of(phi), 1025)).isEqualTo(1.25);
+    }
+
+    /**
+     * Beyond the original length, the code published with the model takes the long factors, transformers 5.23 the short
+     * ones.
+     */
+    @Test
+    void rejectsLengthsForWhichPublishedCodeDisagrees() throws Exception {
+        Map<String, Object> section =
+                Map.of("original_max_position_embeddings", 1024, "short_mscale", 1.2, "long_mscale", 1.25);
+        HuggingFaceRope phi = HuggingFaceRope.of(phiMoe(section, 3.0));
+        assertThat(attentionFactor(phi, 1024)).isEqualTo(1.2);
+        assertAll(rejected(() -> phi.rotary(1025), "1025", "1024", "short_factor", "long_factor"));
+    }
+
+    private static Map<String, Object> phiMoe(Map<String, Object> section, double longFactor) {
+        Map<String, Object> scaling = new HashMap<>(section);
+        scaling.put("type", "longrope");
+        scaling.put("short_factor", Collections.nCopies(64, 2.0));
+        scaling.put("long_factor", Collections.nCopies(64, longFactor));
+        return Map.of("model_type", "phimoe", "max_position_embeddings", 2048, "rope_scaling", scaling);
     }
 
     private static double attentionFactor(HuggingFaceRope config, int length) {
@@ -188,6 +213,184 @@ class HuggingFaceRopeTest {
                 .isEqualTo(cohere.rotary(SLIDING).build().getArguments());
         assertAll(
                 rejected(() -> cohere.rotary(FULL), "\"full_attention\"", "sliding_attention", "optRelativeEncoding"));
+    }
+
+    /**
+     * Frequencies and head size of nomic-embed-text's own code, which has these names of the keys; its published
+     * configuration has some keys under both names, and a longer {@code n_positions}.
+     */
+    @Test
+    void readsTheNamesOfKeysThatTheCodeOfAModelTypeReads() throws Exception {
+        Map<String, Object> nomic =
+                new HashMap<>(Map.of("model_type", "nomic_bert", "n_embd", 1024, "n_head", 8, "n_positions", 512));
+        nomic.put("rotary_emb_base", 10_000);
+        RotaryEmbeddingBlock block = HuggingFaceRope.of(nomic).rotary().build();
+        assertThat(block.getHeadSize()).isEqualTo(128);
+        assertThat(block.getArguments()).containsEntry("base", 10_000.0).containsEntry("maxSequenceLength", 512);
+        nomic.putAll(Map.of("hidden_size", 1024, "n_positions", 8192, "max_position_embeddings", 2048));
+        nomic.put("rope_parameters", Map.of("rope_theta", 10_000, "rope_type", "default"));
+        assertThat(HuggingFaceRope.of(nomic).rotary().build().getHeadSize()).isEqualTo(128);
+        nomic.put("hidden_size", 768);
+        assertAll(rejected(() -> HuggingFaceRope.of(nomic), "n_embd 1024", 768));
+        assertThat(changed("falcon-7b", Map.of("n_embed", 4544))
+                        .rotary()
+                        .build()
+                        .getHeadSize())
+                .isEqualTo(64);
+        assertThat(changed("gpt-j-6b", Map.of("hidden_size", 4096))
+                        .rotary()
+                        .build()
+                        .getHeadSize())
+                .isEqualTo(256);
+    }
+
+    /**
+     * From the class of Voxtral in transformers 5.23, whose text has another base and head size than a Llama without
+     * keys.
+     */
+    @Test
+    void aTextConfigHasTheDefaultsOfItsModel() {
+        for (Map<String, ?> text : List.<Map<String, ?>>of(Map.of(), Map.of("model_type", "qwen2"))) {
+            RotaryEmbeddingBlock block = HuggingFaceRope.of(Map.of("model_type", "voxtral", "text_config", text))
+                    .rotary()
+                    .build();
+            assertThat(block.getHeadSize()).isEqualTo(128);
+            assertThat(block.getArguments()).containsEntry("base", 1e8).containsEntry("autoExtend", 131_072);
+        }
+    }
+
+    @Test
+    void rejectsKeysThatOnlyOtherModelTypesRead() throws Exception {
+        assertAll(
+                rejected(() -> llama("rotary_dim", 32), "rotary_dim 32", "llama"),
+                rejected(() -> llama("n_embd", 2048), "n_embd 2048", 4096),
+                rejected(() -> llama("n_head", 8), "n_head 8", 32),
+                rejected(() -> llama("rotary_emb_base", 1000), "rotary_emb_base 1000", 10_000),
+                rejected(() -> llama("rotary_pct", 0.5), "rotary_pct 0.5", 1),
+                rejected(() -> llama("partial_rotary_factor", 0.5), "partial_rotary_factor 0.5", 1, "vLLM"),
+                rejected(() -> llama("swa_rope_theta", 1000), "swa_rope_theta 1000"),
+                rejected(() -> llama("no_rope_layers", List.of(1, 0)), "no_rope_layers [1, 0]"),
+                rejected(() -> llama("position_embedding_type", "nope"), "position_embedding_type nope"),
+                rejected(() -> llama("alibi", true), "alibi true"),
+                rejected(() -> changed("gpt-j-6b", Map.of("rope_scaling", Map.of("type", "yarn"))), "rope_scaling"));
+        // they say what is read elsewhere, or nothing
+        for (Map<String, Object> same : List.<Map<String, Object>>of(
+                Map.of("n_embd", 4096, "n_head", 32, "n_positions", 4096, "kv_channels", 128, "rotary_pct", 1.0),
+                Map.of("rotary_emb_base", 10_000, "no_rope_layers", List.of(), "alibi", false, "rotary_dim", List.of()),
+                Map.of("position_embedding_type", "absolute", "rope_interleave", false))) {
+            assertThat(changed("Llama-2-7b-hf", same).rotary().build().getArguments())
+                    .isEqualTo(published("Llama-2-7b-hf").rotary().build().getArguments());
+        }
+    }
+
+    /**
+     * transformers ignores attn_factor and a lone mscale; vLLM multiplies by the one, DeepSeek's code reads the other.
+     */
+    @Test
+    void attentionFactorSaysWhichOfTwoReadingsIsMeant() throws Exception {
+        double published = 1 + 0.1 * Math.log(4);
+        Map<String, Object> section = new HashMap<>(Map.of("type", "yarn", "factor", 4, "attn_factor", 0.5));
+        assertAll(
+                rejected(() -> scaled(section), "attn_factor 0.5", published, published / 2, "attention_factor"),
+                rejected(
+                        () -> scaled(Map.of("type", "yarn", "factor", 4, "mscale", 0.5)),
+                        "mscale 0.5",
+                        published,
+                        1 + 0.05 * Math.log(4)));
+        section.put("attn_factor", 1);
+        assertThat(attentionFactor(scaled(section), 1)).isCloseTo(published, within(ERROR));
+        section.putAll(Map.of("attn_factor", 0.5, "attention_factor", published / 2));
+        assertThat(attentionFactor(scaled(section), 1)).isEqualTo(published / 2);
+    }
+
+    /** The class of Gemma 3 reads these keys within a section only, or does not find them there. */
+    @Test
+    void rejectsKeysThatSectionsOfLayerTypesDoNotHave() {
+        Map<String, Object> yarn =
+                Map.of("rope_type", "yarn", "rope_theta", 1e6, "factor", 8, "original_max_position_embeddings", 1024);
+        Map<String, Object> exact = new HashMap<>(yarn);
+        exact.put("truncate", false);
+        Map<String, Object> gemma = Map.of("model_type", "gemma3_text");
+        assertAll(
+                rejected(
+                        () -> HuggingFaceRope.of(with(
+                                gemma, "rope_parameters", Map.of(FULL, yarn), "original_max_position_embeddings", 512)),
+                        "original_max_position_embeddings 512",
+                        1024),
+                rejected(
+                        () -> HuggingFaceRope.of(
+                                with(gemma, "rope_scaling", yarn, "original_max_position_embeddings", 512)),
+                        512,
+                        1024),
+                rejected(
+                        () -> HuggingFaceRope.of(with(gemma, "rope_parameters", Map.of(FULL, exact), "a", 1)),
+                        "truncate false",
+                        "transformers 4"),
+                () -> assertThat(HuggingFaceRope.of(with(
+                                        gemma,
+                                        "rope_parameters",
+                                        Map.of(FULL, yarn),
+                                        "original_max_position_embeddings",
+                                        1024))
+                                .rotary(FULL)
+                                .build()
+                                .getScaling()
+                                .getArguments())
+                        .containsEntry("originalLength", 1024));
+    }
+
+    private static Map<String, Object> with(
+            Map<String, Object> config, String key, Object value, String other, Object otherValue) {
+        Map<String, Object> copy = new HashMap<>(config);
+        copy.put(key, value);
+        copy.put(other, otherValue);
+        return copy;
+    }
+
+    /** One section says nothing about layers of other types. */
+    @Test
+    void rejectsLayersThatTheSectionsDoNotName() {
+        Map<String, Object> qwen =
+                Map.of("model_type", "qwen3", "layer_types", List.of(FULL, SLIDING), "num_hidden_layers", 2);
+        Map<String, Object> sections = new HashMap<>(Map.of(FULL, Map.of("rope_theta", 1e6)));
+        sections.put(SLIDING, null);
+        HuggingFaceRope config =
+                HuggingFaceRope.of(with(qwen, "rope_parameters", sections, "use_sliding_window", true));
+        assertThat(config.rotary(FULL).build().getArguments()).containsEntry("base", 1e6);
+        assertAll(
+                rejected(config::rotary, FULL, SLIDING),
+                rejected(() -> config.rotary(5), FULL, SLIDING),
+                rejected(() -> config.rotary(SLIDING), SLIDING));
+    }
+
+    /** From the class of Llama 4: every fourth layer has no rotary encoding, and another type. */
+    @Test
+    void saysWhichLayersRotate() throws Exception {
+        HuggingFaceRope llama = HuggingFaceRope.of(Map.of("model_type", "llama4_text"));
+        assertThat(llama.isRotated(2)).isTrue();
+        assertThat(llama.isRotated(3)).isFalse();
+        assertThat(published("Llama-2-7b-hf").isRotated(31)).isTrue();
+        assertAll(
+                rejected(() -> llama.rotary(FULL), "\"full_attention\"", "chunked_attention", "optRelativeEncoding"),
+                rejected(() -> llama.isRotated(48), "layer 48", 47),
+                rejected(() -> llama.isRotated(-1), "layer -1"),
+                rejected(
+                        () -> HuggingFaceRope.of(
+                                        Map.of("model_type", "granitemoehybrid", "position_embedding_type", "nope"))
+                                .rotary(FULL),
+                        "position_embedding_type",
+                        "nope",
+                        "optRelativeEncoding"));
+    }
+
+    /** The class of Falcon-H1 multiplies the keys before their rotation; the scale of its scores is 1 / √H. */
+    @Test
+    void theFactorOfTheKeysIsNotInTheScale() throws Exception {
+        HuggingFaceRope falcon = HuggingFaceRope.of(
+                Map.of("model_type", "falcon_h1", "rope_theta", 1e11, "head_dim", 64, "key_multiplier", 0.390625));
+        assertThat(falcon.getScale()).isEqualTo(0.125);
+        assertThat(falcon.getKeyMultiplier()).isEqualTo(0.390625);
+        assertThat(published("falcon-7b").getKeyMultiplier()).isEqualTo(1);
     }
 
     @Test
@@ -272,6 +475,31 @@ class HuggingFaceRopeTest {
                         "list"));
     }
 
+    /** As JSON names them; the values are objects of Java's classes. */
+    @Test
+    void namesTheTypesOfJson() throws Exception {
+        Path file =
+                Files.writeString(folder.resolve("config.json"), "{\"model_type\": \"llama\", \"rope_scaling\": [2]}");
+        Map<String, ?> wrong = Map.of(
+                "rope_scaling",
+                "yarn",
+                "rope_parameters",
+                List.of(1),
+                "hidden_size",
+                Map.of("a", 1),
+                "rope_theta",
+                true,
+                "max_position_embeddings",
+                "long");
+        assertAll(
+                rejected(() -> HuggingFaceRope.read(file), "'rope_scaling'", "array", "object"),
+                () -> wrong.forEach((key, value) -> assertThatIllegalArgumentException()
+                        .isThrownBy(() -> llama(key, value))
+                        .withMessageContaining("'" + key + "'")
+                        .satisfies(e -> assertThat(e.getMessage())
+                                .doesNotContainPattern("(?i)Map|BigDecimal|java|argument|HuggingFaceRope"))));
+    }
+
     @Test
     void rejectsValuesOutOfRangeAndMissingOnes() {
         assertAll(
@@ -299,7 +527,7 @@ class HuggingFaceRopeTest {
     @Test
     void rejectsValuesThatAreNotSupported() {
         assertAll(
-                rejected(() -> changed("falcon-7b", Map.of("alibi", true)), "alibi true", false),
+                rejected(() -> changed("falcon-7b", Map.of("alibi", true)), "alibi true", false, "AlibiBiasBlock"),
                 rejected(
                         () -> changed("roformer_chinese_base", Map.of("rotary_value", true)),
                         "rotary_value true",
@@ -348,8 +576,15 @@ class HuggingFaceRopeTest {
     }
 
     @Test
-    void rejectsPathsWithoutAFile() {
+    void rejectsPathsWithoutAFile() throws Exception {
+        Path loop = folder.resolve("loop.json");
+        Files.createSymbolicLink(loop, loop);
         assertAll(
+                rejected(FileSystemException.class, () -> HuggingFaceRope.read(loop), "loop.json"),
+                rejected(
+                        FileSystemException.class,
+                        () -> HuggingFaceRope.read(loop.resolve("config.json")),
+                        "loop.json"),
                 rejected(() -> HuggingFaceRope.read(folder), folder),
                 rejected(
                         NoSuchFileException.class,

@@ -1,6 +1,8 @@
 package io.github.djlpositional.huggingface;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
@@ -25,6 +27,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.IntToDoubleFunction;
 import java.util.stream.Collectors;
@@ -118,6 +121,40 @@ class ModelTypesTest extends OnPyTorch {
             }
         });
         assertThat(differences).isEmpty();
+    }
+
+    static List<String> rotations() throws IOException {
+        return Files.readAllLines(ModelTable.CONFIGURATIONS.resolve("rotations.txt")).stream()
+                .skip(1)
+                .toList();
+    }
+
+    /** Configurations that are easily read in another way; {@code make_rotations.py} describes the file. */
+    @ParameterizedTest
+    @MethodSource("rotations")
+    void rotatesTheLayersThatTransformersRotates(String line) throws Exception {
+        String[] parts = line.split(" [|] ?", -1);
+        HuggingFaceRope config = HuggingFaceRope.of(json(parts[0]));
+        Set<Integer> rotated = new TreeSet<>();
+        for (String group : parts[1].isEmpty() ? new String[0] : parts[1].split("; ", -1)) {
+            int end = group.indexOf(": ");
+            double[] expected = Stream.of(words(group.substring(end + 2)))
+                    .mapToDouble(Double::parseDouble)
+                    .toArray();
+            for (String layer : words(group.substring(0, end))) {
+                ModelAttention attention = new ModelAttention(config, Integer.parseInt(layer));
+                assertThat(result(manager, config, attention, expected))
+                        .as("layer %s", layer)
+                        .containsExactly(expected, within(ERROR));
+                rotated.add(Integer.parseInt(layer));
+            }
+        }
+        assertThat(IntStream.range(0, 6).filter(config::isRotated).boxed()).containsExactlyElementsOf(rotated);
+        if (rotated.isEmpty()) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(config::rotary)
+                    .withMessageContaining("optRelativeEncoding");
+        }
     }
 
     /** Values that versions of transformers disagree about, or that fit no other sizes, and a mistake of version 5. */

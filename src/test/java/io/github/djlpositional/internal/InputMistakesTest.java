@@ -16,12 +16,16 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
+import ai.djl.util.PairList;
 import io.github.djlpositional.GridPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.relative.AlibiBiasBlock;
+import io.github.djlpositional.relative.FireBiasBlock;
+import io.github.djlpositional.relative.ForgettingBiasBlock;
 import io.github.djlpositional.relative.LearnedRotaryEmbeddingBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
@@ -33,10 +37,13 @@ import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Probable mistakes are accepted with a warning, once for each kind, and a block reads only its first arguments. */
@@ -116,6 +123,34 @@ class InputMistakesTest extends OnEachEngine {
                 // PyTorch's mask of a causal attention is true for later keys
                 warned(() -> infer(true, 1, 3, later), "causal attention", "logicalNot"),
                 notWarned(() -> infer(false, 1, 3, later)));
+    }
+
+    /** PyTorch's mask of sentences of lengths 3 and 2 is true for padding. */
+    @Test
+    void warnsOfAMaskThatLeavesOneSequenceWithoutAKey() {
+        NDArray inverted = array(DataType.BOOLEAN, new Shape(2, 3), 0, 0, 0, 0, 0, 1);
+        NDArray mask = array(DataType.BOOLEAN, new Shape(2, 3), 1, 1, 1, 1, 1, 0);
+        NDArray ofHeads = inverted.reshape(2, 1, 1, 3);
+        NDArray ofQueries = array(DataType.INT32, new Shape(2, 2, 3), 0, 0, 0, 0, 0, 0, 1, 1, 0, 1, 1, 1);
+        NDArray added = array(DataType.FLOAT32, new Shape(2, 1, 1, 3), 0, 0, 0, -1e39, -1e39, -1e39);
+        assertAll(
+                warned(() -> infer(false, 2, 3, inverted), "mask (2, 3)", "logicalNot"),
+                warned(() -> infer(true, 2, 3, inverted), "mask (2, 3)", "logicalNot"),
+                warned(() -> infer(false, 2, 3, ofHeads), "mask (2, 1, 1, 3)", "logicalNot"),
+                warned(() -> infer(false, 2, 3, added), "mask (2, 1, 1, 3)", "logicalNot"),
+                warned(
+                        () -> Forward.infer(
+                                manager,
+                                attention(manager, false),
+                                Inputs.zeros(manager, 2, 3, 4),
+                                Inputs.zeros(manager, 2, 2, 4),
+                                Inputs.zeros(manager, 2, 3, 4),
+                                ofQueries),
+                        "mask (2, 2, 3)"),
+                notWarned(() -> infer(false, 2, 3, mask)),
+                // a query of padding sees nothing
+                notWarned(() ->
+                        infer(false, 1, 3, array(DataType.INT32, new Shape(1, 3, 3), 1, 1, 0, 1, 1, 0, 0, 0, 0))));
     }
 
     @Test
@@ -215,22 +250,248 @@ class InputMistakesTest extends OnEachEngine {
                 notWarned(() -> encode(DataType.FLOAT64, 0, 1.7e12)));
     }
 
-    private void inferWith(String parameter) {
+    /** Blocks that take real positions as a forward parameter, and their inputs. */
+    private Map<Block, NDArray> blocksWithRealPositions() {
+        NDArray x = Inputs.zeros(manager, 1, 2, 4);
+        NDArray heads = Inputs.zeros(manager, 1, 1, 2, 4);
+        return Map.of(
+                sinusoids(), x,
+                attention(manager, true), x,
+                RotaryEmbeddingBlock.builder().setHeadSize(4).build(), heads,
+                learnedRotary(), heads,
+                AlibiBiasBlock.builder().setHeadCount(1).build(), heads);
+    }
+
+    /** 2049 is rounded to 2048, and seconds since 1970 to multiples of 128. */
+    @Test
+    void warnsOfPositionsThatAreRoundedInALaterForward() {
+        NDArray half = array(DataType.FLOAT16, new Shape(2), 2048, 2049);
+        NDArray seconds = array(DataType.FLOAT32, new Shape(1, 2), 1.763e9, 1.763e9 + 30);
+        NDArray before = array(DataType.FLOAT32, new Shape(2), 0, 1);
+        NDArray doubles = array(DataType.FLOAT64, new Shape(2), 1.763e9, 1.763e9 + 30);
+        assertAll(blocksWithRealPositions().entrySet().stream()
+                .flatMap(entry -> Stream.of(half, seconds, doubles).map(positions -> () -> {
+                    Block block = entry.getKey();
+                    Forward.inferAt(manager, before, block, entry.getValue());
+                    List<String> lines = logged(() -> Forward.inferAt(manager, positions, block, entry.getValue()));
+                    assertThat(lines).hasSize(positions == doubles ? 0 : 1);
+                    assertThat(lines)
+                            .allSatisfy(line -> assertThat(line)
+                                    .contains("WARN", "positions " + positions.getShape(), "2047", "2^24"));
+                })));
+    }
+
+    /** Times below the limits, in hours since 1970 and in days since 4713 BC, and 1000 and a fraction. */
+    @Test
+    void warnsOfPositionsWhoseDifferencesAreRounded() {
+        assertAll(
+                warned(
+                        () -> encode(DataType.FLOAT32, 489_722, 489_722 + 1 / 60.0, 489_722 + 2 / 60.0),
+                        "positions (3)",
+                        "FLOAT64"),
+                warned(() -> encode(DataType.FLOAT32, 2_460_993, 2_460_993.2, 2_460_993.4), "positions (3)"),
+                warned(() -> encode(DataType.FLOAT16, 1000, 1000.4, 1000.8), "positions (3)"),
+                notWarned(() -> encode(DataType.FLOAT32, 0, 1 / 60.0, 2 / 60.0)),
+                notWarned(() -> encode(DataType.FLOAT32, 20_420, 20_420 + 1 / 24.0, 20_420 + 2 / 24.0)),
+                // whole numbers, and two of the same time
+                notWarned(() -> encode(DataType.FLOAT32, 1 << 23, (1 << 23) + 1, (1 << 23) + 2)),
+                notWarned(() -> encode(DataType.FLOAT16, 0.5, 0.5, 2.5, 2.5)),
+                notWarned(() -> encode(DataType.FLOAT64, 2_460_993, 2_460_993.2, 2_460_993.4)));
+    }
+
+    @Test
+    void warnsOfRoundedPositionsToEncode() throws Throwable {
+        PositionalEncodingBlock block = sinusoids();
+        block.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 4));
+        warned(() -> block.encode(array(DataType.FLOAT16, new Shape(1), 4096)), "positions (1)", "FLOAT16")
+                .execute();
+    }
+
+    /** A forward reads real positions anyway. */
+    @Test
+    void warnsOfRoundedPositionsOnAGpuWithoutAnotherRead() {
+        assumeEngine(TestEngine.PYTORCH); // the simulated GPUs compute with it
+        SimulatedGpuEngine gpu = new SimulatedGpuEngine();
+        try (NDManager own = gpu.newBaseManager(Device.gpu())) {
+            MultiHeadAttentionBlock block = attention(own, true);
+            NDArray x = own.ones(new Shape(1, 1, 4));
+            int[] reads = new int[2];
+            for (int i = 0; i < 2; i++) {
+                DataType type = i == 0 ? DataType.FLOAT64 : DataType.FLOAT16;
+                NDArray positions = own.full(new Shape(1, 1), 4096f).toType(type, true);
+                gpu.takeReads();
+                List<String> lines = logged(() -> Forward.inferAt(own, positions, block, x));
+                reads[i] = gpu.takeReads();
+                assertThat(lines).hasSize(i);
+            }
+            assertThat(reads[1]).isEqualTo(reads[0]);
+        }
+    }
+
+    /** As in a decoder that counts in FLOAT16: 2047, 2048, 2048, … */
+    @Test
+    void warnsOfPositionsThatStandStillInADecoder() {
+        MultiHeadAttentionBlock block = attention(manager, true);
+        NDArray position = array(DataType.FLOAT16, new Shape(1, 1), 2046);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            for (int i = 0; i < 3; i++) {
+                NDArray now = position;
+                List<String> lines = logged(() -> {
+                    PairList<String, Object> params = cache.nextStep();
+                    params.add(PositionalEncodingBlock.POSITIONS, now);
+                    Forward.infer(manager, block, params, Inputs.zeros(manager, 1, 1, 4));
+                });
+                assertThat(lines).hasSize(i < 2 ? 0 : 1);
+                position = position.add(1);
+            }
+        }
+    }
+
+    private void inferWith(String parameter, Object value) {
         NDArray x = Inputs.zeros(manager, 1, 3, 4);
-        Forward.infer(manager, attention(manager, true), Forward.params(parameter, 1), x);
+        Forward.infer(manager, attention(manager, true), Forward.params(parameter, value), x);
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"attention_mask", "key_padding_mask", "position_ids", "past_key_values", "past_key_value"})
-    void warnsOfAForwardParameterOfAnotherLibrary(String name) throws Throwable {
-        warned(() -> inferWith(name), "forward parameter " + name, "startPosition")
+    @CsvSource({
+        "cache, keyValueCache",
+        "kv_cache, keyValueCache",
+        "past_key_value, keyValueCache",
+        "past_key_values, keyValueCache",
+        "pastKeyValues, keyValueCache",
+        "key-value-cache, keyValueCache",
+        "KeyValueCache, keyValueCache",
+        "start_position, startPosition",
+        "start_index, startPosition",
+        "STARTPOSITION, startPosition",
+        "position, startPosition",
+        "position_ids, startPosition",
+        "attention_mask, '[x, mask]'",
+        "attentionMask, '[x, mask]'",
+        "src_key_padding_mask, '[x, mask]'",
+        "key_padding_mask, '[x, mask]'",
+        "mask, '[x, mask]'",
+        "token_type_ids, tokenTypes",
+        "tokenTypeIds, tokenTypes",
+        "grid_sizes, gridSizes"
+    })
+    void warnsOfAForwardParameterOfAnotherLibrary(String name, String right) throws Throwable {
+        warned(() -> inferWith(name, 1), "forward parameter " + name, right).execute();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"position", "positionIds", "position_ids", "Positions"})
+    void namesTheParameterOfAnArrayOfPositions(String name) throws Throwable {
+        warned(() -> inferWith(name, manager.arange(3)), "forward parameter " + name, "expected positions")
+                .execute();
+    }
+
+    @Test
+    void warnsOfEachForwardParameterThatIsProbablyMeant() {
+        List<String> lines = logged(() -> {
+            inferWith("temperature", 1);
+            inferWith("kv_cache", 1);
+            inferWith("past_key_values", 1);
+            inferWith("attention_mask", 1);
+        });
+        assertThat(lines).hasSize(2);
+    }
+
+    @Test
+    void namesOfALaterForwardAreChecked() {
+        PositionalEncodingBlock block = sinusoids();
+        NDArray x = Inputs.zeros(manager, 1, 3, 4);
+        Forward.infer(manager, block, Forward.params("temperature", 1), x);
+        assertThat(logged(() -> Forward.infer(manager, block, Forward.params("start_position", 1), x)))
+                .hasSize(1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"temperature", "gridSizes", "length", "head_mask", "segments", ""})
+    void acceptsOtherForwardParameters(String name) throws Throwable {
+        notWarned(() -> inferWith(name, null)).execute();
+    }
+
+    private static List<RelativeEncoding> encodingsForCausalAttention() {
+        return List.of(
+                ForgettingBiasBlock.builder()
+                        .setHeadCount(2)
+                        .setEmbeddingSize(4)
+                        .build(),
+                FireBiasBlock.builder().setHeadCount(2).build(),
+                RotaryEmbeddingBlock.builder().setHeadSize(2).optXpos(512).build());
+    }
+
+    private MultiHeadAttentionBlock attention(boolean isCausal, RelativeEncoding encoding) {
+        MultiHeadAttentionBlock block = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(4)
+                .setHeadCount(2)
+                .optRelativeEncoding(encoding)
+                .optCausal(isCausal)
+                .build();
+        block.initialize(manager, DataType.FLOAT32, new Shape(-1, -1, 4));
+        return block;
+    }
+
+    @Test
+    void warnsOfEachEncodingThatIsMeantForCausalAttention() {
+        NDArray x = Inputs.zeros(manager, 1, 3, 4);
+        NDArray mask = Inputs.zeros(manager, DataType.INT32, 1, 3, 3).add(1);
+        List<String> lines = logged(() -> {
+            encodingsForCausalAttention().forEach(each -> Forward.infer(manager, attention(false, each), x));
+            encodingsForCausalAttention().forEach(each -> Forward.infer(manager, attention(false, each), x));
+        });
+        assertThat(lines).hasSize(3);
+        assertThat(lines.get(0)).contains("WARN", "ForgettingBiasBlock", "optCausal(true)");
+        assertThat(lines.get(1)).contains("WARN", "FireBiasBlock");
+        assertThat(lines.get(2)).contains("WARN", "RotaryEmbeddingBlock");
+        assertAll(
+                notWarned(() -> encodingsForCausalAttention()
+                        .forEach(each -> Forward.infer(manager, attention(true, each), x))),
+                // a mask for each query may be that of a causal attention
+                notWarned(() -> encodingsForCausalAttention()
+                        .forEach(each -> Forward.infer(manager, attention(false, each), x, mask))),
+                // a single token
+                notWarned(() -> encodingsForCausalAttention()
+                        .forEach(each -> Forward.infer(manager, attention(false, each), x.get(":, :1")))),
+                notWarned(() -> Forward.infer(manager, attention(false), x)));
+    }
+
+    private MultiHeadAttentionBlock attention(boolean isCausal) {
+        return attention(manager, isCausal);
+    }
+
+    /** The encoding's own forward computes the term of all keys. */
+    @Test
+    void acceptsTheOwnForwardOfAnEncodingForCausalAttention() throws Throwable {
+        FireBiasBlock fire = FireBiasBlock.builder().setHeadCount(2).build();
+        fire.initialize(manager, DataType.FLOAT32, new Shape(1, 2, 3, 2));
+        notWarned(() -> Forward.infer(manager, fire, Inputs.zeros(manager, 1, 2, 3, 2)))
                 .execute();
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"mask", "position", "cache", "start_index"})
-    void acceptsOtherForwardParameters(String name) throws Throwable {
-        notWarned(() -> inferWith(name)).execute();
+    @ValueSource(booleans = {true, false})
+    void warnsOfAPromptWhoseTokensSeeLaterOnes(boolean isCausal) {
+        NDArray prompt = manager.arange(12f).sin().reshape(1, 3, 4);
+        NDArray mask = Inputs.zeros(manager, DataType.INT32, 1, 3, 3).add(1);
+        MultiHeadAttentionBlock block = attention(isCausal);
+        List<String> lines = logged(() -> {
+            try (KeyValueCache cache = new KeyValueCache(manager)) {
+                Forward.infer(manager, block, cache.nextStep(), prompt);
+                Forward.infer(manager, block, cache.nextStep(), prompt.get(":, :1"));
+            }
+        });
+        assertThat(lines).hasSize(isCausal ? 0 : 1);
+        assertThat(lines).allSatisfy(line -> assertThat(line).contains("WARN", "prompt (1, 3, 4)", "optCausal(true)"));
+        assertThat(logged(() -> {
+                    try (KeyValueCache cache = new KeyValueCache(manager)) {
+                        Forward.infer(manager, block, cache.nextStep(), prompt, mask);
+                        cache.clear();
+                        Forward.infer(manager, block, cache.nextStep(), prompt.get(":, :1"));
+                    }
+                }))
+                .isEmpty();
     }
 
     @ParameterizedTest

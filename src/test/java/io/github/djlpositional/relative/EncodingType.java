@@ -357,12 +357,13 @@ public enum EncodingType implements TestBlocks {
         return addedValue.apply(at);
     }
 
-    /** The sum of the logarithms of the gates of the keys after the first of two tokens up to the other, by index. */
+    /** The sum of the logarithms of the gates of the visible keys after the first of two tokens up to the other. */
     private static double forgotten(Pair at) {
         double[][] keys = at.tokens().keys();
         int first = Math.min(at.tokens().i(), at.tokens().j());
         int last = Math.min(Math.max(at.tokens().i(), at.tokens().j()), keys.length - 1);
         return IntStream.rangeClosed(first + 1, last)
+                .filter(l -> !at.tokens().isHidden().test(l))
                 .mapToDouble(l -> dot(at.parameter("weight")[at.head()], keys[l]) + at.number("bias"))
                 .map(logit -> -Math.log1p(Math.exp(-logit)))
                 .sum();

@@ -161,8 +161,7 @@ class EncodingTypeTest extends OnEachEngine {
     @EnumSource
     void masksPaddingAndAcceptsKeysOfAnotherLengthAndQueriesBeyondThem(EncodingType type) {
         MultiHeadAttentionBlock block = attention(type, false, DataType.FLOAT64);
-        NaiveAttention naive =
-                new NaiveAttention(type, block).with((head, i, j) -> PADDING[j] == 1 ? 0 : Double.NEGATIVE_INFINITY);
+        NaiveAttention naive = new NaiveAttention(type, block).hiding(false, true, false, false, true, false);
         for (int[] queries : new int[][] {{1, 0}, {4, 0}, {8, 0}, {3, 1}, {3, 5}, {3, 60}}) {
             try (NDManager own = manager.newSubManager()) {
                 NDArray x = numbers(own, 1, DataType.FLOAT64, 1, queries[0], SIZE);
@@ -266,6 +265,26 @@ class EncodingTypeTest extends OnEachEngine {
                     .satisfies(message -> assertThat(message.substring(message.lastIndexOf(':') + 2)
                                     .split(", | or "))
                             .containsExactlyElementsOf(EncodingType.namesWithRealPositions()));
+        }
+    }
+
+    /** Such as those of padding before the first token, or of events before another one. */
+    @CartesianTest
+    void integerPositionsMayBeNegative(
+            @CartesianTest.Enum EncodingType type, @CartesianTest.Enum(names = {"INT32", "INT64"}) DataType integer) {
+        // a rotary table and a window begin at 0
+        assumeTrue(type.isOfDistances() || type == EncodingType.FIRE);
+        assumeTrue(!(type.encoding(HEADS) instanceof RotaryEmbeddingBlock));
+        int[] positions = {-3, -536870911, 0, 2, -1, 7};
+        MultiHeadAttentionBlock block = attention(type, false, DataType.FLOAT64);
+        NDArray x = numbers(manager, 12, DataType.FLOAT64, 1, positions.length, SIZE);
+        NDArray array = manager.create(positions).toType(integer, false);
+        double[] expected = new NaiveAttention(type, block).at(positions).forward(0, x, x, x);
+        // angles of 2^29 are rounded by 2^-24
+        requireClose(Forward.inferAt(manager, array, block, x), expected, 1e-6);
+        if (type.takesRealPositions()) {
+            NDArray real = manager.create(positions).toType(DataType.FLOAT64, false);
+            requireClose(Forward.inferAt(manager, real, block, x), expected, 1e-6);
         }
     }
 

@@ -18,6 +18,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;
 import java.util.Map;
@@ -151,8 +152,36 @@ class LearnedRotaryEmbeddingBlockTest extends OnEachEngine {
                 rejected(learned(6).optAxes(2)::build, "headSize 6", "axes 2", "multiple of 4"),
                 rejected(learned(4).optAxes(3)::build, "axes 3"),
                 rejected(learned(4).optBase(0)::build, "base 0.0"),
-                rejected(() -> block.requireFits(3, 16, 48), "3 heads of size 16", "setHeadCount(3)", block),
-                rejected(() -> block.requireFits(2, 8, 16), "2 heads of size 8", "setHeadSize(8)", block));
+                rejected(() -> block.requireFits(3, 3, 16, 48), "3 heads of size 16", "setHeadCount(3)", block),
+                rejected(() -> block.requireFits(2, 2, 8, 16), "2 heads of size 8", "setHeadSize(8)", block));
+    }
+
+    /** Each group of frequencies is for some heads of the queries, and for some of the keys. */
+    @Test
+    void groupsOfFrequenciesFitTheHeadsOfTheKeys() {
+        MultiHeadAttentionBlock.Builder attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(32)
+                .setHeadCount(8)
+                .optKeyValueHeadCount(4);
+        NDArray x = manager.ones(new Shape(1, 3, 32));
+        for (int groups : new int[] {1, 2, 4}) {
+            MultiHeadAttentionBlock block =
+                    attention.optRelativeEncoding(rotary(groups)).build();
+            block.initialize(manager, DataType.FLOAT32, x.getShape());
+            assertThat(infer(manager, block, x).getShape()).isEqualTo(x.getShape());
+        }
+        assertAll(rejected(
+                () -> attention.optRelativeEncoding(rotary(8)).build(),
+                "4 heads of keys",
+                "setHeadCount(4)",
+                "optKeyValueHeadCount(8)"));
+    }
+
+    private static LearnedRotaryEmbeddingBlock rotary(int groups) {
+        return LearnedRotaryEmbeddingBlock.builder()
+                .setHeadCount(groups)
+                .setHeadSize(4)
+                .build();
     }
 
     private static Stream<Executable> rejectedShapes(NDManager manager) {

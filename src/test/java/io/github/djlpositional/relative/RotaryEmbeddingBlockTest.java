@@ -384,7 +384,7 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
     @Test
     void rejectsAnAttentionOfAnotherHeadSize() {
         RotaryEmbeddingBlock block = rotary(8).build();
-        assertAll(rejected(() -> block.requireFits(2, 4, 8), "headSize 8", "setHeadSize(4)", block));
+        assertAll(rejected(() -> block.requireFits(2, 2, 4, 8), "headSize 8", "setHeadSize(4)", block));
     }
 
     /** Heads of size 4, positions 0 to 9. */

@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertAll;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
+import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.support.Goldens;
 import io.github.djlpositional.support.OnEachEngine;
@@ -37,6 +38,27 @@ class SandwichBiasBlockTest extends OnEachEngine {
                 product += sinusoids.value(i, dimension) * sinusoids.value(j, dimension);
             }
             return product * 2 / (8 * (head + 1));
+        });
+    }
+
+    /**
+     * NeMo's {@code SandwichRelativePositionEmbedding} sums cos(d / 10000^(2p / h)) over p = 1 … h / 2. It also
+     * subtracts a number of each head from all biases, which the softmax ignores.
+     */
+    @Test
+    void hasNemosSinusoids() {
+        int size = 8; // h, the size of a head
+        SinusoidalEncoding nemo = SinusoidalEncoding.builder()
+                .setEmbeddingSize(size)
+                .optFrequencies(Frequencies.geometric(size / 2, 10_000, size / 2.0)
+                        .scaledBy(StrictMath.pow(10_000, -2.0 / size)))
+                .build();
+        requireBiases(manager, sandwich().optEncoding(nemo).build(), (head, i, j) -> {
+            double sum = 0;
+            for (int p = 1; p <= size / 2; p++) {
+                sum += Math.cos((i - j) / Math.pow(10_000, 2.0 * p / size));
+            }
+            return sum * 2 / (8 * (head + 1));
         });
     }
 

@@ -50,6 +50,24 @@ class ShawRelativePositionBlockTest extends OnEachEngine {
                 (head, q, k, i, j) -> dot(q, keys[Math.max(-maxDistance, Math.min(maxDistance, j - i)) + maxDistance]));
     }
 
+    /** BERT's {@code relative_key} and SpeechT5 have the vectors of query minus key, SpeechT5 those of -k to k - 1. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void tablesOfQueryMinusKeyAreReversed(boolean isSpeechT5) {
+        int k = 3;
+        int rowCount = isSpeechT5 ? 2 * k : 2 * k + 1;
+        NDArray table = numbers(manager, 5, DataType.FLOAT64, rowCount, 4);
+        ShawRelativePositionBlock block =
+                filled(manager, shaw().optMaxDistance(k).optValues(false).build(), DataType.FLOAT64, HEADS);
+        NDArray reversed = isSpeechT5 ? table.get("-1:").concat(table.flip(0)) : table.flip(0);
+        reversed.copyTo(block.getParameters().get("keys").getArray());
+        double[] stored = table.toDoubleArray();
+        requireTerms(manager, block, (head, q, key, i, j) -> {
+            int row = Math.max(-k, Math.min(rowCount - k - 1, i - j)) + k;
+            return dot(q, Arrays.copyOfRange(stored, 4 * row, 4 * row + 4));
+        });
+    }
+
     /** A query of (1, 0, …) reads the first numbers of the vectors, the first for keys 2 or more before the query. */
     @Test
     void distantKeysShareAVector() {

@@ -108,8 +108,8 @@ class TransformerXlPositionBlockTest extends OnEachEngine {
         TransformerXlPositionBlock block = transformerXl().build();
         assertAll(
                 rejected(transformerXl().setHeadCount(3)::build, "embeddingSize 8", "headCount 3"),
-                rejected(() -> block.requireFits(3, 4, 12), "3 heads of size 4", "setHeadCount(3)", block),
-                rejected(() -> block.requireFits(2, 6, 12), "2 heads of size 6", "setEmbeddingSize(12)", block));
+                rejected(() -> block.requireFits(3, 3, 4, 12), "3 heads of size 4", "setHeadCount(3)", block),
+                rejected(() -> block.requireFits(2, 2, 6, 12), "2 heads of size 6", "setEmbeddingSize(12)", block));
     }
 
     @Test

@@ -16,6 +16,7 @@ import static org.junit.jupiter.api.Assertions.assertAll;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.support.OnEachEngine;
 import java.util.List;
 import java.util.Map;
@@ -109,6 +110,22 @@ class WindowBiasBlockTest extends OnEachEngine {
         // the class token's rows
         requireClose(biases.get("15:"), new double[] {before[15], before[16], before[17]}, 0);
         requireClose(trained.getBiases().getArray(), before, 0);
+    }
+
+    /** Reference: {@code BeitRelativePositionBias} of transformers 5.23, trained for 2 × 2 patches, with 3 × 3. */
+    @Test
+    void biasesAreResampledAsThoseOfBeit() {
+        WindowBiasBlock trained = initialized(window(2, 2).optClassToken(true));
+        ScoreTerms.set(trained, "biases", 0, 1, 4, 2, 2, 4, 1, 0, 1, 4, 2, 2);
+        WindowBiasBlock block = initialized(window(3, 3).optClassToken(true));
+        block.resample(trained, GridResampling.BILINEAR);
+        NDArray biases = infer(manager, block, zeros(manager, 1, 10, 4));
+        double[] ofTheClassToken = {2, 4, 4, 4, 4, 4, 4, 4, 4, 4};
+        double[] ofTheFirstPatch = {2, 2, 2, 2, 1.4, 1.04, 0.8, 1, 0.4, 0};
+        double[] ofTheLastPatch = {2, 1, 0.6, 0, 2.2, 1.64, 0.8, 4, 3.2, 2};
+        requireClose(biases.get("0, 0, 0"), ofTheClassToken, 0);
+        requireClose(biases.get("0, 0, 1"), ofTheFirstPatch, 5e-7);
+        requireClose(biases.get("0, 0, 9"), ofTheLastPatch, 5e-7);
     }
 
     @Test

@@ -147,7 +147,8 @@ class UntrustedFilesTest {
         byte[] file = safetensors("{}", 0);
         for (long length : new long[] {3, 1000, 100_000_001, Integer.MAX_VALUE, 1L << 32, Long.MAX_VALUE}) {
             littleEndian(file).putLong(length);
-            assertRejected(file, length + " bytes", "10 bytes");
+            // the longest header of the format has 100,000,000 bytes
+            assertRejected(file, length > 100_000_000 ? length + " bytes" : "10 of " + (Long.BYTES + length));
         }
         // the last number is 8 in the other byte order
         for (long length : new long[] {-1, 0, 1, Long.MIN_VALUE, 8L << 56}) {

@@ -19,6 +19,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.util.Arrays;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -149,42 +150,99 @@ class WeightFileTest extends OnEachEngine {
     @Test
     void rejectsPathsWithoutAFile() {
         assertAll(
-                rejected(() -> WeightFile.open(folder), folder),
+                rejected(() -> WeightFile.open(folder), folder, "model.safetensors"),
                 rejected(
                         NoSuchFileException.class,
                         () -> WeightFile.open(folder.resolve("absent.safetensors")),
                         "absent.safetensors"));
     }
 
+    /** The first bytes as the tools and servers that are named write them. */
     static Stream<Arguments> otherFormats() {
         return Stream.of(
-                arguments("", "empty"),
-                arguments("DJL@model", "DJL"),
-                arguments("PK\u0003\u0004\0\0\b\b", "zip"), // torch.save
-                arguments("PK\u0003\u0004\u0014\0\0\0", "zip"), // zipfile
-                arguments("\u0080\u0002\u008a\nl\u00fc\u009cF\u00f9 j\u00a8P\u0019.", "pickle"), // torch.save until 1.5
-                arguments("\u0080\u0004\u0095\u0015\0\0\0\0", "pickle"), // pickle.dumps
-                arguments("\u0093NUMPY\u0001\0", "NumPy"),
-                arguments("{\n  \"metadata\": {\n    \"total_size\": 8\n  },\n  \"weight_map\": {}\n}", "weight_map"),
-                arguments("\u0089HDF\r\n\u001a\n", "HDF5"));
+                arguments("", "empty", "download"),
+                arguments("\0".repeat(64), "zeros", "download"),
+                arguments("DJL@model", "DJL", "Model.load"),
+                arguments(
+                        "PK\3\4\0\0\b\b" + "\0".repeat(22) + "model/data.pklFB", "pickle", "weights.md"), // torch.save
+                arguments(
+                        "PK\3\4\0\0\b\b" + "\0".repeat(22) + "jit/data/0FB", "pickle", "weights.md"), // torch.jit.save
+                arguments("PK\3\4\24\0\0\0" + "\0".repeat(22) + "arr_0.npy", "numpy", "weights.md"), // numpy.savez
+                arguments("PK\3\4\24\0\0\0" + "\0".repeat(22) + "model.onnx", "ONNX", "unpack"),
+                arguments("PK\3\4\24\0\0\0" + "\0".repeat(22) + "a/model.safetensors", "safetensors", "unpack"),
+                arguments("PK\3\4\24\0\0\0" + "\0".repeat(22) + "metadata.json", "Keras", "weights.md"),
+                arguments("PK\3\4\24\0\0\0" + "\0".repeat(22) + "notes.txt", "zip", "unpack"),
+                arguments(
+                        "\u0080\2\u008a\nl\u00fc\u009cF\u00f9 j\u00a8P\31.", "pickle", "weights.md"), // torch until 1.5
+                arguments("\u0080\4\u0095\25\0\0\0\0", "pickle", "weights.md"), // pickle.dumps
+                arguments("\u0093NUMPY\1\0", "NumPy", "weights.md"),
+                arguments("\u0089HDF\r\n\32\n", "HDF5", "weights.md"),
+                arguments("GGUF\3\0\0\0\1\0\0\0\0\0\0\0", "GGUF", "weights.md"),
+                arguments("\b\7\22\4test\"\0", "ONNX", "weights.md"),
+                arguments("\b\n:\0", "ONNX", "weights.md"), // without a producer
+                arguments("\b\1\22\2\n\0", "TensorFlow", "Hugging Face"),
+                arguments("\34\0\0\0TFL3", "TensorFlow Lite", "Hugging Face"),
+                arguments("\u0081\u00a5model\u0081\u00a1a", "MessagePack", "Hugging Face"),
+                arguments("\37\u008b\b\0\0\0\0\0", "gzip", "gunzip"),
+                arguments("BZh91AY&SY", "bzip2", "unpack"),
+                arguments("model.safetensors" + "\0".repeat(240) + "ustar\000", "tar", "unpack"),
+                arguments("PAR1\25\4\25", "Parquet", "safetensors file"),
+                arguments("version https://git-lfs.github.com/spec/v1\noid sha256:4d\nsize 5\n", "LFS", "git lfs pull"),
+                arguments("# xet version 0\nfilesize = 5\nhash = 'a'\n", "Xet", "hf download"),
+                arguments("{\"hash\":\"a3f1\",\"file_size\":1234}", "Xet", "hf download"),
+                arguments("\u00ef\u00bb\u00bf\n<!DOCTYPE html><html>", "HTML", "/resolve/"),
+                arguments("<html>\r\n<head><title>502 Bad Gateway</title></head>", "502 Bad Gateway", "/resolve/"),
+                arguments("<?xml version=\"1.0\"?>\n<Error><Code>AccessDenied</Code>", "AccessDenied", "allowed"),
+                arguments("{\"error\":\"Access to model a/b is restricted.\"}", "is restricted", "log in"),
+                arguments("{\"message\": \"Not Found\", \"status\": \"404\"}", "Not Found", "address"),
+                arguments(
+                        "{\n  \"metadata\": {\n    \"total_size\": 8\n  },\n  \"weight_map\": {}",
+                        "index",
+                        "weight_map"),
+                arguments("{\n  \"architectures\": [\n    \"BertModel\"", "BertModel", "safetensors file"),
+                arguments("Entry not found", "Entry not found", "download"),
+                arguments("bert,0.5,1.5,2.5,3.5", "is not safetensors", "download"));
     }
 
-    /** By their first bytes. */
+    /** Each with what to do. */
     @ParameterizedTest
     @MethodSource("otherFormats")
-    void namesOtherFormats(String start, String format) throws Exception {
-        assertOtherFormat(start, format);
+    void namesOtherFormats(String start, String format, String remedy) throws Exception {
+        assertOtherFormat(start, format, remedy);
     }
 
-    /** Text, an unknown version of pickle, the first bytes of a pickle and of a zip, and ONNX. */
+    /** An unknown version of pickle, the first bytes of a pickle and of a zip, and a damaged file. */
     @ParameterizedTest
-    @ValueSource(strings = {"bert,0.5,1.5,2.5,3.5", "\u0080\u0006}", "\u0080", "PK", "\b\u0007\u0012"})
+    @ValueSource(strings = {"\u0080\u0006}", "\u0080", "PK", "\u0081\0\0\0\0\0\0\0x\"a\""})
     void rejectsUnknownFormats(String start) throws Exception {
-        assertOtherFormat(start, "is not safetensors");
+        assertOtherFormat(start, "is not safetensors", "download");
     }
 
-    private void assertOtherFormat(String start, String format) throws Exception {
+    /** A download that was interrupted in the header, and in the data. */
+    @ParameterizedTest
+    @ValueSource(ints = {20, 150})
+    void saysHowMuchOfATruncatedFileIsMissing(int size) throws Exception {
+        byte[] whole = Files.readAllBytes(Weights.path("linear.safetensors"));
+        long header = 8 + Weights.littleEndian(whole).getLong(0);
+        Path path = file("model.safetensors", Arrays.copyOf(whole, size));
+        assertAll(rejected(
+                MalformedModelException.class,
+                () -> WeightFile.open(path),
+                path,
+                size + " of " + (size < header ? header : whole.length) + " bytes",
+                "download"));
+    }
+
+    /** The reference implementation reads it as no metadata. */
+    @Test
+    void acceptsMetadataThatAreNull() throws Exception {
+        String header = "{\"__metadata__\":null,\"t\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}";
+        WeightFile file = WeightFile.open(file("null.safetensors", Weights.safetensors(header, 4)));
+        assertThat(file.getTensors()).containsOnlyKeys("t");
+    }
+
+    private void assertOtherFormat(String start, String format, String remedy) throws Exception {
         Path path = file("model.bin", start.getBytes(StandardCharsets.ISO_8859_1));
-        assertAll(rejected(MalformedModelException.class, () -> WeightFile.open(path), path, format));
+        assertAll(rejected(MalformedModelException.class, () -> WeightFile.open(path), path, format, remedy));
     }
 }

@@ -30,6 +30,7 @@ import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;
+import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -37,6 +38,8 @@ import java.nio.file.attribute.FileTime;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.FutureTask;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -761,5 +764,79 @@ class WeightLoaderTest extends OnEachEngine {
         assertAll(
                 rejected(NullPointerException.class, () -> loader.table("wpe.weight", null), "\"wpe.weight\""),
                 rejected(NullPointerException.class, () -> loader.load((Block) null), "model"));
+    }
+
+    private static final String EMBEDDING = "model.embed_tokens.weight";
+
+    private static final String HEAD = "lm_head.weight";
+
+    /** A file of tensors (2, 3), the i-th of the numbers first[i], first[i] + 1 and so on. */
+    private WeightFile tensors(List<String> names, float... first) throws Exception {
+        String header = IntStream.range(0, names.size())
+                .mapToObj(i -> "\"%s\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[%d,%d]}"
+                        .formatted(names.get(i), 24 * i, 24 * i + 24))
+                .collect(Collectors.joining(",", "{", "}"));
+        byte[] bytes = Weights.safetensors(header, 24 * names.size());
+        ByteBuffer data = Weights.littleEndian(bytes).position(bytes.length - 24 * names.size());
+        for (float start : first) {
+            for (int i = 0; i < 6; i++) {
+                data.putFloat(start + i);
+            }
+        }
+        return WeightFile.open(Files.write(folder.resolve("tied.safetensors"), bytes));
+    }
+
+    /** Frameworks store a tied tensor under either name, or under both. */
+    @ParameterizedTest
+    @ValueSource(strings = {EMBEDDING, HEAD, EMBEDDING + " " + HEAD})
+    void aTiedTensorHasEachOfItsNames(String stored) throws Exception {
+        List<String> names = List.of(stored.split(" "));
+        WeightFile file = names.size() == 1 ? tensors(names, 5) : tensors(names, 5, 5);
+        for (boolean hasHead : new boolean[] {true, false}) {
+            Parameter embedding = parameter(2, 3);
+            Parameter head = parameter(2, 3);
+            WeightLoader loader = WeightLoader.of(file).tied(EMBEDDING, HEAD).table(EMBEDDING, embedding);
+            (hasHead ? loader.table(HEAD, head) : loader).load();
+            assertThat(embedding.getArray().toFloatArray()).containsExactly(5, 6, 7, 8, 9, 10);
+            if (hasHead) {
+                assertThat(head.getArray().toFloatArray()).containsExactly(5, 6, 7, 8, 9, 10);
+            } else {
+                assertUnchanged(head);
+            }
+        }
+    }
+
+    @Test
+    void oneNameIsForSeveralParameters() throws Exception {
+        Parameter first = parameter(2, 3);
+        Parameter second = parameter(2, 3);
+        WeightFile file = tensors(List.of("shared"), 5);
+        WeightLoader.of(file)
+                .tied("shared")
+                .table("shared", first)
+                .table("shared", second)
+                .load();
+        assertThat(second.getArray().toFloatArray())
+                .containsExactly(first.getArray().toFloatArray())
+                .containsExactly(5, 6, 7, 8, 9, 10);
+        assertAll(rejected(
+                () -> WeightLoader.of(file).table("shared", first).table("shared", second), "\"shared\"", "tied"));
+    }
+
+    @Test
+    void rejectsTiedTensorsOfDifferentNumbersOrNone() throws Exception {
+        WeightFile file = tensors(List.of(EMBEDDING, HEAD), 5, 6);
+        Parameter table = parameter(2, 3);
+        assertAll(
+                rejected(
+                        () -> WeightLoader.of(file)
+                                .tied(EMBEDDING, HEAD)
+                                .table(EMBEDDING, table)
+                                .load(),
+                        EMBEDDING,
+                        HEAD),
+                rejected(() -> WeightLoader.of(file).tied("a", "b"), "\"a\"", "\"b\"", "tied.safetensors"),
+                rejected(() -> WeightLoader.of(tensors(List.of(HEAD), 5)).table(EMBEDDING, table), HEAD, "tied"));
+        assertUnchanged(table);
     }
 }

@@ -3,20 +3,26 @@ package io.github.djlpositional.internal.options;
 import io.github.djlpositional.options.TypeProvider;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.util.AbstractMap;
 import java.util.Collections;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * The classes that options may name, of this library and of others: see {@link TypeProvider}. They are looked up with
- * the class loader of the library, and then with the context class loader of the thread.
+ * The classes that options may name: a fixed table of this library's, and those of {@link TypeProvider}s. Providers are
+ * looked up with the class loader of the library, those of the calling classes, and the context class loader of the
+ * thread: in OSGi and in plugins, the last one is often null, another plugin's, or that of another copy of the library.
  */
 public final class OptionTypes {
+
+    /** The table of the library's classes; this package depends on none of them. */
+    private static final String LIBRARY = "io.github.djlpositional.internal.types.LibraryTypes";
 
     private OptionTypes() {}
 
@@ -57,40 +63,93 @@ public final class OptionTypes {
         return name.replaceAll("[\\s_-]", "").toLowerCase(Locale.ROOT);
     }
 
+    /** The classes of a type by all of their names: those of the library, of the nearest caller, and so on. */
     private static Map<String, Class<?>> names(Class<?> type) {
-        Map<String, Class<?>> found = new LinkedHashMap<>();
-        Map<String, Class<?>> plain = new HashMap<>();
-        Map<String, Class<?>> simple = new HashMap<>();
-        Stream.of(OptionTypes.class.getClassLoader(), Thread.currentThread().getContextClassLoader())
-                .distinct()
-                .flatMap(loader -> ServiceLoader.load(TypeProvider.class, loader).stream())
-                .map(ServiceLoader.Provider::type)
-                .distinct()
-                .flatMap(provider -> create(provider).types().entrySet().stream())
-                .forEach(entry -> {
-                    add(simple, entry.getValue().getSimpleName(), entry.getValue());
-                    add(plain, plain(entry.getKey()), entry.getValue());
-                    found.put(entry.getKey(), entry.getValue());
-                });
+        Map<String, Class<?>> found = new LinkedHashMap<>(Library.TYPES);
+        loaders().forEach(loader -> {
+            Map<String, Class<?>> seen = new LinkedHashMap<>(Library.TYPES);
+            providers(loader).forEach(each -> addAll(seen, each.types()));
+            seen.forEach(found::putIfAbsent);
+        });
         found.values().removeIf(each -> !type.isAssignableFrom(each));
         return found;
     }
 
-    private static void add(Map<String, Class<?>> classes, String name, Class<?> added) {
-        Class<?> other = classes.putIfAbsent(name, added);
-        if (other != null && other != added) {
-            throw new IllegalStateException("the name " + name + " of " + added.getName() + " is also the name of "
+    /** The class loaders that may have providers for this copy of the library. */
+    private static Stream<ClassLoader> loaders() {
+        Stream<ClassLoader> callers = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE)
+                .walk(frames -> frames.map(frame -> frame.getDeclaringClass().getClassLoader())
+                        .distinct()
+                        .toList())
+                .stream();
+        return Stream.of(
+                        Stream.of(OptionTypes.class.getClassLoader()),
+                        callers,
+                        Stream.ofNullable(Thread.currentThread().getContextClassLoader()))
+                .flatMap(each -> each)
+                .distinct()
+                .filter(OptionTypes::seesThisLibrary);
+    }
+
+    /** Whether the classes of a loader can implement this library's interface, not that of another copy. */
+    private static boolean seesThisLibrary(ClassLoader loader) {
+        try {
+            return Class.forName(TypeProvider.class.getName(), false, loader) == TypeProvider.class;
+        } catch (ClassNotFoundException | LinkageError e) {
+            return false;
+        }
+    }
+
+    private static List<TypeProvider> providers(ClassLoader loader) {
+        try {
+            return ServiceLoader.load(TypeProvider.class, loader).stream()
+                    .map(ServiceLoader.Provider::get)
+                    .toList();
+        } catch (ServiceConfigurationError e) {
+            throw new IllegalStateException(
+                    "a provider of classes for arguments cannot be created (" + e.getMessage()
+                            + "): expected a public class with a public constructor without parameters that implements "
+                            + TypeProvider.class.getSimpleName()
+                            + "; correct META-INF/services or the module, or add the class",
+                    e);
+        }
+    }
+
+    /** Adds the classes of a provider to those that a class loader sees, where no two may have the same name. */
+    private static void addAll(Map<String, Class<?>> types, Map<String, Class<?>> added) {
+        added.forEach((name, type) -> {
+            types.forEach((otherName, other) -> {
+                if (type != other) {
+                    requireDifferent(plain(name), plain(otherName), type, other);
+                    requireDifferent(type.getSimpleName(), other.getSimpleName(), type, other);
+                }
+            });
+            types.put(name, type);
+        });
+    }
+
+    private static void requireDifferent(String name, String otherName, Class<?> type, Class<?> other) {
+        if (name.equals(otherName)) {
+            throw new IllegalStateException("the name " + name + " of " + type.getName() + " is also the name of "
                     + other.getName() + ": expected different names; rename one of them");
         }
     }
 
-    private static TypeProvider create(Class<? extends TypeProvider> provider) {
-        try {
-            return provider.getConstructor().newInstance();
-        } catch (ReflectiveOperationException e) {
-            throw new IllegalStateException(
-                    provider.getName() + " cannot be created: expected a public constructor without parameters; add it",
-                    e);
+    /** The table is read once, when it is first needed. */
+    private static final class Library {
+
+        static final Map<String, Class<?>> TYPES = read();
+
+        private static Map<String, Class<?>> read() {
+            try {
+                Class<?> table = Class.forName(LIBRARY, true, OptionTypes.class.getClassLoader());
+                return ((TypeProvider) table.getConstructor().newInstance()).types();
+            } catch (ReflectiveOperationException e) {
+                throw new IllegalStateException(
+                        "the library lacks " + LIBRARY
+                                + ": expected all of its classes; keep them when you shrink or repackage it",
+                        e);
+            }
         }
     }
 
@@ -122,26 +181,78 @@ public final class OptionTypes {
     }
 
     /**
-     * Creates an object of a class from its arguments.
+     * Creates an object of a class from its arguments and the sizes that it takes: those that its builder sets, or, for
+     * a class without a builder, those that its factory asks for.
      *
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
-    public static Object create(Class<?> type, Map<?, ?> arguments) {
-        try {
-            return type.getMethod("fromArguments", Map.class).invoke(null, arguments);
-        } catch (ReflectiveOperationException e) {
-            throw unwrap(e);
+    public static Object create(Class<?> type, Map<?, ?> arguments, Map<String, ?> sizes) {
+        List<Method> builders = Stream.of(type.getMethods())
+                .filter(method -> method.getName().equals("builder"))
+                .toList();
+        if (builders.isEmpty()) {
+            return create(type, new WithDefaults(arguments, sizes));
+        }
+        List<String> setters = builders.stream()
+                .flatMap(method -> Stream.of(method.getReturnType().getMethods()))
+                .map(Method::getName)
+                .toList();
+        Map<Object, Object> all = new LinkedHashMap<>(sizes);
+        all.keySet().removeIf(size -> setters.stream().noneMatch(("set" + size)::equalsIgnoreCase));
+        all.putAll(arguments);
+        return create(type, all);
+    }
+
+    /**
+     * Arguments, and defaults for keys that they lack: {@code get} returns them, but they are not among the keys, so
+     * that a factory that rejects unknown arguments rejects none of them.
+     */
+    private static final class WithDefaults extends AbstractMap<Object, Object> {
+
+        private final Map<Object, Object> arguments;
+        private final Map<String, ?> defaults;
+
+        WithDefaults(Map<?, ?> arguments, Map<String, ?> defaults) {
+            this.arguments = Collections.unmodifiableMap(arguments);
+            this.defaults = defaults;
+        }
+
+        @Override
+        public Set<Entry<Object, Object>> entrySet() {
+            return arguments.entrySet();
+        }
+
+        @Override
+        public boolean containsKey(Object key) {
+            return arguments.containsKey(key) || defaults.containsKey(key);
+        }
+
+        @Override
+        public Object get(Object key) {
+            return arguments.containsKey(key) ? arguments.get(key) : defaults.get(key);
         }
     }
 
-    /** {@return the names of the methods of a class's builder; none if it has no builder} */
-    public static List<String> settersOf(Class<?> type) {
-        return Stream.of(type.getMethods())
-                .filter(method -> method.getName().equals("builder"))
-                .flatMap(method -> Stream.of(method.getReturnType().getMethods()))
-                .map(Method::getName)
-                .distinct()
-                .toList();
+    private static Object create(Class<?> type, Map<?, ?> arguments) {
+        try {
+            return type.getMethod("fromArguments", Map.class).invoke(null, arguments);
+        } catch (NoSuchMethodException | IllegalAccessException e) {
+            throw new IllegalStateException(
+                    type.getName() + " cannot be created from arguments (" + e.getMessage()
+                            + "): expected a public class with a public static method fromArguments(Map); add it, and in"
+                            + " a named module, export or open the package of the class",
+                    e);
+        } catch (InvocationTargetException e) {
+            if (e.getCause() instanceof NullPointerException || e.getCause() instanceof ClassCastException) {
+                throw new IllegalArgumentException(
+                        type.getSimpleName() + " cannot be created from the arguments "
+                                + Settings.shown(arguments.keySet())
+                                + ": expected those that its fromArguments reads, of the types that it reads;"
+                                + " add or correct an argument (" + e.getCause().getMessage() + ")",
+                        e.getCause());
+            }
+            throw unwrap(e);
+        }
     }
 
     private static boolean hasFactory(Class<?> type) {

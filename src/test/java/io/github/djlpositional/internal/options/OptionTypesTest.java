@@ -1,6 +1,9 @@
 package io.github.djlpositional.internal.options;
 
+import static io.github.djlpositional.support.Rejections.rejected;
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.junit.jupiter.api.Assertions.assertAll;
 
 import io.github.djlpositional.options.HasArguments;
 import io.github.djlpositional.options.TypeProvider;
@@ -11,6 +14,7 @@ import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -40,5 +44,47 @@ public class OptionTypesTest {
         } finally {
             Thread.currentThread().setContextClassLoader(before);
         }
+    }
+
+    /** Has the sizes that its factory asks for, and rejects arguments that it does not know. */
+    public record Strict(int headCount, int embeddingSize, String name) {
+        public static Strict fromArguments(Map<?, ?> arguments) {
+            if (!Set.of("type", "headCount", "embeddingSize", "name").containsAll(arguments.keySet())) {
+                throw new IllegalArgumentException("unknown argument in " + arguments.keySet());
+            }
+            int embeddingSize = arguments.containsKey("embeddingSize") ? (int) arguments.get("embeddingSize") : -1;
+            return new Strict((int) arguments.get("headCount"), embeddingSize, (String) arguments.get("name"));
+        }
+    }
+
+    /** Takes no size. */
+    public record Small(String name) {
+        public static Small fromArguments(Map<?, ?> arguments) {
+            if (!arguments.keySet().equals(Set.of("name"))) {
+                throw new IllegalArgumentException("unknown argument in " + arguments.keySet());
+            }
+            return new Small((String) arguments.get("name"));
+        }
+    }
+
+    @Test
+    void withoutABuilderGetTheSizesThatTheirFactoryTakes() {
+        Map<String, Integer> sizes = Map.of("headCount", 2, "headSize", 4, "embeddingSize", 8);
+        assertThat(OptionTypes.create(Strict.class, Map.of("name", "a"), sizes)).isEqualTo(new Strict(2, 8, "a"));
+        assertThat(OptionTypes.create(Strict.class, Map.of("headCount", 3), sizes))
+                .isEqualTo(new Strict(3, 8, null));
+        assertThat(OptionTypes.create(Small.class, Map.of("name", "a"), sizes)).isEqualTo(new Small("a"));
+    }
+
+    /** A factory often reads an argument without a check. */
+    @Test
+    void withoutAnArgumentAreRejected() {
+        assertAll(
+                rejected(() -> OptionTypes.create(Strict.class, Map.of("name", "a"), Map.of()), "Strict", "[name]"),
+                rejected(
+                        () -> OptionTypes.create(Strict.class, Map.of("headCount", "2"), Map.of()),
+                        "Strict",
+                        "[headCount]",
+                        "String"));
     }
 }
