@@ -239,7 +239,7 @@ class UsingCodeTest extends OnEachEngine {
         InputEmbeddingBlock input = InputEmbeddingBlock.builder()
                 .setVocabularySize(1000)
                 .setEmbeddingSize(64)
-                .optPaddingIndex(padding) // its token vector stays zero; the position is still added
+                .optPaddingIndex(padding) // its token vector begins as zeros; the position is still added
                 .build();
         MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(64)
@@ -251,7 +251,7 @@ class UsingCodeTest extends OnEachEngine {
         ParameterStore store = new ParameterStore(manager, false);
         // tag::padding[]
         NDArray ids = manager.create(new int[][] {{5, 17, 3, 0}, {8, 0, 0, 0}});
-        NDArray isToken = ids.neq(padding); // (B, T): 1 for tokens, 0 for padding
+        NDArray isToken = input.mask(ids); // (B, T): true for tokens, false for padding
         NDArray x = input.forward(store, new NDList(ids), false).singletonOrThrow();
         NDArray y = attention.forward(store, new NDList(x, isToken), false).singletonOrThrow();
         // end::padding[]
