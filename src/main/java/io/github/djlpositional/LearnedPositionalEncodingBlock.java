@@ -355,7 +355,7 @@ public final class LearnedPositionalEncodingBlock
                 int[] from = {vectors};
                 int[] to = {options.maxSequenceLength};
                 return resampling == null
-                        ? () -> Rows.of(width, (row, column) -> given.applyAsDouble((int) row * width + column))
+                        ? () -> Rows.of(width, (row, column) -> given.applyAsDouble(((int) row) * width + column))
                         : () -> Rows.of(width, resampling.resample(doubles(given, 0, vectors * width), from, to));
             }
             int[] to = options.grid.builtSizes();

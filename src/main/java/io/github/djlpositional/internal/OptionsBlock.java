@@ -570,6 +570,7 @@ public abstract class OptionsBlock extends AbstractBlock implements HasArguments
     }
 
     /** What a block is apart from its parameters. */
+    @SuppressWarnings("ArrayRecordComponent") // nothing compares them
     private record State(
             OptionsBlock block, Shape[] inputShapes, DataType dataType, NDManager owner, boolean isIncomplete) {
 

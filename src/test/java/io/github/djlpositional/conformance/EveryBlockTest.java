@@ -273,8 +273,8 @@ class EveryBlockTest extends OnEachEngine {
     private static boolean isRandom(Map<?, ?> arguments) {
         return arguments.entrySet().stream()
                 .anyMatch(entry ->
-                        entry.getKey().toString().endsWith("Rate") && ((Number) entry.getValue()).floatValue() > 0
-                                || entry.getValue() instanceof Map<?, ?> child && isRandom(child));
+                        (entry.getKey().toString().endsWith("Rate") && ((Number) entry.getValue()).floatValue() > 0)
+                                || (entry.getValue() instanceof Map<?, ?> child && isRandom(child)));
     }
 
     @CartesianTest
