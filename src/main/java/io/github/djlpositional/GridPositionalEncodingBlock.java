@@ -12,6 +12,7 @@ import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.options.BlockBuilder;
@@ -40,7 +41,8 @@ import java.util.Map;
  *
  * <p>B batch, D depth, H height, W width, C channels. The input is (…, H, W, C) or (…, D, H, W, C), with any leading
  * dimensions; with {@code optChannelsFirst(true)} it is (…, C, H, W) or (…, C, D, H, W). The output has the shape of
- * the input. With {@code optAddToInput(false)} the output is the encodings only, such as (1, H, W, C).
+ * the input. With {@code optAddToInput(false)} the output is the encodings only, such as (1, H, W, C). The last axes
+ * are the grid: if an input lacks the batch, or another axis that the block was initialized with, a warning is logged.
  *
  * <p>With {@code optGrid(1, 14, 14)} the input is a sequence of tokens, (…, P + H · W, C): P prefix tokens, to which
  * nothing is added, followed by the cells row by row. For an input with another grid, pass the forward parameter
@@ -115,6 +117,9 @@ public final class GridPositionalEncodingBlock extends OptionsBlock {
         NDArray x = inputs.head();
         DataTypes.requireEmbedding(x, "input");
         Shape grid = requireGrid(x.getShape(), params);
+        if (options.grid == null) {
+            InputMistakes.checkAxes(x.getShape(), inputShapes);
+        }
         Shape output = options.addToInput ? x.getShape() : returnedShape(grid, inputs.getShapes());
         if (output.size() == 0) {
             return new NDList(

@@ -1,6 +1,7 @@
 package io.github.djlpositional;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
@@ -26,7 +27,10 @@ import io.github.djlpositional.internal.options.Default;
 import io.github.djlpositional.internal.options.NotSaved;
 import io.github.djlpositional.internal.options.Range;
 import io.github.djlpositional.internal.options.Settings;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 
 /**
  * The input layer of a transformer: turns token ids into vectors that encode the token and its position.
@@ -48,7 +52,9 @@ import java.util.Map;
  * <ul>
  *   <li>{@code [ids]}: (B, T), INT8, UINT8, INT32 or INT64, each from 0 to V - 1.
  *   <li>{@code [ids, positions]}: positions as the positional encoding expects them; for
- *       {@link PositionalEncodingBlock} (T) or (B, T). Pass masks to the attention.
+ *       {@link PositionalEncodingBlock} (T) or (B, T). Any second array without the name of {@link #TOKEN_TYPES} is
+ *       read as positions, also one of 0 and 1. Pass masks to the attention.
+ *   <li>Either of these followed by token types, with {@link Builder#optTokenTypes}.
  * </ul>
  *
  * The output is (B, T, D) in the data type of the token embedding, usually the model's. If the positional encoding is
@@ -66,10 +72,14 @@ import java.util.Map;
  *
  * <h2>Padding</h2>
  *
- * With {@link Builder#optPaddingIndex} the vectors of the padding token are zero, and no gradient reaches its row
- * through this block. The row is initialized with zeros (a custom token embedding initializes its own), and stays zero
- * in training unless an output layer that shares the table trains it. Positions are added to padding as to any other
- * token, except with {@link Builder#optPositionsFromPadding}.
+ * {@link Builder#optPaddingIndex} is {@code padding_idx} of PyTorch's {@code nn.Embedding}: the row of the padding
+ * token is initialized with zeros (a custom token embedding initializes its own), and no gradient reaches it through
+ * this block. A forward uses the values of the row, which are others after loading weights, or if an output layer that
+ * shares the table trains it. Positions are added to padding as to any other token, except with
+ * {@link Builder#optPositionsFromPadding}.
+ *
+ * <p>Where the padding token is also a token, such as the end of a text, leave the padding index out, and pass a mask
+ * to the attention: otherwise the token is neither trained nor visible.
  *
  * <h2>Weight tying</h2>
  *
@@ -83,6 +93,17 @@ import java.util.Map;
  * <p>The {@linkplain io.github.djlpositional package description} has the rules for all blocks.
  */
 public final class InputEmbeddingBlock extends OptionsBlock {
+
+    /**
+     * The key of the forward parameter that gives each token a type, an NDArray of integers from 0 to one less than the
+     * number of types: the shape of the ids, or a shape that broadcasts to it, such as (T). An input with this
+     * {@linkplain NDArray#getName name}, or with the name {@code token_type_ids} of Hugging Face's tokenizers, means
+     * the same. By default, all tokens have the type 0.
+     */
+    public static final String TOKEN_TYPES = ForwardParameters.TOKEN_TYPES;
+
+    /** BERT's standard deviation of token types, its {@code initializer_range}. */
+    private static final float DEVIATION_OF_TYPES = 0.02f;
 
     /** The name of DJL's identity block. */
     private static final String IDENTITY = "identity";
@@ -98,6 +119,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
             @Range(min = 0) Integer paddingIndex,
             @Range(min = 0) Integer positionsFromPadding,
             Boolean returnMask,
+            @Range(min = 1) Integer tokenTypes,
 
             @NotSaved @Default("0") @Range(min = 0, below = 1)
             float dropoutRate) {
@@ -165,6 +187,9 @@ public final class InputEmbeddingBlock extends OptionsBlock {
     /** The vectors of the tokens, (V, D); null with a custom token embedding. */
     private final Parameter table;
 
+    /** The vectors of the token types, (count, D); null for none. */
+    private final Parameter types;
+
     private InputEmbeddingBlock(Options options) {
         super(options);
         this.options = options;
@@ -180,6 +205,12 @@ public final class InputEmbeddingBlock extends OptionsBlock {
                         .optShape(new Shape(options.vocabularySize, options.embeddingSize))
                         .optInitializer(new NormalInitializer(deviation))
                         .build());
+        types = options.tokenTypes == null
+                ? null
+                : addParameter(
+                        "tokenTypes",
+                        new Shape(options.tokenTypes, options.embeddingSize),
+                        new NormalInitializer(DEVIATION_OF_TYPES));
     }
 
     /** {@return a new builder} */
@@ -227,6 +258,11 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         return table;
     }
 
+    /** {@return the table of the token types, the parameter (count, D); null without {@link Builder#optTokenTypes}} */
+    public Parameter getTokenTypeTable() {
+        return types;
+    }
+
     /**
      * {@return a mask that hides padding in an attention: booleans in the shape of the ids, false for the padding
      * token; null without {@link Builder#optPaddingIndex}}
@@ -234,9 +270,11 @@ public final class InputEmbeddingBlock extends OptionsBlock {
      * @param ids the token ids of a forward
      */
     public NDArray mask(NDArray ids) {
-        if (options.paddingIndex == null) {
-            return null;
-        }
+        takeMaskOf(this);
+        return options.paddingIndex == null ? null : isToken(ids);
+    }
+
+    private NDArray isToken(NDArray ids) {
         return Temporaries.result(() -> {
             // a padding index may be beyond the range of the ids' type
             NDArray indices = Indices.forLookUp(ids);
@@ -247,7 +285,8 @@ public final class InputEmbeddingBlock extends OptionsBlock {
     @Override
     protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
-        requireInputCount(inputs.size(), 2, "[ids] or [ids, positions]");
+        NDArray typesOfInput = ForwardParameters.tokenTypes(inputs);
+        requireInputCount(inputs.size(), typesOfInput == null ? 2 : 3, expectedInputs());
         NDArray ids = inputs.get(0);
         requireIdsShape(ids.getShape());
         Check.that(
@@ -261,17 +300,19 @@ public final class InputEmbeddingBlock extends OptionsBlock {
                     "token id",
                     "pass ids below the vocabulary size, or build the block with a larger setVocabularySize(int)");
         }
+        if (options.paddingIndex != null && options.returnMask == null && !isMaskTaken()) {
+            mistakes.checkPadding(ids, options.paddingIndex);
+        }
         try (Temporaries temporaries = new Temporaries()) {
             NDArray indices = temporaries.addUnless(ids, Indices.forLookUp(ids));
-            NDArray mask = options.paddingIndex == null ? null : temporaries.add(mask(indices));
             boolean skipsPadding = options.positionsFromPadding != null;
+            NDArray mask = skipsPadding ? temporaries.add(isToken(indices)) : null;
             NDArray tokens = embed(temporaries, parameterStore, indices, training);
-            if (mask != null && !skipsPadding) {
-                tokens = temporaries.add(zeroAtPadding(tokens, mask));
-            }
+            tokens = addTypes(temporaries, parameterStore, tokens, ids, typesOf(typesOfInput, params), training);
             NDList toEncode = new NDList(inputs);
             toEncode.set(0, tokens);
-            if (skipsPadding && inputs.size() == 1 && Positions.explicit(null, params) == null) {
+            toEncode.removeIf(input -> input == typesOfInput);
+            if (skipsPadding && toEncode.size() == 1 && Positions.explicit(null, params) == null) {
                 Check.that(
                         ForwardParameters.start(params, ForwardParameters.UNLIMITED) == 0,
                         () -> "ids " + ids.getShape() + " at " + ForwardParameters.START + " "
@@ -290,7 +331,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
             }
             NDList outputs = new NDList(temporaries.remove(encoded));
             if (options.returnMask != null) {
-                outputs.add(mask(ids));
+                outputs.add(isToken(ids));
             }
             return outputs;
         }
@@ -301,6 +342,9 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         NDArray vectors = table == null
                 ? fromCustomBlock(parameterStore, indices, training)
                 : temporaries.add(fromTable(parameterStore, indices, training));
+        if (options.paddingIndex != null && areTrained(training)) {
+            vectors = temporaries.add(withoutGradientOfPadding(vectors, indices));
+        }
         if (!options.scaleEmbedding) {
             return vectors;
         }
@@ -308,6 +352,90 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         return isOwn(vectors)
                 ? Arithmetic.multiplyInPlace(vectors, factor)
                 : temporaries.add(Arithmetic.multiply(vectors, factor));
+    }
+
+    /** Whether gradients of the token vectors may be recorded. */
+    private boolean areTrained(boolean training) {
+        return training
+                || (table == null ? tokenEmbedding.getParameters().values() : List.of(table))
+                        .stream()
+                                .anyMatch(parameter -> parameter.isInitialized()
+                                        && parameter.getArray().hasGradient());
+    }
+
+    /** The same vectors of tokens, through which no gradient flows to the vector of padding: a new array. */
+    private NDArray withoutGradientOfPadding(NDArray vectors, NDArray indices) {
+        return Temporaries.result(() -> {
+            NDArray isToken = isToken(indices).expandDims(2);
+            // MXNet cannot compute with booleans
+            NDArray condition = Arithmetic.isPyTorch(isToken) ? isToken : Arithmetic.toType(isToken, DataType.INT32);
+            return NDArrays.where(condition.broadcast(vectors.getShape()), vectors, vectors.stopGradient());
+        });
+    }
+
+    /** The types of the tokens of a forward; null for none. */
+    private NDArray typesOf(NDArray input, PairList<String, Object> params) {
+        Object parameter = params == null ? null : params.get(TOKEN_TYPES);
+        Check.that(
+                parameter == null || parameter instanceof NDArray,
+                () -> "the forward parameter " + TOKEN_TYPES + " is a " + Settings.classOf(parameter)
+                        + ": expected an NDArray, (B, T) or (T); create it with the manager");
+        Check.that(
+                parameter == null || input == null,
+                () -> "token types " + input.getShape() + " were given beside the forward parameter " + TOKEN_TYPES
+                        + " " + ((NDArray) parameter).getShape() + ": expected one of them; leave one out");
+        NDArray given = input == null ? (NDArray) parameter : input;
+        Check.that(
+                given == null || types != null,
+                () -> "token types " + given.getShape() + " were given to a block without types: expected none; build"
+                        + " the block with optTokenTypes(int), or leave them out");
+        return given;
+    }
+
+    /** Adds the vectors of the types of tokens, the first type for null. */
+    private NDArray addTypes(
+            Temporaries temporaries,
+            ParameterStore parameterStore,
+            NDArray tokens,
+            NDArray ids,
+            NDArray given,
+            boolean training) {
+        if (types == null) {
+            return tokens;
+        }
+        NDArray vectors = DataTypes.value(this, types, parameterStore, ids, training);
+        DataTypes.requireSame(tokens, vectors, "token types");
+        NDArray added = temporaries.addResult(() -> given == null
+                ? vectors.get(ids.getManager(), NDIndex.sliceAxis(0, 0, 1))
+                : Indices.lookUpOrNaN(Indices.forLookUp(requireTypes(given, ids)), vectors, ids.getManager()));
+        return isOwn(tokens) ? tokens.addi(added) : temporaries.add(tokens.add(added));
+    }
+
+    private NDArray requireTypes(NDArray given, NDArray ids) {
+        Shape shape = given.getShape();
+        Shape expected = ids.getShape();
+        int missing = 2 - shape.dimension();
+        boolean fits = missing >= 0
+                && shape.dimension() > 0
+                && IntStream.range(0, shape.dimension())
+                        .allMatch(axis -> shape.get(axis) == 1 || shape.get(axis) == expected.get(axis + missing));
+        Check.that(
+                fits && given.getDataType().isInteger(),
+                () -> "token types " + shape + " " + given.getDataType() + " for ids " + expected
+                        + ": expected the shape of the ids, or one that broadcasts to it, and an integer type; pass"
+                        + " one type for each token");
+        if (Indices.areChecked(given)) {
+            Indices.requireBelow(
+                    given,
+                    options.tokenTypes,
+                    "token type",
+                    "pass types below the number of types, or build the block with a larger optTokenTypes(int)");
+        }
+        return given;
+    }
+
+    private String expectedInputs() {
+        return "[ids] or [ids, positions]" + (types == null ? "" : ", and token types with the name " + TOKEN_TYPES);
     }
 
     private NDArray fromTable(ParameterStore parameterStore, NDArray indices, boolean training) {
@@ -405,7 +533,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
 
     @Override
     protected void requireShapes(Shape... inputShapes) {
-        requireInputCount(inputShapes.length, 2, "[ids] or [ids, positions]");
+        requireInputCount(inputShapes.length, types == null ? 2 : 3, expectedInputs());
         requireIdsShape(inputShapes[0]);
         if (positionalEncoding instanceof SequenceEncodingBlock<?> sequenceEncoding) {
             // before the token table is created
@@ -413,9 +541,9 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         }
     }
 
-    /** The shapes of the positional encoding's inputs. */
+    /** The shapes of the positional encoding's inputs. Shapes have no names: without types, two are with positions. */
     private Shape[] encodingShapes(Shape... inputShapes) {
-        Shape[] shapes = inputShapes.clone();
+        Shape[] shapes = Arrays.copyOf(inputShapes, types == null ? inputShapes.length : 1);
         shapes[0] = shapes[0].add(options.embeddingSize);
         return shapes;
     }
@@ -429,12 +557,8 @@ public final class InputEmbeddingBlock extends OptionsBlock {
 
     @Override
     protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
-        if (positionalEncoding != null) {
-            positionalEncoding.initialize(manager, dataType, encodingShapes(inputShapes));
-        }
-        if (tokenEmbedding != null) {
-            tokenEmbedding.initialize(manager, dataType, inputShapes[0]);
-        }
+        initializeChild(positionalEncoding, manager, dataType, encodingShapes(inputShapes));
+        initializeChild(tokenEmbedding, manager, dataType, inputShapes[0]);
     }
 
     /** Initializes with another initializer, then sets one row to zeros. */
@@ -487,8 +611,9 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         }
 
         /**
-         * Adds no positions, for a model whose attention encodes them, for example with rotary embeddings or ALiBi.
-         * With the default, the positions would be encoded twice, which a {@code TransformerStackBlock} rejects. Not
+         * Adds no positions, for a model whose attention encodes them, for example with rotary embeddings or ALiBi, or
+         * in which a positional encoding follows this block, for example in a {@link ai.djl.nn.SequentialBlock}. With
+         * the default, the positions would be encoded twice, which a {@code TransformerStackBlock} rejects. Not
          * together with {@link #optPositionalEncoding}, {@link #optMaxSequenceLength} or
          * {@link #optPositionsFromPadding}.
          */
@@ -513,8 +638,8 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         }
 
         /**
-         * Sets the id of the padding token, from 0 to V - 1, whose vector is zero and stays zero in training (default:
-         * none).
+         * Sets the id of the padding token, from 0 to V - 1, whose row in the table is initialized with zeros and not
+         * trained (default: none). Leave it out if the id is also that of a token, such as the end of a text.
          */
         public Builder optPaddingIndex(int paddingIndex) {
             return set("paddingIndex", paddingIndex);
@@ -541,6 +666,17 @@ public final class InputEmbeddingBlock extends OptionsBlock {
          */
         public Builder optReturnMask(boolean returnMask) {
             return set("returnMask", returnMask);
+        }
+
+        /**
+         * Adds the vector of a type to each token, as BERT does: a table (count, D), initialized with N(0, 0.02²), is
+         * added before the positions (default: no types). The types are an input or a forward parameter
+         * {@link #TOKEN_TYPES}.
+         *
+         * @param count the number of types, at least 1
+         */
+        public Builder optTokenTypes(int count) {
+            return set("tokenTypes", count);
         }
 
         /** Sets the dropout rate of the output in training, at least 0 and below 1 (default: 0). */

@@ -28,6 +28,8 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.IntToDoubleFunction;
+import java.util.function.Supplier;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 
@@ -122,13 +124,14 @@ public final class LearnedPositionalEncodingBlock
 
     private final Parameter table;
 
-    /** Creates a block whose table is initialized with these values; null for random or sinusoidal values. */
-    private LearnedPositionalEncodingBlock(Options options, double[] initialEncodings) {
+    /** Creates a block whose table is initialized with these rows; null for random or sinusoidal values. */
+    private LearnedPositionalEncodingBlock(Options options, Supplier<Rows> initialEncodings) {
         super(options);
-        Rows rows = initialEncodings == null ? options.encoding : Rows.of(options.embeddingSize, initialEncodings);
+        Supplier<Rows> rows =
+                initialEncodings == null && options.encoding != null ? () -> options.encoding : initialEncodings;
         Initializer initializer = rows == null
                 ? new NormalInitializer(STANDARD_DEVIATION)
-                : (manager, shape, type) -> HostData.computed(manager, manager.getDevice(), shape, type, rows);
+                : (manager, shape, type) -> HostData.computed(manager, manager.getDevice(), shape, type, rows.get());
         int height = options.maxSequenceLength - (isPrefixEncoded() ? 0 : options.grid.prefixTokens());
         table = addParameter("encodings", new Shape(height, options.embeddingSize), initializer);
     }
@@ -246,7 +249,10 @@ public final class LearnedPositionalEncodingBlock
     /** Builds a {@link LearnedPositionalEncodingBlock}. */
     public static final class Builder extends BaseBuilder<LearnedPositionalEncodingBlock, Builder> {
 
-        private double[] initialEncodings;
+        /** The vectors by the index of a number, row-major; null for none. */
+        private IntToDoubleFunction initialEncodings;
+
+        private int initialCount;
         private int initialWidth;
         private int[] initialGrid = {};
 
@@ -303,7 +309,8 @@ public final class LearnedPositionalEncodingBlock
                             + ": expected (n, D) or (1, n, D) of float16, float32 or float64; pass one vector for each"
                             + " position");
             initialWidth = Math.toIntExact(shape.get(shape.dimension() - 1));
-            initialEncodings = HostData.doubles(encodings);
+            initialCount = Math.toIntExact(shape.size() / initialWidth);
+            initialEncodings = HostData.copied(encodings);
             initialGrid = grid.clone();
             return this;
         }
@@ -316,7 +323,7 @@ public final class LearnedPositionalEncodingBlock
             Map<String, Object> all = new HashMap<>(options());
             if (!all.containsKey("grid")) {
                 all.remove("resampling"); // for the initial encodings only
-                all.putIfAbsent("maxSequenceLength", initialEncodings.length / initialWidth);
+                all.putIfAbsent("maxSequenceLength", initialCount);
             }
             Options options = Settings.create(Options.class, all);
             Check.that(
@@ -326,11 +333,14 @@ public final class LearnedPositionalEncodingBlock
                             + " encoding: expected the same size and no encoding; use the same size, and set either"
                             + " initial encodings or an encoding"
                             + (options.encoding == null ? "" : "; encoding: " + options.encoding));
-            return new LearnedPositionalEncodingBlock(options, resampled(options));
+            return new LearnedPositionalEncodingBlock(options, initialRows(options));
         }
 
-        private double[] resampled(Options options) {
-            int vectors = initialEncodings.length / initialWidth;
+        /** The rows of the table, which are resampled whenever it is initialized: the block keeps the given vectors. */
+        private Supplier<Rows> initialRows(Options options) {
+            IntToDoubleFunction given = initialEncodings;
+            int width = initialWidth;
+            int vectors = initialCount;
             if (options.grid == null) {
                 Check.that(
                         initialGrid.length == 0,
@@ -342,10 +352,11 @@ public final class LearnedPositionalEncodingBlock
                         () -> vectors + " initial encodings with maxSequenceLength " + options.maxSequenceLength
                                 + ": expected one for each position; leave the length out, or resample them with"
                                 + " optResampling(GridResampling)");
+                int[] from = {vectors};
+                int[] to = {options.maxSequenceLength};
                 return resampling == null
-                        ? initialEncodings
-                        : resampling.resample(
-                                initialEncodings, new int[] {vectors}, new int[] {options.maxSequenceLength});
+                        ? () -> Rows.of(width, (row, column) -> given.applyAsDouble(((int) row) * width + column))
+                        : () -> Rows.of(width, resampling.resample(doubles(given, 0, vectors * width), from, to));
             }
             int[] to = options.grid.builtSizes();
             int[] from = initialGrid.length == 0 ? to : initialGrid;
@@ -357,11 +368,23 @@ public final class LearnedPositionalEncodingBlock
                             + Arrays.toString(from) + ": expected " + (prefix + cellCount)
                             + "; pass the sizes of their grid, and optPrefixEncoded(false) if the first tokens have"
                             + " none");
-            int first = prefix * initialWidth;
-            double[] cells = options.resampling.resample(
-                    Arrays.copyOfRange(initialEncodings, first, initialEncodings.length), from, to);
-            return DoubleStream.concat(Arrays.stream(initialEncodings, 0, first), Arrays.stream(cells))
-                    .toArray();
+            Check.that(
+                    from.length == to.length && IntStream.of(from).allMatch(size -> size > 0),
+                    () -> "initial encodings of the grid " + Arrays.toString(from) + " for the grid "
+                            + Arrays.toString(to) + ": expected sizes of at least 1 on as many axes; pass the sizes of"
+                            + " their grid");
+            int first = prefix * width;
+            return () -> {
+                double[] cells = options.resampling.resample(doubles(given, first, vectors * width), from, to);
+                return Rows.of(
+                        width,
+                        DoubleStream.concat(Arrays.stream(doubles(given, 0, first)), Arrays.stream(cells))
+                                .toArray());
+            };
+        }
+
+        private static double[] doubles(IntToDoubleFunction values, int from, int to) {
+            return IntStream.range(from, to).mapToDouble(values).toArray();
         }
     }
 }

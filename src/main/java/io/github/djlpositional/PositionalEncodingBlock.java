@@ -125,15 +125,17 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
 
     /**
      * {@return the table (1, maxSequenceLength, D) without the learned scale, on the device of the manager that the
-     * block was last initialized or loaded with, in the data type that it was initialized with (FLOAT32 if it was only
-     * loaded)} The array is valid until the manager is closed, or the block is cleared, initialized or loaded. It also
-     * stays valid when the table is extended; the getter then returns a longer array. On MXNet it is a copy, which the
-     * block owns.
+     * block was last initialized or loaded with, in the data type that it was initialized with (if it was only loaded,
+     * the type of the parameters of this block or of the one around it, otherwise FLOAT32)} The array is read-only:
+     * writing to it would change what later forwards add. It is valid until the manager is closed, or the block is
+     * cleared, initialized or loaded. It also stays valid when the table is extended; the getter then returns a longer
+     * array. On MXNet it is a copy, which the block owns.
      *
-     * @throws IllegalStateException if the block is neither initialized nor loaded, or its manager is closed
+     * @throws IllegalStateException if the block is neither initialized nor loaded, is being initialized, loaded or
+     *     cleared, or its manager is closed
      */
     public NDArray getEncodings() {
-        NDArray encodings = table.batched(dataType());
+        NDArray encodings = reading(() -> table.batched(dataType()));
         if (encodings == null) {
             throw new IllegalStateException(
                     "the block has no open manager to create its table with: expected an initialized"

@@ -110,7 +110,8 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
     final NDArray forwardInPlace(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         Mode mode = Arithmetic.isInPlaceSafe(inputs.head()) ? Mode.ADD_IN_PLACE : Mode.ADD;
-        return forward(parameterStore, inputs, training, params, mode).head();
+        return reading(() -> forward(parameterStore, inputs, training, params, mode))
+                .head();
     }
 
     private NDList forward(

@@ -17,7 +17,8 @@
  *   <li>An output is a new array with the data type and the device of the first input. It is attached to the manager of
  *       that input, and the caller closes it. Inputs are never written to and never closed.
  *   <li>An empty sequence or batch gives an empty output.
- *   <li>An array that a getter returns belongs to the block: the caller neither closes it nor writes to it.
+ *   <li>An array that a getter returns belongs to the block: the caller neither closes it nor writes to it, which would
+ *       change later forwards.
  *   <li>Gradients flow from the output to every floating-point input and to the parameters.
  * </ul>
  *
@@ -45,15 +46,17 @@
  *
  * <h2>Threads</h2>
  *
- * Any number of threads may run forwards of a block. While a forward runs, initializing, loading or clearing the block
- * throws {@link IllegalStateException} and changes nothing. Closing the manager of a block during a forward is not
- * detected, and may crash the JVM.
+ * Any number of threads may run forwards of a block. While a forward runs, initializing, loading or clearing the block,
+ * its children or a block around it throws {@link IllegalStateException} and changes nothing. Closing the manager of a
+ * block during a forward is not detected, and may crash the JVM.
  *
  * <h2>Saving</h2>
  *
  * A model file contains the options and the parameters of each block. Loading a file of another block, with other
  * options, or that is damaged throws {@link ai.djl.MalformedModelException}; sizes in the file are checked before
- * memory is allocated. After a failed load, a block cannot be used until it is loaded or initialized again.
+ * memory is allocated. A block that several blocks share is saved with each of them, and must have the same numbers in
+ * each section of a file that is loaded. After a failed load, a block cannot be used until it is loaded or initialized
+ * again; after a failed initialization, it is as it was.
  *
  * <h2>Options</h2>
  *

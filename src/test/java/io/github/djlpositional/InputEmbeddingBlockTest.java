@@ -20,17 +20,23 @@ import ai.djl.nn.Block;
 import ai.djl.nn.Blocks;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.Parameter;
+import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.NormalInitializer;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
 import ai.djl.util.PairList;
+import io.github.djlpositional.attention.TestNumbers;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.support.BlockBytes;
 import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.Inputs;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.SmallBlocks;
+import io.github.djlpositional.weights.WeightLoader;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -107,7 +113,7 @@ class InputEmbeddingBlockTest extends OnEachEngine {
                 .containsEntry("scaleEmbedding", false)
                 .containsEntry("noPositions", false)
                 .containsEntry("dropoutRate", 0f)
-                .doesNotContainKeys("paddingIndex", "positionsFromPadding", "tokenEmbedding");
+                .doesNotContainKeys("paddingIndex", "positionsFromPadding", "tokenEmbedding", "tokenTypes");
         assertThat(block.hasDefaultPositions()).isTrue();
         assertThat(((PositionalEncodingBlock) block.getPositionalEncoding()).maxSequenceLength())
                 .isEqualTo(5000);
@@ -194,16 +200,221 @@ class InputEmbeddingBlockTest extends OnEachEngine {
         return List.of(Forward.infer(manager, block, ids, positions), Forward.inferAt(manager, positions, block, ids));
     }
 
-    @Test
-    void paddingIsZeroForAnyValuesOfItsRow() {
+    /** torch.nn.Embedding(padding_idx): "the embedding vector at padding_idx is not updated", but is looked up. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void looksUpTheRowOfPaddingAndDoesNotTrainIt(boolean isTraining) {
         InputEmbeddingBlock block = initialized23(embedding().optPaddingIndex(0));
-        block.getTokenTable().getArray().set(new NDIndex("0"), 5);
-        // the second id is padding
-        requireClose(infer(block).get("0, 1"), encoded(1), ROUNDING);
-        SmallBlocks.train(manager, block, manager.ones(new Shape(2, 3, 4)), ids(manager));
-        NDArray gradient = block.getTokenTable().getArray().getGradient();
+        NDArray table = block.getTokenTable().getArray();
+        table.set(new NDIndex("0"), 5);
+        double[] expected = encoded(1);
+        Arrays.setAll(expected, i -> expected[i] + 5);
+        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+            NDArray y = isTraining ? Forward.train(manager, block, ids(manager)) : infer(block);
+            // the second id is padding; numbers below 8, rounded to FLOAT32
+            requireClose(y.get("0, 1"), expected, 0x1p-21);
+            collector.backward(y.sum());
+        }
         // how often each id occurs, but for padding
-        assertThat(gradient.get(":, 0").toFloatArray()).containsExactly(0, 1, 0, 2, 0, 0, 1);
+        assertThat(table.getGradient().get(":, 0").toFloatArray()).containsExactly(0, 1, 0, 2, 0, 0, 1);
+    }
+
+    /** Also infinite numbers of a token are not multiplied by 0. */
+    @Test
+    void keepsEveryNumberOfTheTableInTraining() {
+        InputEmbeddingBlock block = initialized23(embedding().optPaddingIndex(0).optNoPositions());
+        NDArray table = block.getTokenTable().getArray();
+        table.set(new NDIndex("0"), Float.POSITIVE_INFINITY);
+        table.set(new NDIndex("1"), Float.NEGATIVE_INFINITY);
+        requireSame(Forward.train(manager, block, ids(manager)), infer(block));
+        assertThat(infer(block).get("0, :2, 0").toFloatArray())
+                .containsExactly(Float.NEGATIVE_INFINITY, Float.POSITIVE_INFINITY);
+    }
+
+    @Test
+    void aHeadWithTheSameTableTrainsTheRowOfPadding() {
+        InputEmbeddingBlock block = initialized23(embedding().optPaddingIndex(0).optNoPositions());
+        NDArray table = block.getTokenTable().getArray();
+        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+            NDArray x = Forward.train(manager, block, ids(manager));
+            collector.backward(x.stopGradient()
+                    .reshape(6, 4)
+                    .matMul(table.transpose())
+                    .sum()
+                    .add(x.sum()));
+        }
+        double[] sums = TestNumbers.doubles(infer(block).reshape(6, 4).sum(new int[] {0}));
+        // the sum of all x for each row, and the number of each id but that of padding
+        requireClose(table.getGradient().get("0"), sums, 1e-5);
+        requireClose(
+                table.getGradient().get("3"),
+                Arrays.stream(sums).map(sum -> sum + 2).toArray(),
+                1e-5);
+    }
+
+    @Test
+    void aLoadedRowOfPaddingIsKept() throws Exception {
+        InputEmbeddingBlock saved = initialized23(embedding());
+        InputEmbeddingBlock padded = initialized23(embedding().optPaddingIndex(3));
+        WeightLoader.ofBlock(saved).load(padded);
+        InputEmbeddingBlock loaded = embedding().optPaddingIndex(3).build();
+        BlockBytes.load(manager, loaded, BlockBytes.saved(padded));
+        requireSame(infer(padded), infer(saved));
+        requireSame(infer(loaded), infer(saved));
+    }
+
+    @Test
+    void aTokenEmbeddingOfAUserIsNotTrainedAtPadding() {
+        Linear vectors = Linear.builder().setUnits(4).optBias(false).build();
+        Block ofIds = new SequentialBlock()
+                .add(LambdaBlock.singleton(
+                        ids -> ids.toType(DataType.FLOAT32, false).add(1).expandDims(2), "ids"))
+                .add(vectors);
+        InputEmbeddingBlock block = initialized23(
+                embedding().optTokenEmbedding(ofIds).optPaddingIndex(3).optNoPositions());
+        SmallBlocks.train(manager, block, manager.ones(new Shape(2, 3, 4)), ids(manager));
+        // the sum of all ids + 1 but padding, which occurs twice: 2 + 1 + 7 + 1
+        assertThat(vectors.getParameters()
+                        .get("weight")
+                        .getArray()
+                        .getGradient()
+                        .toFloatArray())
+                .containsOnly(11);
+        NDArray weight = vectors.getParameters().get("weight").getArray();
+        requireClose(
+                infer(block).get("1, 0"),
+                Arrays.stream(TestNumbers.doubles(weight)).map(w -> 4 * w).toArray(),
+                1e-6);
+    }
+
+    /** BERT's input, of V = 7 and two types, by its formula in double: the sum of three rows, normalized. */
+    private double[] bert(InputEmbeddingBlock block, NDArray positions, long[] ids, int[] at, int... types) {
+        double[] tokens = TestNumbers.doubles(block.getTokenTable().getArray());
+        double[] rows = TestNumbers.doubles(positions);
+        double[] ofTypes = TestNumbers.doubles(block.getTokenTypeTable().getArray());
+        double[] expected = new double[4 * ids.length];
+        for (int i = 0; i < ids.length; i++) {
+            double[] sum = new double[4];
+            for (int d = 0; d < 4; d++) {
+                sum[d] = tokens[(int) ids[i] * 4 + d] + rows[at[i] * 4 + d] + ofTypes[types[i] * 4 + d];
+            }
+            double mean = Arrays.stream(sum).average().orElseThrow();
+            double variance = Arrays.stream(sum)
+                    .map(x -> (x - mean) * (x - mean))
+                    .average()
+                    .orElseThrow();
+            for (int d = 0; d < 4; d++) {
+                expected[4 * i + d] = (sum[d] - mean) / Math.sqrt(variance + 1e-12);
+            }
+        }
+        return expected;
+    }
+
+    /** transformers' BertEmbeddings: word_embeddings + position_embeddings + token_type_embeddings, LayerNorm. */
+    @ParameterizedTest
+    @EnumSource(names = {"FLOAT32", "FLOAT64"})
+    void addsTheTypesOfTokensAsBert(DataType type) {
+        LearnedPositionalEncodingBlock positions = SmallBlocks.learned().build();
+        InputEmbeddingBlock block = embedding()
+                .optTokenTypes(2)
+                .optPositionalEncoding(new SequentialBlock()
+                        .add(positions)
+                        .add(LayerNormBlock.builder()
+                                .setEmbeddingSize(4)
+                                .optEpsilon(1e-12)
+                                .build()))
+                .build();
+        block.initialize(manager, type, new Shape(2, 3));
+        NDArray table = positions.getTable().getArray();
+        NDArray types = Inputs.integers(manager, 0, 1, 1, 0, 0, 1).reshape(2, 3);
+        long[] ids = ids(manager).toLongArray();
+        int[] at = {0, 1, 2, 0, 1, 2};
+        double tolerance = type == DataType.FLOAT32 ? 1e-3 : 1e-8; // of differences of numbers about 1
+        double[] first = bert(block, table, ids, at, 0, 0, 0, 0, 0, 0);
+        double[] expected = bert(block, table, ids, at, 0, 1, 1, 0, 0, 1);
+        requireClose(infer(block), first, tolerance);
+        requireClose(Forward.infer(manager, block, withTypes(types), ids(manager)), expected, tolerance);
+        for (String name : List.of(InputEmbeddingBlock.TOKEN_TYPES, "token_type_ids")) {
+            NDArray named = types.toType(DataType.INT32, true);
+            named.setName(name);
+            requireClose(Forward.infer(manager, block, ids(manager), named), expected, tolerance);
+        }
+        // one row for all sequences
+        NDArray row = Inputs.integers(manager, 0, 1, 1);
+        requireClose(
+                Forward.infer(manager, block, withTypes(row), ids(manager)),
+                bert(block, table, ids, at, 0, 1, 1, 0, 1, 1),
+                tolerance);
+    }
+
+    private static PairList<String, Object> withTypes(Object types) {
+        return Forward.params(InputEmbeddingBlock.TOKEN_TYPES, types);
+    }
+
+    @Test
+    void typesAreNotScaledAndAreTrained() {
+        InputEmbeddingBlock block = initialized23(
+                embedding().optTokenTypes(3).optScaleEmbedding(true).optPaddingIndex(0));
+        NDArray types = Inputs.integers(manager, 2, 1, 1).reshape(1, 3);
+        NDArray table = block.getTokenTypeTable().getArray();
+        NDArray before = infer(block);
+        double[] expected = TestNumbers.doubles(before);
+        double[] ofTypes = TestNumbers.doubles(table);
+        int[] each = {2, 1, 1, 2, 1, 1};
+        for (int i = 0; i < expected.length; i++) {
+            expected[i] += ofTypes[4 * each[i / 4] + i % 4] - ofTypes[i % 4];
+        }
+        requireClose(Forward.infer(manager, block, withTypes(types), ids(manager)), expected, 1e-5);
+        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+            NDArray y = block.forward(
+                            new ParameterStore(manager, false), new NDList(ids(manager)), true, withTypes(types))
+                    .singletonOrThrow();
+            collector.backward(y.sum());
+        }
+        // also those of padding
+        assertThat(table.getGradient().get(":, 0").toFloatArray()).containsExactly(0, 4, 2);
+        NDArray tokens = block.getTokenTable().getArray();
+        assertThat(tokens.getGradient().get(":, 0").toFloatArray()).containsExactly(0, 2, 0, 4, 0, 0, 2);
+    }
+
+    @Test
+    void acceptsTypesBesidePositions() {
+        InputEmbeddingBlock block = initialized23(embedding().optTokenTypes(2));
+        NDArray positions = Inputs.integers(manager, 4, 0, 9).reshape(1, 3);
+        NDArray types = Inputs.integers(manager, 1, 0, 1, 1, 1, 0).reshape(2, 3);
+        NDArray expected = Forward.infer(manager, block, withTypes(types), ids(manager), positions);
+        NDArray named = types.duplicate();
+        named.setName(InputEmbeddingBlock.TOKEN_TYPES);
+        requireSame(Forward.infer(manager, block, ids(manager), positions, named), expected);
+        requireSame(Forward.infer(manager, block, ids(manager), named, positions), expected);
+        // without the name, 0 and 1 are positions
+        NDArray zeros = Inputs.integers(manager, 0, 1, 1).reshape(1, 3);
+        requireSame(
+                Forward.infer(manager, block, ids(manager), zeros),
+                Forward.inferAt(manager, zeros, block, ids(manager)));
+    }
+
+    @Test
+    void rejectsTypesThatDoNotFit() {
+        InputEmbeddingBlock block = initialized23(embedding().optTokenTypes(2));
+        InputEmbeddingBlock without = initialized23(embedding());
+        NDList ids = new NDList(zeroIds(2, 3));
+        NDArray named = zeroIds(2, 3);
+        named.setName("token_type_ids");
+        List<Executable> all = new ArrayList<>(List.of(
+                rejectedInputs(without, withTypes(zeroIds(2, 3)), ids, "(2, 3)", "optTokenTypes(int)"),
+                rejectedInputs(without, new NDList(zeroIds(2, 3), named), "(2, 3)", "optTokenTypes(int)"),
+                rejectedInputs(block, withTypes(zeroIds(2, 4)), ids, "(2, 4)", "(2, 3)"),
+                rejectedInputs(block, withTypes(zeroIds(2, 3, 1)), ids, "(2, 3, 1)", "(2, 3)"),
+                rejectedInputs(block, withTypes(Inputs.zeros(manager, 2, 3)), ids, "float32", "(2, 3)"),
+                rejectedInputs(block, withTypes(1), ids, "Integer", "NDArray"),
+                rejectedInputs(block, withTypes(zeroIds(2, 3)), new NDList(zeroIds(2, 3), named), "tokenTypes"),
+                rejected(embedding().optTokenTypes(0)::build, "tokenTypes 0")));
+        if (!manager.getDevice().isGpu()) {
+            NDArray beyond = Inputs.integers(manager, 0, 1, 2);
+            all.add(rejectedInputs(block, withTypes(beyond), ids, "token type 2", "0 to 1", "optTokenTypes(int)"));
+        }
+        assertAll(all);
     }
 
     static List<Optimizer> optimizers() {

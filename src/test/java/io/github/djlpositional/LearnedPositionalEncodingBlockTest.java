@@ -2,6 +2,7 @@ package io.github.djlpositional;
 
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static io.github.djlpositional.support.Inputs.counted;
 import static io.github.djlpositional.support.Inputs.integers;
 import static io.github.djlpositional.support.Inputs.reals;
@@ -156,6 +157,40 @@ class LearnedPositionalEncodingBlockTest extends OnEachEngine {
             assertThat(manager.getManagedArrays()).hasSize(before);
             assertThat(block.maxSequenceLength())
                     .isEqualTo((int) view.getShape().get(0));
+        }
+    }
+
+    private static long usedHeap() {
+        System.gc();
+        return Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory();
+    }
+
+    /** As large as the array that they came from; doubles would take 32 MB. */
+    @Test
+    void keepsFourBytesOfEachInitialNumber() {
+        NDArray initial = manager.zeros(new Shape(1 << 20, 4));
+        long before = usedHeap();
+        LearnedPositionalEncodingBlock block = LearnedPositionalEncodingBlock.builder()
+                .setEmbeddingSize(4)
+                .optInitialEncodings(initial)
+                .build();
+        assertThat(usedHeap() - before).isLessThan(20 << 20);
+        assertThat(block.maxSequenceLength()).isEqualTo(1 << 20);
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"FLOAT32", "FLOAT64"})
+    void hasItsInitialEncodingsAgainAfterItWasCleared(DataType type) {
+        // no float is a third
+        NDArray thirds = manager.arange(6).toType(type, false).div(3).reshape(3, 2);
+        LearnedPositionalEncodingBlock block = LearnedPositionalEncodingBlock.builder()
+                .setEmbeddingSize(2)
+                .optInitialEncodings(thirds)
+                .build();
+        for (int times = 0; times < 2; times++) {
+            block.initialize(manager, type, new Shape(1, 3, 2));
+            requireSame(block.getTable().getArray(), thirds);
+            block.clear();
         }
     }
 

@@ -377,8 +377,8 @@ public final class KeyValueCache implements AutoCloseable {
         Check.that(
                 start == length,
                 () -> ForwardParameters.START + " is " + start + ", but the cache holds " + length
-                        + " tokens: expected the same number; call nextStep() once for the whole model, or start again"
-                        + " with clear(); attention: " + attention);
+                        + " tokens: expected the same number; call nextStep() once for the whole model, use each"
+                        + " attention once in a step, or start again with clear(); attention: " + attention);
         CachedTokens cached =
                 tokens.containsKey(attention) ? tokens.get(attention) : new CachedTokens(manager, attention, capacity);
         Check.that(

@@ -461,20 +461,16 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         long keys = inputShapes[0].get(1);
         long size = options.headSize();
         for (RelativeEncoding encoding : terms.encodings()) {
-            encoding.initialize(manager, dataType, new Shape(batch, options.headCount(), queries, size));
+            initializeChild(encoding, manager, dataType, new Shape(batch, options.headCount(), queries, size));
         }
-        initialize(queryNorm, manager, dataType, options.normShape(batch, queries, options.headCount()));
-        initialize(keyNorm, manager, dataType, options.normShape(batch, keys, options.keyValueHeadCount()));
+        initializeChild(queryNorm, manager, dataType, options.normShape(batch, queries, options.headCount()));
+        initializeChild(keyNorm, manager, dataType, options.normShape(batch, keys, options.keyValueHeadCount()));
+        Shape x = new Shape(-1, options.embeddingSize());
         for (Linear projection : List.of(keyProjection, queryProjection, valueProjection)) {
-            projection.initialize(manager, dataType, new Shape(-1, options.embeddingSize()));
+            initializeChild(projection, manager, dataType, x);
         }
-        resultProjection.initialize(manager, dataType, new Shape(-1, (long) options.headCount() * options.headSize()));
-    }
-
-    private static void initialize(Block block, NDManager manager, DataType dataType, Shape shape) {
-        if (block != null) {
-            block.initialize(manager, dataType, shape);
-        }
+        Shape results = new Shape(-1, (long) options.headCount() * options.headSize());
+        initializeChild(resultProjection, manager, dataType, results);
     }
 
     /** Builds a {@link MultiHeadAttentionBlock}. */

@@ -80,10 +80,12 @@ public final class ConstantTable implements AutoCloseable {
     /**
      * Sets the manager that owns the arrays from now on, and closes the arrays of the previous one. A table of
      * positions is allocated in the data type, unless it is null; if this fails, nothing has changed.
+     *
+     * @param manager null for none, without a data type
      */
     public synchronized void moveTo(NDManager manager, DataType type) {
         boolean isSame = owner == manager;
-        Place place = new Place(manager.getEngine(), manager.getDevice(), type);
+        Place place = type == null ? null : new Place(manager.getEngine(), manager.getDevice(), type);
         boolean isNeeded = type != null && !isSymmetric && !(isSame && find(place, 0) != null);
         Table created = isNeeded ? created(manager.newSubManager(), place, length) : null;
         if (!isSame) {

@@ -20,15 +20,30 @@ public final class ForwardParameters {
     /** The key of the forward parameter that holds the positions of all tokens. */
     public static final String POSITIONS = "positions";
 
+    /** The key of the forward parameter that holds the types of tokens. */
+    public static final String TOKEN_TYPES = "tokenTypes";
+
     /** The key of the forward parameter with the sizes of another grid, a Shape. */
     public static final String GRID_SIZES = "gridSizes";
 
     /** The limit where no table limits the positions: small enough that the lengths of two sequences can be added. */
     public static final int UNLIMITED = 1 << 29;
 
-    static final List<String> NAMES = List.of(START, CACHE, POSITIONS, GRID_SIZES);
+    static final List<String> NAMES = List.of(START, CACHE, POSITIONS, TOKEN_TYPES, GRID_SIZES);
+
+    /** The name that Hugging Face's tokenizers give to an array of token types. */
+    private static final String TOKEN_TYPE_IDS = "token_type_ids";
 
     private ForwardParameters() {}
+
+    /** Returns the input, after the first, whose name says that it has the types of tokens; null for none. */
+    public static NDArray tokenTypes(NDList inputs) {
+        return inputs.stream()
+                .skip(1)
+                .filter(input -> TOKEN_TYPES.equals(input.getName()) || TOKEN_TYPE_IDS.equals(input.getName()))
+                .findFirst()
+                .orElse(null);
+    }
 
     /** Checks that no input of a forward is null. */
     public static void requireInputs(NDList inputs) {

@@ -57,7 +57,7 @@ public final class HostData {
      * they do not have, and kill the process when the array is written. The memory of a GPU is not checked.
      */
     public static void requireRoomFor(Shape shape, DataType type, Device device) {
-        long needed = shape.size() * type.getNumOfBytes();
+        long needed = bytes(shape, type);
         if (isHost(device) && needed >= CHECKED_BYTES) {
             long found = availableBytes.getAsLong();
             Check.that(
@@ -66,6 +66,16 @@ public final class HostData {
                             + " bytes of memory: expected at most the " + found
                             + " that are available; check positions and sizes for mistakes, use smaller ones, or free memory");
         }
+    }
+
+    /** Returns the size of an array in bytes, at most {@link Long#MAX_VALUE}. */
+    static long bytes(Shape shape, DataType type) {
+        boolean isEmpty = Arrays.stream(shape.getShape()).anyMatch(size -> size == 0);
+        long bytes = isEmpty ? 0 : type.getNumOfBytes();
+        for (long size : shape.getShape()) {
+            bytes = bytes > Long.MAX_VALUE / Math.max(1, size) ? Long.MAX_VALUE : bytes * size;
+        }
+        return bytes;
     }
 
     private static long readAvailableBytes() {
@@ -179,7 +189,7 @@ public final class HostData {
         } catch (EngineException e) {
             String reason = String.valueOf(e.getMessage()).lines().findFirst().orElse("");
             throw new EngineException(
-                    "a table of shape " + shape + " in " + type + " needs " + shape.size() * type.getNumOfBytes()
+                    "a table of shape " + shape + " in " + type + " needs " + bytes(shape, type)
                             + " bytes, which " + manager.getEngine().getEngineName() + " cannot allocate on " + device
                             + " (" + reason + "): use fewer positions or smaller sizes, or free memory there",
                     e);
@@ -188,7 +198,7 @@ public final class HostData {
 
     /** Allocates a direct buffer for all values of an array. */
     public static ByteBuffer bufferFor(NDManager manager, Shape shape, DataType type) {
-        long bytes = shape.size() * type.getNumOfBytes();
+        long bytes = bytes(shape, type);
         Check.that(
                 bytes <= Integer.MAX_VALUE,
                 () -> "an array of shape " + shape + " in " + type + " has " + bytes + " bytes: expected at most "
@@ -270,6 +280,18 @@ public final class HostData {
     /** Whether an array is known to contain only ones; false for an array on a GPU, which is not read. */
     public static boolean areKnownOnes(NDArray array) {
         return isHost(array.getDevice()) && Arrays.stream(doubles(array)).allMatch(value -> value == 1);
+    }
+
+    /**
+     * Copies the values of an array, row-major, which take 4 bytes each, or 8 in FLOAT64. This waits for its device.
+     */
+    public static IntToDoubleFunction copied(NDArray array) {
+        if (array.getDataType() == DataType.FLOAT64) {
+            double[] doubles = doubles(array);
+            return index -> doubles[index];
+        }
+        float[] floats = read(array, DataType.FLOAT32, NDArray::toFloatArray);
+        return index -> floats[index];
     }
 
     /** Reads the values of an array, row-major. This waits for its device. */

@@ -34,8 +34,13 @@ public final class InputMistakes {
         MASK("hold only 0 and 1: expected the position of each token; pass a mask to the attention, [x, mask]"),
         ROUNDED(
                 "exceed 2047 in FLOAT16 or 2^24 in FLOAT32, which lack odd numbers there: expected another type; convert earlier"),
+        FEWER_AXES(
+                "has fewer axes than at initialization: expected the batch before the grid; add it with expandDims(0)"),
         CLOSE("differ by one unit in the last place of their data type: expected differences of several; subtract the"
                 + " first in FLOAT64, then convert"),
+        PADDING(
+                "have padding that no attention hides: expected its mask in every attention; use a TransformerStackBlock, or"
+                        + " optReturnMask(true) in a SequentialBlock, or pass mask(ids)"),
         REPEATED("repeats the tokens of the cache: expected the following tokens; pass only these"),
         PROMPT("lets its tokens see later ones, unlike the tokens of later steps: expected a causal attention; build it"
                 + " with optCausal(true), or pass a mask (B, T, T)");
@@ -62,7 +67,7 @@ public final class InputMistakes {
             List.of("position", "pos", "positionid", "positionids", "posids", "inputpos", "cacheposition"),
             ForwardParameters.GRID_SIZES,
             List.of("gridsize", "gridthw", "imagegridthw"),
-            "tokenTypes",
+            ForwardParameters.TOKEN_TYPES,
             List.of("tokentype", "tokentypeid", "tokentypeids", "segmentid", "segmentids"),
             MASK,
             List.of(
@@ -134,6 +139,16 @@ public final class InputMistakes {
         warn(Mistake.ALL_HIDDEN, isWithoutKey, input);
     }
 
+    /** Checks whether ids have padding, whose mask nothing takes. */
+    public void checkPadding(NDArray ids, int padding) {
+        if (isFirst("padding", ids)) {
+            warn(
+                    Mistake.PADDING,
+                    DoubleStream.of(HostData.doubles(ids)).anyMatch(id -> id == padding),
+                    "ids " + ids.getShape());
+        }
+    }
+
     /** Checks explicit positions. */
     public void checkPositions(TokenPositions tokens) {
         NDArray positions = tokens.array();
@@ -187,6 +202,12 @@ public final class InputMistakes {
                 warn(Mistake.REPEATED, IntStream.range(0, now.length).allMatch(isSame), "step " + added.getShape());
             }
         }
+    }
+
+    /** Checks that an input whose last axes are a grid has the axes that its block was initialized with, if it was. */
+    public static void checkAxes(Shape input, Shape... initialized) {
+        boolean hasFewer = initialized != null && input.dimension() < initialized[0].dimension();
+        warn(Mistake.FEWER_AXES, hasFewer, "input " + input);
     }
 
     /** Warns of a first step of several tokens, (B, T, D), that see each other. */

@@ -47,6 +47,7 @@ final class ModelFile {
     /** The longest text of a file that a message quotes. */
     private static final int MAX_TEXT = 200;
 
+    /** A multiple of the size of a number. */
     private static final int BUFFER_BYTES = 1 << 16;
 
     // DJL's format of a parameter, of a version that it reads in all its releases from 0.28 on
@@ -195,9 +196,11 @@ final class ModelFile {
         }
     }
 
-    /** Reads the values of a parameter whose shape is known into a new array, which no scope closes. */
-    NDArray read(DataInputStream in, Parameter parameter, NDManager manager)
-            throws IOException, MalformedModelException {
+    /** The type of a parameter's values in the file, and the order of their bytes. */
+    private record Format(DataType type, ByteOrder order) {}
+
+    /** Reads what precedes the values of a parameter whose shape is known. */
+    private Format readFormat(DataInputStream in, Parameter parameter) throws IOException, MalformedModelException {
         boolean isParameter = in.readChar() == PARAMETER && in.readByte() == PARAMETER_VERSION;
         String name = isParameter ? in.readUTF() : "";
         boolean isArray = isParameter && in.readUTF().equals(ARRAY) && in.readInt() == ARRAY_VERSION;
@@ -206,7 +209,7 @@ final class ModelFile {
         String type = in.readUTF();
         Shape shape = readShape(in);
         int layout = count(in, MAX_DIMENSIONS, "letters of a layout");
-        in.skipBytes(layout * Character.BYTES);
+        in.readFully(new byte[layout * Character.BYTES]);
         ByteOrder order = in.readByte() == '>' ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
         int bytes = in.readInt();
         DataType dataType = Stream.of(DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64)
@@ -219,35 +222,65 @@ final class ModelFile {
                         && format.equals(DENSE)
                         && shape.equals(expected)
                         && dataType != null
-                        && bytes == shape.size() * dataType.getNumOfBytes(),
+                        && bytes == HostData.bytes(shape, dataType),
                 "the parameter " + shortened(name) + " " + shape + " " + shortened(type),
                 parameter.getName() + " " + expected + " FLOAT16, FLOAT32 or FLOAT64");
-        ByteBuffer values = HostData.bufferFor(manager, shape, dataType);
-        byte[] piece = new byte[BUFFER_BYTES];
+        return new Format(dataType, order);
+    }
+
+    /** Reads the values of a parameter whose shape is known into a new array, which no scope closes. */
+    NDArray read(DataInputStream in, Parameter parameter, NDManager manager)
+            throws IOException, MalformedModelException {
+        Format format = readFormat(in, parameter);
+        Shape shape = parameter.getShape();
+        ByteBuffer values = HostData.bufferFor(manager, shape, format.type);
         while (values.hasRemaining()) {
-            int count = Math.min(piece.length, values.remaining());
-            in.readFully(piece, 0, count);
-            values.put(piece, 0, count);
+            values.put(readPiece(in, format, values.remaining()));
         }
-        NDArray array = HostData.toArray(
-                manager, manager.getDevice(), inNativeOrder(values.rewind(), order, dataType), shape, dataType);
+        NDArray array = HostData.toArray(manager, manager.getDevice(), values.rewind(), shape, format.type);
         NDScope.unregister(array);
         return array;
     }
 
-    /** Reverses the bytes of each number that a machine of the other order has written. */
-    private static ByteBuffer inNativeOrder(ByteBuffer values, ByteOrder order, DataType type) {
-        if (order != ByteOrder.nativeOrder()) {
-            int size = type.getNumOfBytes();
-            for (int at = 0; at < values.limit(); at += size) {
+    /** Reads the values of a parameter that has the values of an earlier section, which must be the same. */
+    void requireSame(DataInputStream in, Parameter parameter) throws IOException, MalformedModelException {
+        Format format = readFormat(in, parameter);
+        NDArray array = parameter.getArray();
+        requireShared(format.type == array.getDataType(), parameter);
+        ByteBuffer values = HostData.read(array, NDArray::toByteBuffer);
+        while (values.hasRemaining()) {
+            ByteBuffer piece = readPiece(in, format, values.remaining());
+            ByteBuffer own = values.slice(values.position(), piece.remaining());
+            requireShared(own.equals(piece), parameter);
+            values.position(values.position() + piece.remaining());
+        }
+    }
+
+    /** Checks that the values of a parameter in two sections are the same. */
+    void requireShared(boolean isSame, Parameter parameter) throws MalformedModelException {
+        if (!isSame) {
+            throw new MalformedModelException("the model file has other values for the parameter " + parameter.getName()
+                    + " " + parameter.getShape() + " of " + block + " than in an earlier section: expected the same,"
+                    + " since several blocks of this model share the parameter; build the model as it was saved, with"
+                    + " a block of its own in each place");
+        }
+    }
+
+    /** Reads some of the values of a parameter, in the byte order of this machine. */
+    private static ByteBuffer readPiece(DataInputStream in, Format format, int remaining) throws IOException {
+        byte[] piece = new byte[Math.min(BUFFER_BYTES, remaining)];
+        in.readFully(piece);
+        if (format.order != ByteOrder.nativeOrder()) {
+            int size = format.type.getNumOfBytes();
+            for (int at = 0; at < piece.length; at += size) {
                 for (int i = 0; i < size / 2; i++) {
-                    byte first = values.get(at + i);
-                    values.put(at + i, values.get(at + size - 1 - i));
-                    values.put(at + size - 1 - i, first);
+                    byte first = piece[at + i];
+                    piece[at + i] = piece[at + size - 1 - i];
+                    piece[at + size - 1 - i] = first;
                 }
             }
         }
-        return values;
+        return ByteBuffer.wrap(piece);
     }
 
     /** The error for a file that ends too soon, or holds values that cannot be decoded. */

@@ -193,7 +193,7 @@ public final class FeedForwardBlock extends OptionsBlock {
     protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
         for (Block projection : getChildren().values()) {
             int size = projection == outputProjection ? options.hiddenSize : options.embeddingSize;
-            projection.initialize(manager, dataType, new Shape(-1, size));
+            initializeChild(projection, manager, dataType, new Shape(-1, size));
         }
     }
 

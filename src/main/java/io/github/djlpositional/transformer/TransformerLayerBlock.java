@@ -273,7 +273,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
     protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
         Shape[] x = {Shape.update(inputShapes[0], 2, embeddingSize)};
         for (Block child : getChildren().values()) {
-            child.initialize(manager, dataType, child == crossAttention ? crossShapes(inputShapes) : x);
+            initializeChild(child, manager, dataType, child == crossAttention ? crossShapes(inputShapes) : x);
         }
     }
 

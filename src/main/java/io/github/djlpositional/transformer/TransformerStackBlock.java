@@ -16,6 +16,7 @@ import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Temporaries;
@@ -59,9 +60,10 @@ import java.util.stream.Stream;
  * }</pre>
  *
  * <p>The inputs are the same as for a {@link TransformerLayerBlock}. With an input embedding, token ids (B, T) take the
- * place of x. The output is (B, T, D), or (B, D) with {@link Builder#optPooling}. An output layer
- * ({@link Builder#optOutputSize}, {@link Builder#optTiedOutput}) maps D to classes or tokens: (B, T, V), or (B,
- * classes). Exceptions of the blocks are propagated.
+ * place of x; if it has {@link InputEmbeddingBlock.Builder#optTokenTypes types of tokens}, an input with the name of
+ * {@link InputEmbeddingBlock#TOKEN_TYPES} may be among the inputs. The output is (B, T, D), or (B, D) with
+ * {@link Builder#optPooling}. An output layer ({@link Builder#optOutputSize}, {@link Builder#optTiedOutput}) maps D to
+ * classes or tokens: (B, T, V), or (B, classes). Exceptions of the blocks are propagated.
  *
  * <h2>Padding</h2>
  *
@@ -138,11 +140,21 @@ public final class TransformerStackBlock extends OptionsBlock {
                 () -> "the input has embeddingSize " + options.input.getEmbeddingSize()
                         + ": expected the size of the layers, " + size + "; use the same size for both");
         input = options.input == null ? null : addChild("input", options.input);
+        if (input != null) {
+            takeMaskOf(input);
+        }
         Set<Block> children = Collections.newSetFromMap(new IdentityHashMap<>());
         for (int i = 0; i < layers.size(); i++) {
             TransformerLayerBlock layer = layers.get(i);
             requireFitting(i, layer, first);
             requirePositionsOnce(i, layer, input);
+            int earlier = layers.indexOf(layer);
+            Check.that(
+                    earlier == i,
+                    "layer " + i + " is layer " + earlier
+                            + " again: expected different layers, since an attention has one place in a cache;"
+                            + " build a layer for each place, or without a cache call one layer several times in a"
+                            + " block of your own, as ALBERT does");
             Check.that(
                     children(layer).allMatch(children::add),
                     "layer " + i
@@ -234,7 +246,6 @@ public final class TransformerStackBlock extends OptionsBlock {
     @Override
     protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
-        requireShapes(inputs.getShapes());
         return new NDList(output(parameterStore, inputs, training, params, false));
     }
 
@@ -249,16 +260,21 @@ public final class TransformerStackBlock extends OptionsBlock {
             boolean training,
             PairList<String, Object> params,
             boolean isOfLast) {
+        NDArray types = input == null ? null : ForwardParameters.tokenTypes(inputs);
+        NDList layerInputs = new NDList(inputs);
+        layerInputs.removeIf(each -> each == types);
+        requireShapes(layerInputs.getShapes());
         PairList<String, Object> shared = Positions.once(params);
         try (Temporaries temporaries = new Temporaries()) {
-            NDList layerInputs = new NDList(inputs);
             if (input != null) {
                 NDList ids = new NDList(inputs.head());
-                layerInputs.set(
-                        0,
-                        temporaries.add(input.forward(parameterStore, ids, training, shared)
-                                .head()));
+                if (types != null) {
+                    ids.add(types);
+                }
                 addMask(temporaries, layerInputs, inputs.head());
+                NDList embedded = input.forward(parameterStore, ids, training, shared);
+                embedded.forEach(temporaries::add);
+                layerInputs.set(0, embedded.head());
             }
             for (TransformerLayerBlock layer : layers) {
                 replace(temporaries, layerInputs, inputs, layer.forward(parameterStore, layerInputs, training, shared));
@@ -375,17 +391,11 @@ public final class TransformerStackBlock extends OptionsBlock {
 
     @Override
     protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
-        if (input != null) {
-            input.initialize(manager, dataType, inputShapes[0]);
-        }
+        initializeChild(input, manager, dataType, inputShapes[0]);
         Shape[] shapes = layerShapes(inputShapes);
-        layers.forEach(layer -> layer.initialize(manager, dataType, shapes));
-        if (finalNorm != null) {
-            finalNorm.initialize(manager, dataType, shapes[0]);
-        }
-        if (output != null) {
-            output.initialize(manager, dataType, new Shape(-1, shapes[0].get(2)));
-        }
+        layers.forEach(layer -> initializeChild(layer, manager, dataType, shapes));
+        initializeChild(finalNorm, manager, dataType, shapes[0]);
+        initializeChild(output, manager, dataType, new Shape(-1, shapes[0].get(2)));
     }
 
     /** Builds a {@link TransformerStackBlock}. */

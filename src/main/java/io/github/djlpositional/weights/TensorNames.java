@@ -15,14 +15,20 @@ import java.util.regex.Pattern;
  * The names of the tensors of a {@link TransformerStackBlock} in published models, as Hugging Face's transformers save
  * them, for {@link WeightLoader#module(String, TransformerStackBlock, TensorNames)}.
  *
- * <p>They cover the layers, the normalization after them, and the input: the token table, a
+ * <p>They cover the layers, the normalization after them, and the input: the tables of tokens and of their types, a
  * {@link LearnedPositionalEncodingBlock} and a layer normalization, which may be children of the
  * {@linkplain InputEmbeddingBlock.Builder#optPositionalEncoding positional encoding}.
  */
 public enum TensorNames {
-    /** {@code BertModel}: BERT, MiniLM, E5, BGE; and ELECTRA. The table of token types is not part of a stack. */
+    /**
+     * {@code BertModel}: BERT, MiniLM, E5, BGE; and ELECTRA. The input needs
+     * {@link InputEmbeddingBlock.Builder#optTokenTypes} for the table of token types, two in most models.
+     */
     BERT(1, "encoder.layer."),
-    /** {@code RobertaModel}, XLM-RoBERTa, CamemBERT: as {@link #BERT}, with two unused rows before the positions. */
+    /**
+     * {@code RobertaModel}, XLM-RoBERTa, CamemBERT: as {@link #BERT}, with two unused rows before the positions and one
+     * token type.
+     */
     ROBERTA(1, "encoder.layer."),
     /** {@code DistilBertModel}. */
     DISTILBERT(2, "transformer.layer."),
@@ -39,6 +45,7 @@ public enum TensorNames {
     /** The names of the blocks of a stack, and of a layer, whose names follow its number; a dash for none. */
     private static final String[] TABLE = """
             input_embedding              embeddings.word_embeddings     embeddings.word_embeddings     wte         embed_tokens             embed_tokens
+            input_tokenTypes             embeddings.token_type_embeddings -                            -           -                        -
             input_.*encodings            embeddings.position_embeddings embeddings.position_embeddings wpe         -                        -
             input_.*(?=_gamma|_beta)     embeddings.LayerNorm           embeddings.LayerNorm           -           -                        -
             attention_queryProjection    attention.self.query           attention.q_lin                attn.c_attn self_attn.q_proj         self_attn.qkv_proj

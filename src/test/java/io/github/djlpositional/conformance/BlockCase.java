@@ -149,6 +149,8 @@ public enum BlockCase implements TestBlocks {
                     .optScaleEmbedding(true)
                     .optPaddingIndex(3)
                     .build()),
+    EMBEDDING_WITH_TOKEN_TYPES(
+            inSteps(2, 3), () -> SmallBlocks.embedding().optTokenTypes(2).build()),
     EMBEDDING_WITHOUT_POSITIONS(
             inSteps(2, 3), () -> SmallBlocks.embedding().optNoPositions().build()),
 

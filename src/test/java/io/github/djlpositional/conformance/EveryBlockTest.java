@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.within;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import ai.djl.Device;
 import ai.djl.MalformedModelException;
@@ -15,8 +16,10 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
+import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.ArchitectureTest;
+import io.github.djlpositional.attention.TestNumbers;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.options.HasArguments;
 import io.github.djlpositional.support.BlockBytes;
@@ -28,6 +31,9 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.lang.reflect.Modifier;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
@@ -39,6 +45,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junitpioneer.jupiter.cartesian.ArgumentSets;
+import org.junitpioneer.jupiter.cartesian.CartesianTest;
 
 /** Properties of every block, including those that are added later: arrays, files, lifetime and faults. */
 class EveryBlockTest extends OnEachEngine {
@@ -232,6 +240,75 @@ class EveryBlockTest extends OnEachEngine {
                 .extracting(Parameter::getArray)
                 .noneMatch(NDArray::isReleased);
         assertThat(kind.values(manager, block)).hasSameSizeAs(expected);
+    }
+
+    /** All blocks within a block, by their paths. */
+    private static void addBlocks(String path, Block block, Map<String, Block> found) {
+        found.put(path, block);
+        block.getChildren().forEach(child -> addBlocks(path + "/" + child.getKey(), child.getValue(), found));
+    }
+
+    private static Map<String, Block> blocks(Block block) {
+        Map<String, Block> found = new LinkedHashMap<>();
+        addBlocks("", block, found);
+        return found;
+    }
+
+    /** The gradients of the sum of the squares of the output of a forward in training. */
+    private List<double[]> gradients(TestBlocks kind, Block block, DataType type) {
+        NDList inputs = kind.numbers(manager, type);
+        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+            NDArray y = block.forward(new ParameterStore(manager, false), inputs, true)
+                    .head();
+            assertThat(y.getDataType()).isEqualTo(type);
+            if (!block.getParameters().isEmpty()) {
+                collector.backward(y.square().sum());
+            }
+        }
+        return block.getParameters().values().stream()
+                .map(parameter -> TestNumbers.doubles(parameter.getArray().getGradient()))
+                .toList();
+    }
+
+    private static boolean isRandom(Map<?, ?> arguments) {
+        return arguments.entrySet().stream()
+                .anyMatch(entry ->
+                        (entry.getKey().toString().endsWith("Rate") && ((Number) entry.getValue()).floatValue() > 0)
+                                || (entry.getValue() instanceof Map<?, ?> child && isRandom(child)));
+    }
+
+    @CartesianTest
+    @CartesianTest.MethodFactory("kindsAndTypes")
+    void isTheSameAfterLoadingAsAfterInitializing(TestBlocks kind, DataType type) throws Exception {
+        assumeTrue(type != DataType.FLOAT16 || engine == TestEngine.PYTORCH, "MXNet has no parameters in FLOAT16");
+        Block initialized = kind.block();
+        initialized.initialize(manager, type, kind.shapes());
+        Block loaded = kind.block();
+        BlockBytes.load(manager, loaded, BlockBytes.saved(initialized));
+        Map<String, Block> expected = blocks(initialized);
+        blocks(loaded).forEach((path, block) -> {
+            assertThat(block.isInitialized()).as(path).isTrue();
+            assertThat(block.getInputShapes())
+                    .as(path)
+                    .isEqualTo(expected.get(path).getInputShapes());
+        });
+        List<double[]> gradients = gradients(kind, initialized, type);
+        List<double[]> ofLoaded = gradients(kind, loaded, type);
+        if (!isRandom(((HasArguments) initialized).getArguments())) {
+            double tolerance = type == DataType.FLOAT16 ? 0x1p-8 : type == DataType.FLOAT32 ? 1e-4 : 1e-10;
+            for (int i = 0; i < gradients.size(); i++) {
+                double largest =
+                        Arrays.stream(gradients.get(i)).map(Math::abs).max().orElse(0);
+                assertThat(ofLoaded.get(i)).containsExactly(gradients.get(i), within(tolerance * (1 + largest)));
+            }
+        }
+        // again with other inputs
+        loaded.initialize(manager, type, kind.shapes());
+    }
+
+    static ArgumentSets kindsAndTypes() {
+        return ArgumentSets.argumentsForFirstParameter(TestBlocks.values())
+                .argumentsForNextParameter(DataType.FLOAT32, DataType.FLOAT64, DataType.FLOAT16);
     }
 
     private static void assertInUse(Block block, ThrowingCallable change) {

@@ -8,9 +8,11 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.options.HasArguments;
 import io.github.djlpositional.relative.EncodingType;
 import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.Map;
 import java.util.stream.Stream;
 
 /** A small example of a block of the library. {@code @MethodSource} of {@link #values()} runs a test for each. */
@@ -38,6 +40,13 @@ public interface TestBlocks {
 
     /** A new block. */
     Block block();
+
+    /** The id of the token whose row of the table begins with zeros, and is not trained; -1 for none. */
+    default int paddingIndex() {
+        Map<String, Object> arguments = ((HasArguments) block()).getArguments();
+        Object input = arguments.getOrDefault("input", arguments);
+        return ((Map<?, ?>) input).get("paddingIndex") instanceof Integer index ? index : -1;
+    }
 
     /**
      * Inputs of the shapes, new arrays: 0 to 6 repeated as whole numbers, otherwise divided by 8. With equal tokens,

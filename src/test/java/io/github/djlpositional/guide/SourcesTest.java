@@ -32,6 +32,8 @@ class SourcesTest {
             "FeedForwardBlock",
             "InputEmbeddingBlock",
             "LayerNormBlock",
+            "PoolingBlock",
+            "SavedBlockFactory",
             "MultiHeadAttentionBlock",
             "RmsNormBlock",
             "TransformerLayerBlock",

@@ -10,12 +10,11 @@ import ai.djl.Model;
 import ai.djl.inference.Predictor;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
 import ai.djl.nn.BlockFactory;
+import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.repository.zoo.Criteria;
 import ai.djl.repository.zoo.ZooModel;
@@ -39,8 +38,11 @@ import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.Nonlinearity;
+import io.github.djlpositional.transformer.Pooling;
+import io.github.djlpositional.transformer.PoolingBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
+import io.github.djlpositional.weights.SavedBlockFactory;
 import java.io.IOException;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
@@ -116,42 +118,6 @@ class UsingCodeTest extends OnEachEngine {
         assertThat(((HasArguments) kerple).getArguments()).containsEntry("form", "POWER");
     }
 
-    /** Learns whether the sum of two numbers is below 11. */
-    static final class Classifier extends AbstractBlock {
-
-        private final Block encoder;
-        private final Block head;
-
-        Classifier(TransformerStackBlock encoder, int classes) {
-            this.encoder = addChildBlock("encoder", encoder);
-            head = addChildBlock("head", Linear.builder().setUnits(classes).build());
-        }
-
-        @Override
-        // tag::pooling[]
-        protected NDList forwardInternal(
-                ParameterStore store, NDList ids, boolean training, PairList<String, Object> params) {
-            NDArray x = encoder.forward(store, ids, training, params).head(); // (B, T, D)
-            NDArray isToken = ids.head().neq(0).toType(x.getDataType(), false).expandDims(2); // (B, T, 1)
-            NDArray sum = x.mul(isToken).sum(new int[] {1});
-            NDArray mean = sum.div(isToken.sum(new int[] {1})); // (B, D)
-            return head.forward(store, new NDList(mean), training);
-        }
-        // end::pooling[]
-
-        @Override
-        protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
-            encoder.initialize(manager, dataType, inputShapes);
-            head.initialize(manager, dataType, new Shape(1, encoder.getOutputShapes(inputShapes)[0].get(2)));
-        }
-
-        @Override
-        public Shape[] getOutputShapes(Shape[] inputShapes) {
-            Shape x = encoder.getOutputShapes(inputShapes)[0];
-            return head.getOutputShapes(new Shape[] {new Shape(x.get(0), x.get(2))});
-        }
-    }
-
     @Test
     void nonlinearity() {
         // tag::nonlinearity[]
@@ -169,27 +135,7 @@ class UsingCodeTest extends OnEachEngine {
         requireClose(Forward.infer(manager, feedForward, x), doubles(expected), 1e-12);
     }
 
-    private static TransformerStackBlock encoder() {
-        return TransformerStackBlock.builder()
-                .optInput(InputEmbeddingBlock.builder()
-                        .setVocabularySize(100)
-                        .setEmbeddingSize(16)
-                        .optPaddingIndex(0)
-                        .build())
-                .setLayers(
-                        1,
-                        () -> TransformerLayerBlock.builder()
-                                .setAttention(MultiHeadAttentionBlock.builder()
-                                        .setEmbeddingSize(16)
-                                        .setHeadCount(2)
-                                        .build())
-                                .setFeedForward(FeedForwardBlock.builder()
-                                        .setEmbeddingSize(16)
-                                        .setHiddenSize(32)
-                                        .build()))
-                .build();
-    }
-
+    /** Learns whether the sum of two numbers is below 11. */
     @Test
     void classifier() throws Exception {
         String engine = manager.getEngine().getEngineName();
@@ -201,12 +147,25 @@ class UsingCodeTest extends OnEachEngine {
             sentences[i][1] = 1 + i / 10 % 10;
             classes[i] = sentences[i][0] + sentences[i][1] < 11 ? 1 : 0;
         }
-        TransformerStackBlock encoder = encoder();
+        int vocabularySize = 100;
         try (Model model = Model.newInstance("classifier", Device.cpu(), engine)) {
             NDArray ids = model.getNDManager().create(sentences);
             NDArray labels = model.getNDManager().create(classes);
             // tag::classifier[]
-            model.setBlock(new Classifier(encoder, 2)); // encoder: a stack with optPaddingIndex(0)
+            model.setBlock(TransformerStackBlock.builder()
+                    .optInput(InputEmbeddingBlock.builder()
+                            .setVocabularySize(vocabularySize)
+                            .setEmbeddingSize(16)
+                            .optPaddingIndex(0)
+                            .build())
+                    .setLayers(
+                            1,
+                            () -> TransformerLayerBlock.builder()
+                                    .setEmbeddingSize(16)
+                                    .setHeadCount(2))
+                    .optPooling(Pooling.MEAN) // of the tokens, without padding
+                    .optOutputSize(2) // classes
+                    .build());
             ArrayDataset dataset = new ArrayDataset.Builder()
                     .setData(ids) // (sentences, T), with padding 0
                     .optLabels(labels) // (sentences)
@@ -224,7 +183,53 @@ class UsingCodeTest extends OnEachEngine {
                 // tag::classifier[]
             }
             // end::classifier[]
+            // tag::describing[]
+            model.save(folder, "classifier");
+            SavedBlockFactory.describe(model.getBlock(), folder); // block.json, serving.properties
+            // end::describing[]
+            NDList expected = new NDList(Forward.infer(manager, model.getBlock(), ids.get(":3")));
+            // tag::describing[]
+            Criteria<NDList, NDList> criteria = Criteria.builder()
+                    .setTypes(NDList.class, NDList.class)
+                    .optModelPath(folder)
+                    .optModelName("classifier")
+                    // end::describing[]
+                    .optEngine(engine)
+                    // tag::describing[]
+                    .build();
+            try (ZooModel<NDList, NDList> loaded = criteria.loadModel()) {
+                // end::describing[]
+                assertThat(doubles(Forward.infer(manager, loaded.getBlock(), ids.get(":3"))))
+                        .isEqualTo(doubles(expected.head()));
+                // tag::describing[]
+            }
+            // end::describing[]
         }
+    }
+
+    /** A sequence with padding gives what it gives alone. */
+    @Test
+    void sequential() {
+        // tag::sequential[]
+        Block classifier = new SequentialBlock()
+                .add(InputEmbeddingBlock.builder()
+                        .setVocabularySize(100)
+                        .setEmbeddingSize(16)
+                        .optPaddingIndex(0)
+                        .optReturnMask(true) // [x, mask]
+                        .build())
+                .add(TransformerLayerBlock.builder()
+                        .setEmbeddingSize(16)
+                        .setHeadCount(2)
+                        .optReturnMask(true) // passes the mask on
+                        .build())
+                .add(PoolingBlock.builder().setPooling(Pooling.MEAN).build()) // (B, D)
+                .add(Linear.builder().setUnits(2).build());
+        // end::sequential[]
+        classifier.initialize(manager, DataType.FLOAT32, new Shape(1, 5));
+        NDArray padded = manager.create(new long[][] {{5, 17, 3, 0, 0}});
+        NDArray alone = Forward.infer(manager, classifier, padded.get(":, :3"));
+        requireClose(Forward.infer(manager, classifier, padded), doubles(alone), 1e-5);
     }
 
     @Test
@@ -234,7 +239,7 @@ class UsingCodeTest extends OnEachEngine {
         InputEmbeddingBlock input = InputEmbeddingBlock.builder()
                 .setVocabularySize(1000)
                 .setEmbeddingSize(64)
-                .optPaddingIndex(padding) // its token vector stays zero; the position is still added
+                .optPaddingIndex(padding) // its token vector begins as zeros; the position is still added
                 .build();
         MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(64)
@@ -246,7 +251,7 @@ class UsingCodeTest extends OnEachEngine {
         ParameterStore store = new ParameterStore(manager, false);
         // tag::padding[]
         NDArray ids = manager.create(new int[][] {{5, 17, 3, 0}, {8, 0, 0, 0}});
-        NDArray isToken = ids.neq(padding); // (B, T): 1 for tokens, 0 for padding
+        NDArray isToken = input.mask(ids); // (B, T): true for tokens, false for padding
         NDArray x = input.forward(store, new NDList(ids), false).singletonOrThrow();
         NDArray y = attention.forward(store, new NDList(x, isToken), false).singletonOrThrow();
         // end::padding[]

@@ -6,12 +6,15 @@ import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.LayerNorm;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LayerNormBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
@@ -80,6 +83,7 @@ class WeightsCodeTest extends OnEachEngine {
                 .optInput(InputEmbeddingBlock.builder()
                         .setVocabularySize(11) // 30,522
                         .setEmbeddingSize(8)
+                        .optTokenTypes(2) // RoBERTa: 1; DistilBERT: none
                         .optPositionalEncoding(new SequentialBlock()
                                 .add(positions)
                                 .add(LayerNormBlock.builder()
@@ -103,18 +107,28 @@ class WeightsCodeTest extends OnEachEngine {
                 .build();
         encoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
 
-        WeightFile file = WeightFile.open(path);
-        WeightLoader.of(file)
+        WeightLoader.of(WeightFile.open(path))
                 .module("bert.", encoder, TensorNames.BERT)
-                .allowUnused("bert.embeddings.token_type_embeddings.weight", "bert.pooler.*", "cls.*")
+                .allowUnused("bert.pooler.*", "cls.*")
                 .load(encoder);
-        try (NDArray types = file.read(manager, "bert.embeddings.token_type_embeddings.weight")) {
-            positions.getTable().getArray().addi(types.get(0)); // of all tokens
-        }
         // end::bert[]
         WeightFile outputs = WeightFile.open(path.resolveSibling("stack_outputs.safetensors"));
-        NDArray output = Forward.infer(manager, encoder, outputs.read(manager, "ids"));
+        NDArray ids = outputs.read(manager, "ids"); // (2, 6)
+        NDArray output = Forward.infer(manager, encoder, ids);
         requireClose(output, doubles(outputs.read(manager, "bert")), 1e-5);
+        ParameterStore store = new ParameterStore(manager, false);
+        // tag::types[]
+        NDArray types = manager.create(new int[] {0, 0, 0, 1, 1, 1}); // (T) or (B, T): two texts
+        PairList<String, Object> params = new PairList<>();
+        params.add(InputEmbeddingBlock.TOKEN_TYPES, types);
+        NDArray y = encoder.forward(store, new NDList(ids), false, params).singletonOrThrow();
+        // end::types[]
+        NDArray zeros = types.sub(types);
+        zeros.setName(InputEmbeddingBlock.TOKEN_TYPES);
+        requireClose(Forward.infer(manager, encoder, ids, zeros), doubles(output), 1e-6);
+        zeros.addi(types);
+        requireClose(Forward.infer(manager, encoder, ids, zeros), doubles(y), 1e-6);
+        assertThat(y.sub(output).abs().max().getFloat()).isGreaterThan(0.01f);
     }
 
     @Test

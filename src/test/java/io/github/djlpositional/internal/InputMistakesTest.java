@@ -13,14 +13,18 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
+import ai.djl.nn.SequentialBlock;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
+import io.github.djlpositional.GridPositionalEncodingBlock;
+import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.relative.FireBiasBlock;
 import io.github.djlpositional.relative.ForgettingBiasBlock;
@@ -30,7 +34,9 @@ import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.Inputs;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.SmallLayers;
 import io.github.djlpositional.support.TestEngine;
+import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -510,6 +516,28 @@ class InputMistakesTest extends OnEachEngine {
                 .allSatisfy(line -> assertThat(line).contains("WARN", "step (1, 2, 3, 2)", "tokens of the cache"));
     }
 
+    /** (B, H, C) is read as (H, W, C). */
+    @Test
+    void warnsOfAGridWithFewerAxesThanItWasInitializedWith() {
+        assertAll(
+                warned(() -> inferGrid(new Shape(2, 3, 2, 8), 3, 2, 8), "input (3, 2, 8)", "expandDims(0)"),
+                warned(() -> inferGrid(new Shape(1, 2, 3, 2, 8), 3, 2, 8), "input (3, 2, 8)"),
+                notWarned(() -> inferGrid(new Shape(2, 3, 2, 8), 1, 3, 2, 8)),
+                notWarned(() -> inferGrid(new Shape(3, 2, 8), 4, 3, 2, 8)),
+                notWarned(() -> inferGrid(null, 3, 2, 8)));
+    }
+
+    /** Initializes a block, unless the shape is null, and gives it another input. */
+    private void inferGrid(Shape initialized, long... input) {
+        Block block = GridPositionalEncodingBlock.builder()
+                .setEncoding(GridEncoding.visionTransformer(8))
+                .build();
+        if (initialized != null) {
+            block.initialize(manager, DataType.FLOAT32, initialized);
+        }
+        Forward.infer(manager, block, manager.zeros(new Shape(input))).close();
+    }
+
     /** Nothing is read on a GPU, and on a CPU only by the first forward of a block. */
     @Test
     void readsNoArrayInASecondForward() {
@@ -552,5 +580,47 @@ class InputMistakesTest extends OnEachEngine {
         }
         double[] expected = {-2 / 3.0, -1 / 3.0, 1, -2 / 3.0, -1 / 3.0, 1, -2 / 3.0, -1 / 3.0, 1};
         requireClose(mask.getGradient(), expected, 1e-12);
+    }
+
+    private static InputEmbeddingBlock.Builder embedding() {
+        return InputEmbeddingBlock.builder()
+                .setVocabularySize(9)
+                .setEmbeddingSize(8)
+                .optPaddingIndex(0);
+    }
+
+    private void forward(Block block, int... ids) {
+        NDArray batch = manager.create(ids).expandDims(0);
+        block.initialize(manager, DataType.FLOAT32, batch.getShape());
+        block.forward(new ParameterStore(manager, false), new NDList(batch), false);
+    }
+
+    @Test
+    void warnsOfPaddingThatNoAttentionHides() {
+        assertAll(
+                warned(() -> forward(embedding().build(), 5, 6, 0), "ids (1, 3)", "optReturnMask(true)"),
+                warned(
+                        () -> forward(
+                                new SequentialBlock()
+                                        .add(embedding().build())
+                                        .add(SmallLayers.layer().build()),
+                                5,
+                                0),
+                        "ids (1, 2)",
+                        "TransformerStackBlock"),
+                notWarned(() -> forward(embedding().build(), 5, 6, 7)),
+                notWarned(() -> forward(embedding().optReturnMask(true).build(), 5, 0)),
+                notWarned(() -> forward(
+                        TransformerStackBlock.builder()
+                                .optInput(embedding().build())
+                                .setLayers(1, SmallLayers::layer)
+                                .build(),
+                        5,
+                        0)),
+                notWarned(() -> {
+                    InputEmbeddingBlock block = embedding().build();
+                    block.mask(manager.create(new int[][] {{5, 0}}));
+                    forward(block, 5, 0);
+                }));
     }
 }

@@ -125,6 +125,27 @@ class MachineMemoryTest extends OnEachEngine {
                 .withMessageContaining("expected at most the 1000 ");
     }
 
+    /** (2^31 - 1)^2 numbers of 4 bytes are 2^64 - 2^34 + 4 bytes, which a long cannot hold. */
+    @Test
+    void refusesSizesThatOverflow() {
+        assumeCpu();
+        Shape square = new Shape(Integer.MAX_VALUE, Integer.MAX_VALUE);
+        InputEmbeddingBlock tokens = InputEmbeddingBlock.builder()
+                .setVocabularySize(Integer.MAX_VALUE)
+                .setEmbeddingSize(Integer.MAX_VALUE)
+                .optNoPositions()
+                .build();
+        refused(() -> tokens.initialize(manager, DataType.FLOAT32, new Shape(1, 1)), square.toString());
+        refused(() -> HostData.bufferFor(manager, square, DataType.FLOAT32), square.toString());
+        assertThat(HostData.bytes(square, DataType.FLOAT32)).isEqualTo(Long.MAX_VALUE);
+        assertThat(HostData.bytes(new Shape(1L << 32, 1L << 32), DataType.FLOAT16))
+                .isEqualTo(Long.MAX_VALUE);
+        assertThat(HostData.bytes(new Shape(1L << 32, 1L << 32, 0), DataType.FLOAT64))
+                .isZero();
+        assertThat(HostData.bytes(new Shape(3, 5), DataType.FLOAT64)).isEqualTo(120);
+        assertThat(HostData.bytes(new Shape(), DataType.FLOAT64)).isEqualTo(8);
+    }
+
     /** The memory of a machine is more than the heap of these tests, and less than a petabyte. */
     @Test
     void elsewhereThanOnLinuxTablesFitIntoAllMemoryOfTheMachine() {

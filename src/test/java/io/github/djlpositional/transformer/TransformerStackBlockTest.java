@@ -327,7 +327,8 @@ class TransformerStackBlockTest extends OnEachEngine {
                         feedForward(Nonlinearity.RELU).setEmbeddingSize(16).build())
                 .build();
         assertAll(
-                rejected(of(layer, layer)::build, "layer 1", "attention"),
+                rejected(of(layer, layer)::build, "layer 1 is layer 0 again", "attention"),
+                rejected(of(layer, layer().build(), layer)::build, "layer 2 is layer 0 again"),
                 rejected(
                         of(
                                 layer().setAttention(shared).build(),

@@ -38,14 +38,12 @@ import org.junitpioneer.jupiter.cartesian.CartesianTest;
  */
 class TensorNamesTest extends OnEachEngine {
 
-    private static final String TYPES = "embeddings.token_type_embeddings.weight";
-
     /** The models of the files. */
     @SuppressWarnings("ImmutableEnumChecker") // suppliers have no state
     enum Model {
-        BERT(TensorNames.BERT, "bert.", TensorNamesTest::encoder),
-        ROBERTA(TensorNames.ROBERTA, "", TensorNamesTest::encoder),
-        DISTILBERT(TensorNames.DISTILBERT, "", TensorNamesTest::encoder),
+        BERT(TensorNames.BERT, "bert.", () -> encoder(input().optTokenTypes(2))),
+        ROBERTA(TensorNames.ROBERTA, "", () -> encoder(input().optTokenTypes(2))),
+        DISTILBERT(TensorNames.DISTILBERT, "", () -> encoder(input())),
         GPT2(TensorNames.GPT2, "", TensorNamesTest::gpt2),
         LLAMA(TensorNames.LLAMA, "model.", () -> llama(TensorNamesTest::llamaAttention)),
         QWEN2(
@@ -96,12 +94,12 @@ class TensorNamesTest extends OnEachEngine {
                 .build();
     }
 
-    private static TransformerStackBlock encoder() {
+    private static TransformerStackBlock encoder(InputEmbeddingBlock.Builder input) {
         LayerNormBlock norm =
                 LayerNormBlock.builder().setEmbeddingSize(8).optEpsilon(1e-12).build();
         return stack(
-                input().optPositionalEncoding(
-                                new SequentialBlock().add(positions()).add(norm)),
+                input.optPositionalEncoding(
+                        new SequentialBlock().add(positions()).add(norm)),
                 () -> layer().setFeedForward(feedForward(Nonlinearity.GELU).build())
                         .optEpsilon(1e-12));
     }
@@ -147,18 +145,7 @@ class TensorNamesTest extends OnEachEngine {
         TransformerStackBlock stack = model.stack.get();
         stack.initialize(manager, type, new Shape(1, 1));
         stack.freezeParameters(true);
-        WeightLoader.of(file)
-                .module(model.prefix, stack, model.names)
-                .allowUnused("*" + TYPES)
-                .load(stack);
-        if (file.getTensors().containsKey(model.prefix + TYPES)) {
-            // all tokens have the first type
-            NDArray types = file.read(manager, model.prefix + TYPES);
-            stack.getParameters().stream()
-                    .filter(entry -> entry.getKey().endsWith("encodings"))
-                    .forEach(entry ->
-                            entry.getValue().getArray().addi(types.get(0).toType(type, false)));
-        }
+        WeightLoader.of(file).module(model.prefix, stack, model.names).load(stack);
         WeightFile outputs = Weights.layers("stack_outputs");
         NDArray output = Forward.infer(manager, stack, outputs.read(manager, "ids"));
         double[] expected = doubles(outputs.read(manager, model.label()));
@@ -174,8 +161,7 @@ class TensorNamesTest extends OnEachEngine {
         assertThat(tensors.stream().flatMap(tensor -> tensor.parameters().stream()))
                 .containsExactlyInAnyOrderElementsOf(stack.getParameters().values());
         assertThat(model.open().getTensors().keySet().stream()
-                        .map(name -> name.replace("gamma", "weight").replace("beta", "bias"))
-                        .filter(name -> !name.endsWith(TYPES)))
+                        .map(name -> name.replace("gamma", "weight").replace("beta", "bias")))
                 .containsExactlyInAnyOrderElementsOf(tensors.stream()
                         .map(tensor -> model.prefix + tensor.name())
                         .toList());

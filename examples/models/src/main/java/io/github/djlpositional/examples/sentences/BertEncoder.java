@@ -51,7 +51,6 @@ final class BertEncoder extends AbstractBlock {
     private final Sizes sizes;
     private final LearnedPositionalEncodingBlock positions;
     private final InputEmbeddingBlock input;
-    private final Parameter tokenTypes;
     private final Block inputNorm;
     private final TransformerStackBlock layers;
 
@@ -67,13 +66,9 @@ final class BertEncoder extends AbstractBlock {
                 InputEmbeddingBlock.builder()
                         .setVocabularySize(sizes.vocabulary)
                         .setEmbeddingSize(sizes.size)
+                        .optTokenTypes(2) // all tokens of a single text have the first type
                         .optPositionalEncoding(positions)
                         .build());
-        tokenTypes = addParameter(Parameter.builder()
-                .setName("tokenTypes")
-                .setType(Parameter.Type.WEIGHT)
-                .optShape(new Shape(2, sizes.size))
-                .build());
         inputNorm = addChildBlock(
                 "inputNorm",
                 LayerNorm.builder().axis(2).optEpsilon((float) EPSILON).build());
@@ -94,10 +89,9 @@ final class BertEncoder extends AbstractBlock {
                                                 .build())
                                         .optEpsilon(EPSILON))
                         .build());
-        // as in BERT; the position table starts like this too
+        // as in BERT; the tables of positions and types start like this too
         Initializer initializer = new NormalInitializer(0.02f);
         input.getTokenTable().setInitializer(initializer);
-        tokenTypes.setInitializer(initializer);
         layers.setInitializer(initializer, Parameter.Type.WEIGHT);
     }
 
@@ -111,7 +105,7 @@ final class BertEncoder extends AbstractBlock {
         Map<String, Parameter> named = new LinkedHashMap<>();
         named.put("embeddings.word_embeddings.weight", input.getTokenTable());
         named.put("embeddings.position_embeddings.weight", positions.getTable());
-        named.put("embeddings.token_type_embeddings.weight", tokenTypes);
+        named.put("embeddings.token_type_embeddings.weight", input.getTokenTypeTable());
         named.put("embeddings.LayerNorm.weight", inputNorm.getDirectParameters().get("gamma"));
         named.put("embeddings.LayerNorm.bias", inputNorm.getDirectParameters().get("beta"));
         TensorNames.BERT
@@ -134,10 +128,8 @@ final class BertEncoder extends AbstractBlock {
     }
 
     private NDList embed(ParameterStore store, NDList inputs, boolean training) {
-        NDArray x = input.forward(store, new NDList(inputs.head()), training).singletonOrThrow();
-        // all tokens of a single text have the first type
-        NDArray type = store.getValue(tokenTypes, x.getDevice(), training).get(0);
-        return inputNorm.forward(store, new NDList(x.add(type)), training);
+        NDList x = input.forward(store, new NDList(inputs.head()), training);
+        return inputNorm.forward(store, x, training);
     }
 
     /** Returns the mean over the vectors of the tokens, (B, D), for the outputs of a forward. */
