@@ -33,6 +33,7 @@ import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.transformer.Pooling;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
+import io.github.djlpositional.weights.SavedBlockFactory;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -124,6 +125,7 @@ public final class ClassifyText {
                         trainer.getTrainingResult().getValidateEvaluation("Accuracy"));
             }
             model.save(saving, "classifier");
+            SavedBlockFactory.describe(model.getBlock(), saving); // so that loading needs no code of the classifier
         }
         Files.write(saving.resolve("classes.txt"), classes);
         Files.write(
@@ -138,7 +140,6 @@ public final class ClassifyText {
                 .setTypes(String.class, Classifications.class)
                 .optModelPath(folder)
                 .optModelName("classifier")
-                .optBlock(newClassifier((int) vocabulary.size(), classes.size()))
                 .optTranslator(new LabelTranslator())
                 .optDevice(device)
                 .build();

@@ -42,6 +42,7 @@ import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.transformer.Pooling;
 import io.github.djlpositional.transformer.PoolingBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.weights.SavedBlockFactory;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -66,7 +67,7 @@ import org.knowm.xchart.style.markers.SeriesMarkers;
  */
 public final class EncoderExample {
 
-    private static final int MAX_WORDS = 16;
+    public static final int MAX_WORDS = 16;
     private static final int VOCABULARY_SIZE = 2500;
     private static final int SIZE = 64; // of a token's vector
     private static final List<String> CLASSES = List.of("shuffled", "in order");
@@ -75,7 +76,7 @@ public final class EncoderExample {
 
     // %% The encoder: token ids (B, T) to a score for each class (B, 2)
     public static Block newEncoder(boolean hasPositions) {
-        // LearnedPositionalEncodingBlock.builder().setMaxSequenceLength(MAX_WORDS) would learn a table instead
+        // LearnedPositionalEncodingBlock.builder().setMaxSequenceLength(MAX_WORDS) here would learn a table
         Block positions = hasPositions
                 ? PositionalEncodingBlock.builder().setEmbeddingSize(SIZE).build()
                 : Blocks.identityBlock();
@@ -105,7 +106,7 @@ public final class EncoderExample {
     }
 
     // %% Sentences to token ids, and scores to classes
-    private static List<String> words(String text) {
+    public static List<String> words(String text) {
         String[] words = text.toLowerCase(Locale.ROOT).split("[^\\p{L}\\p{N}'’-]+");
         return Arrays.stream(words).filter(word -> !word.isEmpty()).toList();
     }
@@ -238,6 +239,7 @@ public final class EncoderExample {
                         "vocabulary", ids.mapToObj(vocabulary::getToken).collect(Collectors.joining(" ")));
                 model.setProperty("Epoch", "0"); // the number in the file's name
                 model.save(saving, "encoder"); // the last one stays
+                SavedBlockFactory.describe(model.getBlock(), saving); // so that loading needs no code of the encoder
             }
             List<Double> accuracies = metrics.getMetric("train_progress_Accuracy").stream()
                     .map(Metric::getValue)
@@ -245,9 +247,10 @@ public final class EncoderExample {
             chart.addSeries(name, null, accuracies).setMarker(SeriesMarkers.NONE);
         }
 
-        // %% Save: the file gets its place when it is complete, so that a saved model is never half
-        String file = "encoder-0000.params";
-        Files.move(saving.resolve(file), folder.resolve(file), StandardCopyOption.ATOMIC_MOVE);
+        // %% Save: files get their place when all are complete, so that a saved model is never half
+        for (String file : List.of("block.json", "serving.properties", "encoder-0000.params")) {
+            Files.move(saving.resolve(file), folder.resolve(file), StandardCopyOption.ATOMIC_MOVE);
+        }
         Files.delete(saving);
         chart.setXAxisTitle("training steps / 5");
         chart.setYAxisTitle("accuracy");
@@ -260,7 +263,6 @@ public final class EncoderExample {
                 .setTypes(String.class, Classifications.class)
                 .optModelPath(folder)
                 .optModelName("encoder")
-                .optBlock(newEncoder(true))
                 .optTranslator(new SentenceTranslator())
                 .optDevice(device)
                 .build();

@@ -46,7 +46,6 @@ class EncoderExampleTest {
                 .optEngine(engine)
                 .optModelPath(folder())
                 .optModelName("encoder")
-                .optBlock(EncoderExample.newEncoder(true))
                 .optTranslator(new EncoderExample.SentenceTranslator())
                 .build()
                 .loadModel();
@@ -65,11 +64,11 @@ class EncoderExampleTest {
         assertThat(out)
                 .contains("Training with " + engine + " on ")
                 // a bag of words: exactly one of each pair is right
-                .containsPattern("without positions +0[.,]5000")
-                .containsPattern("with positions +0[.,][3-7]\\d{3}")
+                .containsPattern("without positions: held-out accuracy 0[.,]5000, ")
+                .containsPattern("with positions: held-out accuracy 0[.,][3-7]\\d{3}")
                 // 80 sentences in two orders
-                .containsPattern("chance +0\\.5000 ± 0[.,]0395");
-        assertThat(files()).containsExactly("accuracy.png", "encoder-0000.params");
+                .containsPattern("chance 0\\.5000 ± 0[.,]0395");
+        assertThat(files()).containsExactly("accuracy.png", "block.json", "encoder-0000.params", "serving.properties");
         assertThat(ImageIO.read(folder().resolve("accuracy.png").toFile()).getWidth())
                 .isPositive();
         List<MatchResult> judged = Pattern.compile("\\{\"className\": \"([^\"]+)\".*} {2}(.*)")
@@ -98,8 +97,8 @@ class EncoderExampleTest {
     void learnsWordOrder() throws Exception {
         String out = train("PyTorch", List.of());
         assertThat(out)
-                .containsPattern("without positions +0[.,]5000")
-                .containsPattern("with positions +0[.,][89]\\d{3}");
+                .containsPattern("without positions: held-out accuracy 0[.,]5000, ")
+                .containsPattern("with positions: held-out accuracy 0[.,][89]\\d{3}");
     }
 
     @Test
@@ -119,7 +118,7 @@ class EncoderExampleTest {
         train("PyTorch", SHORT);
         assertThat(files())
                 .as("what the killed run left is removed")
-                .containsExactly("accuracy.png", "encoder-0000.params");
+                .containsExactly("accuracy.png", "block.json", "encoder-0000.params", "serving.properties");
     }
 
     @Test
