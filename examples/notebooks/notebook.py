@@ -1,7 +1,7 @@
 """Makes Jupyter notebooks of Java programs, for the kernel JJava, and runs them.
 
-    python notebook.py Program.java …           writes Program.ipynb with its outputs beside this script
-    python notebook.py --check Program.java …   fails if Program.ipynb has other code than Program.java
+    python notebook.py Program.java …          writes Program.ipynb, with its outputs, beside this script
+    python notebook.py --check Program.java …  runs it, and fails if a section marked [check] prints something else
 
 A program is a class with a main method. In it,
 
@@ -15,13 +15,14 @@ import argparse
 import pathlib
 import re
 import sys
+import tempfile
 import textwrap
 
 import nbclient
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-FOLDER = pathlib.Path(__file__).parent
+CHECKED = "same-output-each-time"
 
 
 def sections(lines):
@@ -57,7 +58,7 @@ def convert(program):
     for title, is_checked, code in [*sections((members + rest).split("\n")), *sections(main.split("\n"))]:
         if title:
             cells.append(new_markdown_cell(f"## {title}"))
-        cells.append(new_code_cell(code, metadata={"tags": ["nbval-check-output"]} if is_checked else {}))
+        cells.append(new_code_cell(code, metadata={"tags": [CHECKED]} if is_checked else {}))
     for number, cell in enumerate(cells):
         cell.id = f"cell-{number}"  # the same each time
     kernel = {"display_name": "Java", "language": "java", "name": "java"}
@@ -78,24 +79,33 @@ def without_progress(outputs):
     return joined
 
 
+def run(notebook):
+    with tempfile.TemporaryDirectory() as folder:
+        nbclient.NotebookClient(notebook, timeout=1800, resources={"metadata": {"path": folder}}).execute()
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)  # times
+        if cell.cell_type == "code":
+            cell.outputs = without_progress(cell.outputs)
+
+
+def compare(notebook, file):
+    for ran, stored in zip(notebook.cells, nbformat.read(file, as_version=4).cells, strict=True):
+        if CHECKED in ran.metadata.get("tags", []) and ran.outputs != stored.outputs:
+            sys.exit(f"{file}: {ran.source}\nprinted {ran.outputs}\nexpected {stored.outputs}")
+
+
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("program", nargs="+", type=pathlib.Path)
     arguments = parser.parse_args()
     for program in arguments.program:
-        file = FOLDER / f"{program.stem}.ipynb"
+        file = pathlib.Path(__file__).with_name(f"{program.stem}.ipynb")
         notebook = convert(program)
+        run(notebook)
         if arguments.check:
-            stored = nbformat.read(file, as_version=4)
-            if [cell.source for cell in stored.cells] != [cell.source for cell in notebook.cells]:
-                sys.exit(f"{file} differs from {program}: run notebook.py {program}")
+            compare(notebook, file)
         else:
-            nbclient.NotebookClient(notebook, timeout=1800).execute()
-            for cell in notebook.cells:
-                cell.metadata.pop("execution", None)  # times
-                if cell.cell_type == "code":
-                    cell.outputs = without_progress(cell.outputs)
             nbformat.write(notebook, file)
 
 

@@ -12,7 +12,6 @@ import ai.djl.Device;
 import ai.djl.Model;
 import ai.djl.engine.Engine;
 import ai.djl.inference.Predictor;
-import ai.djl.metric.Metric;
 import ai.djl.metric.Metrics;
 import ai.djl.modality.Classifications;
 import ai.djl.modality.nlp.DefaultVocabulary;
@@ -57,6 +56,7 @@ import java.util.Locale;
 import java.util.Random;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.knowm.xchart.ChartEncoder;
 import org.knowm.xchart.XYChart;
@@ -241,10 +241,15 @@ public final class EncoderExample {
                 model.save(saving, "encoder"); // the last one stays
                 SavedBlockFactory.describe(model.getBlock(), saving); // so that loading needs no code of the encoder
             }
-            List<Double> accuracies = metrics.getMetric("train_progress_Accuracy").stream()
-                    .map(Metric::getValue)
-                    .toList(); // each of five steps
-            chart.addSeries(name, null, accuracies).setMarker(SeriesMarkers.NONE);
+            double[] accuracies = metrics.getMetric("train_all_Accuracy").stream()
+                    .mapToDouble(step -> step.getValue().doubleValue())
+                    .toArray();
+            double[] means = IntStream.range(0, accuracies.length / 10)
+                    .mapToDouble(i -> Arrays.stream(accuracies, 10 * i, 10 * i + 10)
+                            .average()
+                            .orElseThrow())
+                    .toArray();
+            chart.addSeries(name, means).setMarker(SeriesMarkers.NONE);
         }
 
         // %% Save: files get their place when all are complete, so that a saved model is never half
@@ -252,7 +257,7 @@ public final class EncoderExample {
             Files.move(saving.resolve(file), folder.resolve(file), StandardCopyOption.ATOMIC_MOVE);
         }
         Files.delete(saving);
-        chart.setXAxisTitle("training steps / 5");
+        chart.setXAxisTitle("training steps / 10");
         chart.setYAxisTitle("accuracy");
         ChartEncoder.saveChart(chart, folder.resolve("accuracy.png").toString(), "png");
         System.out.println("The model, and a picture of its accuracy: " + folder);
