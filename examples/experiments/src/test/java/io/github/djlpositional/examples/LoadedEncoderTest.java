@@ -153,14 +153,12 @@ class LoadedEncoderTest {
                 .toList();
         SmallEncoder.saveTo(file, engine);
         try (ZooModel<String, Judgement> model = EncoderFile.load(file, Engine.getEngine(engine), Device.cpu())) {
-            // tag::pool[]
             ThreadLocal<Predictor<String, Judgement>> predictors = ThreadLocal.withInitial(model::newPredictor);
             ExecutorService pool = Executors.newFixedThreadPool(8);
             List<Future<Judgement>> answers = new ArrayList<>();
             for (String sentence : sentences) {
                 answers.add(pool.submit(() -> predictors.get().predict(sentence)));
             }
-            // end::pool[]
             try (Predictor<String, Judgement> predictor = model.newPredictor()) {
                 List<Judgement> together = predictor.batchPredict(sentences);
                 for (int i = 0; i < answers.size(); i++) {
@@ -171,13 +169,6 @@ class LoadedEncoderTest {
                 }
             }
             pool.shutdown();
-        }
-    }
-
-    @Test
-    void webServiceAnswers() throws Exception {
-        try (JudgeController service = new JudgeController(saved)) {
-            assertThat(service.judge(SENTENCE).embedding()).hasSize(64);
         }
     }
 }
