@@ -42,7 +42,6 @@ final class Fragments {
             Path.of("src/test/java/io/github/djlpositional/guide"),
             Path.of("src/test/java/org/example"),
             Path.of("examples/encoder/src/test/java/io/github/djlpositional/examples/encoder"),
-            Path.of("examples/experiments/src/test/java/io/github/djlpositional/examples"),
             Path.of("examples/models/src/test/java/io/github/djlpositional/examples"),
             Path.of("examples/models/src/test/java/io/github/djlpositional/examples/sentences"));
 

@@ -1,4 +1,4 @@
-package io.github.djlpositional.examples;
+package io.github.djlpositional.examples.experiments;
 
 import ai.djl.nn.Block;
 import ai.djl.nn.Blocks;
@@ -8,7 +8,6 @@ import io.github.djlpositional.GridPositionalEncodingBlock;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
-import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.RotaryScaling;
@@ -16,6 +15,7 @@ import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.RotaryPresets;
 import io.github.djlpositional.relative.WindowBiasBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
@@ -181,14 +181,14 @@ public enum Encoding {
         return input;
     }
 
-    /** Begins an attention with the positions of relative encodings. */
-    MultiHeadAttentionBlock.Builder attention(Sizes at) {
-        MultiHeadAttentionBlock.Builder attention = MultiHeadAttentionBlock.builder()
+    /** Begins a layer whose attention has the positions of relative encodings. */
+    TransformerLayerBlock.Builder layer(Sizes at) {
+        TransformerLayerBlock.Builder layer = TransformerLayerBlock.builder()
                 .setEmbeddingSize(at.size)
                 .setHeadCount(at.heads)
                 .optCausal(at.causal);
         RelativeEncoding positions = relative.apply(at);
-        return positions == null ? attention : attention.optRelativeEncoding(positions);
+        return positions == null ? layer : layer.optRelativeEncoding(positions);
     }
 
     @Override

@@ -2,9 +2,7 @@ package io.github.djlpositional.examples;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
-import ai.djl.repository.zoo.ZooModel;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
@@ -18,22 +16,6 @@ import java.util.List;
  * @param layers for each layer and head T × T probabilities, row by row: the attention of word i to word j
  */
 public record AttentionMaps(List<String> words, List<List<double[]>> layers) {
-
-    /**
-     * Computes the attention of a saved encoder.
-     *
-     * @throws UserError if the sentence has no words
-     */
-    static AttentionMaps of(ZooModel<String, Judgement> model, String sentence) {
-        SentenceTranslator translator = (SentenceTranslator) model.getTranslator();
-        List<String> words = translator.wordsOf(sentence);
-        try (NDManager manager = model.getNDManager().newSubManager()) {
-            TransformerStackBlock layers = ((TransformerEncoder) model.getBlock()).layers();
-            NDList ids = new NDList(translator.idsOf(words, manager).expandDims(0));
-            ParameterStore store = new ParameterStore(manager, false);
-            return of(words, store, layers.getInput().forward(store, ids, false), layers);
-        }
-    }
 
     /** Computes the attention of layers that normalize after each part, for the vectors of words, (1, T, D). */
     public static AttentionMaps of(

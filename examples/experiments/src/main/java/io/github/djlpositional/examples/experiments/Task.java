@@ -1,4 +1,4 @@
-package io.github.djlpositional.examples;
+package io.github.djlpositional.examples.experiments;
 
 import java.util.Arrays;
 import java.util.List;

@@ -3,18 +3,18 @@ package io.github.djlpositional.examples;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.djlpositional.support.JavaProgram;
-import io.github.djlpositional.support.TestEngine;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A program is killed while it replaces a saved file: the file is one of two models, complete. The system property
+ * A program is killed while it replaces a saved file: the file is one of two, complete. The system property
  * {@code fault.kills} sets the number of kills (default: 1).
  */
 class FaultKilledSavingTest {
@@ -27,7 +27,7 @@ class FaultKilledSavingTest {
     @TempDir
     private Path folder;
 
-    /** The program: replaces a model by each of two others forever. */
+    /** The program: replaces a file by each of two others forever. */
     public static void main(String[] args) throws IOException {
         for (int i = 1; true; i = 3 - i) {
             Path next = Path.of(args[i]);
@@ -38,13 +38,12 @@ class FaultKilledSavingTest {
     }
 
     @Test
-    void oldModelOrNewModelRemains() throws Exception {
-        TestEngine.PYTORCH.assumeAvailable();
-        Path file = folder.resolve("model.zip");
-        Path first = folder.resolve("first.zip");
-        SmallEncoder.saveTo(first, "PyTorch");
-        Path second = SmallEncoder.changed(
-                first, folder.resolve("second.zip"), "vocabulary.txt", content -> new byte[99_999]);
+    void oldFileOrNewFileRemains() throws Exception {
+        Path file = folder.resolve("model");
+        Path first = Files.write(folder.resolve("first"), new byte[2_000_000]);
+        byte[] ones = new byte[1_000_000];
+        Arrays.fill(ones, (byte) 1);
+        Path second = Files.write(folder.resolve("second"), ones);
         Random random = new Random(8);
         for (int kill = 0; kill < Integer.getInteger("fault.kills", 1); kill++) {
             Process process = JavaProgram.of(

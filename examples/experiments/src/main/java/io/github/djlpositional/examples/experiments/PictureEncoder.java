@@ -1,4 +1,4 @@
-package io.github.djlpositional.examples;
+package io.github.djlpositional.examples.experiments;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
@@ -16,7 +16,6 @@ import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.relative.RotaryPresets;
 import io.github.djlpositional.relative.WindowBiasBlock;
 import io.github.djlpositional.transformer.FeedForwardBlock;
-import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.List;
 
@@ -54,8 +53,7 @@ final class PictureEncoder extends AbstractBlock {
                 TransformerStackBlock.builder()
                         .setLayers(
                                 2,
-                                () -> TransformerLayerBlock.builder()
-                                        .setAttention(encoding.attention(sizes).build())
+                                () -> encoding.layer(sizes)
                                         .setFeedForward(FeedForwardBlock.builder()
                                                 .setEmbeddingSize(SIZE)
                                                 .setHiddenSize(128)

@@ -1,8 +1,10 @@
-package io.github.djlpositional.examples;
+package io.github.djlpositional.examples.experiments;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import ai.djl.Device;
+import ai.djl.Model;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
@@ -10,20 +12,26 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
+import ai.djl.training.dataset.ArrayDataset;
 import ai.djl.training.dataset.Batch;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.support.TestEngine;
-import java.io.File;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Random;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -34,6 +42,20 @@ class CompareEncodingsTest {
 
     @TempDir
     private Path folder;
+
+    /** Runs the program with options that are separated by spaces, and returns what it prints. */
+    private static String run(int expectedStatus, String options, Object... more) {
+        StringWriter printed = new StringWriter();
+        String[] args = Stream.concat(
+                        Stream.of(options.split(" ", -1)), Stream.of(more).map(Object::toString))
+                .toArray(String[]::new);
+        int status = Experiments.commandLine()
+                .setOut(new PrintWriter(printed))
+                .setErr(new PrintWriter(printed))
+                .execute(args);
+        assertThat(status).as(printed.toString()).isEqualTo(expectedStatus);
+        return printed.toString();
+    }
 
     @ParameterizedTest
     @EnumSource(Task.class)
@@ -50,16 +72,14 @@ class CompareEncodingsTest {
 
     private void requireEveryKind(Task task, String engine) throws Exception {
         TestEngine.of(engine).assumeAvailable();
-        String out = ProgramRun.of(
-                        "compare --on " + task + " --quick --examples 32 --seeds 1 --engine " + engine + " --out",
-                        folder)
-                .success();
+        String options = " --quick --examples 32 --seeds 1 --device cpu --engine " + engine + " --out";
+        String out = run(0, "compare --on " + task + options, folder);
         List<String> kinds = task.encodings().stream()
                 .flatMap(kind -> task == Task.TEXT && kind == Encoding.ROTARY
                         ? Stream.of("rotary", "rotary_linear", "rotary_ntk", "rotary_yarn")
                         : Stream.of(kind.toString()))
                 .toList();
-        String table = out.substring(out.indexOf("positions "));
+        String table = out.substring(out.indexOf("\npositions ") + 1);
         assertThat(table.lines().skip(1).limit(kinds.size()).map(line -> line.substring(0, line.indexOf(' '))))
                 .isEqualTo(kinds);
         List<String> rows = Files.readAllLines(folder.resolve("comparison.csv"));
@@ -76,7 +96,7 @@ class CompareEncodingsTest {
             // a bag of words or pixels
             assertThat(rows.get(1)).startsWith("none,0.5000,0.5000,0.5000,0.5000,0.5000,0.5000,0.5000,0.5000,0.5000,");
         }
-        assertThat(folder.resolve("comparison.svg")).exists();
+        assertThat(folder.resolve("comparison.png")).exists();
         if (task == Task.TEXT) {
             requireBiasesAndAttention();
         }
@@ -106,18 +126,123 @@ class CompareEncodingsTest {
 
     @ParameterizedTest
     @CsvSource({
-        "2, --seeds 0, --seeds 0: expected 1 or more",
-        "2, --on text --epochs 0, --epochs 0: expected 1 or more",
-        "2, --on music, Invalid value for option '--on'",
-        "2, --on pictures --encoding learned, '--encoding learned on pictures: expected one of [none, learned_grid,'",
-        "1, --on pictures --examples 1401, '1401 digits: expected at most 1400; use fewer with --examples'",
-        "1, --on text --out FOLDER/file, output 'FOLDER/file/comparison.csv' cannot be written"
+        "--seeds 0, --seeds 0: expected 1 or more",
+        "--on text --epochs 0, --epochs 0: expected 1 or more",
+        "--on music, Invalid value for option '--on'",
+        "--on pictures --encoding learned, '--encoding learned on pictures: expected one of [none, learned_grid,'",
+        "--on pictures --examples 1401, '1401 digits: expected at most 1400; use fewer with --examples'",
+        "--engine Theano, Theano",
+        "--device gpu77, '--device gpu77: expected cpu, or one of the '"
     })
-    void userErrorEndsWithOneLine(int status, String options, String message) throws Exception {
-        Files.writeString(folder.resolve("file"), "not a folder");
-        assertThat(ProgramRun.in(folder, "compare " + options).error(status))
-                .startsWith(
-                        "error: " + message.replace("FOLDER", folder.toString()).replace('/', File.separatorChar));
+    void badOptionIsNamed(String options, String message) {
+        assertThat(run(2, "compare " + options).lines().findFirst())
+                .hasValueSatisfying(line -> assertThat(line).contains(message));
+    }
+
+    @Test
+    void folderThatCannotBeWrittenIsNamedBeforeTheTraining() throws Exception {
+        Path file = Files.writeString(folder.resolve("file"), "not a folder");
+        assertThat(run(1, "compare --quick --out", file).lines())
+                .singleElement()
+                .asString()
+                .contains(file.toString());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"sinusoidal", "learned"})
+    void inspectWritesAttentionAndLearnedPositions(String encoding) throws Exception {
+        TestEngine.PYTORCH.assumeAvailable();
+        run(0, "compare --quick --seeds 1 --device cpu --encoding " + encoding + " --out", folder);
+        run(0, "inspect --model", folder.resolve(encoding), "--out", folder, "a person who writes books");
+        // a layer of 2 heads
+        assertThat(lines("attention.csv")).hasSize(2).allSatisfy(line -> {
+            assertThat(line).hasSize(3 + 25).startsWith("a person who writes books", "0");
+            // the weights of the first word
+            assertThat(line.subList(3, 8).stream()
+                            .mapToDouble(Double::parseDouble)
+                            .sum())
+                    .isCloseTo(1, within(5e-5));
+        });
+        assertThat(folder.resolve("positions.csv").toFile().exists()).isEqualTo(encoding.equals("learned"));
+        if (encoding.equals("learned")) {
+            assertThat(lines("positions.csv")).hasSize(40).allMatch(line -> line.size() == 16);
+        }
+    }
+
+    @Test
+    void folderWithoutAModelIsNamed() {
+        Path none = folder.resolve("none");
+        assertThat(run(1, "inspect --model", folder, "--out", folder, "a person"))
+                .contains(folder.toString());
+        assertThat(run(2, "inspect --model", none, "--out", folder, "a person")).startsWith("no model in " + none);
+    }
+
+    @TestFactory
+    List<DynamicTest> documentedCommandsAreValid() throws Exception {
+        List<DynamicTest> tests = new ArrayList<>();
+        for (String line : Files.readAllLines(Path.of("README.md"))) {
+            if (line.startsWith("java -jar ")) {
+                // the words after the jar, of which one in quotes may have spaces
+                String[] args = Pattern.compile("\"([^\"]*)\"|(\\S+)")
+                        .matcher(line)
+                        .results()
+                        .skip(3)
+                        .map(word -> word.group(1) == null ? word.group(2) : word.group(1))
+                        .toArray(String[]::new);
+                tests.add(DynamicTest.dynamicTest(
+                        line, () -> Experiments.commandLine().parseArgs(args)));
+            }
+        }
+        assertThat(tests).hasSizeGreaterThan(1);
+        return tests;
+    }
+
+    /** A bag of words, whose two orders can differ by rounding only; with positions they differ. */
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
+    void withoutPositionsBothOrdersHaveTheSameScores(String engine) {
+        try (NDManager manager = TestEngine.of(engine).newCpuManager()) {
+            NDArray orders = manager.create(new int[][] {{2, 3, 4, 5, 6, 7}, {7, 5, 2, 6, 4, 3}});
+            for (Encoding encoding : Task.SENTENCES.encodings()) {
+                Block encoder = SentenceExperiment.encoder(encoding, 10, 16, 16, 2, 2);
+                encoder.initialize(manager, DataType.FLOAT32, new Shape(1, 6));
+                float[] scores = scores(encoder, orders);
+                float difference = Math.abs(scores[0] - scores[1] - scores[2] + scores[3]);
+                if (encoding == Encoding.NONE) {
+                    assertThat(difference).isLessThan(1e-5f);
+                } else {
+                    assertThat(difference).as(encoding.toString()).isGreaterThan(1e-4f);
+                }
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
+    @Tag("slow")
+    void everyEncodingLearnsTheOrderOfAFewSentencesByHeart(String engine) throws Exception {
+        TestEngine.of(engine).assumeAvailable();
+        Random random = new Random(1);
+        List<int[]> sentences = new ArrayList<>();
+        for (int i = 0; i < 60; i++) {
+            sentences.add(random.ints(6, 2, 20).toArray());
+        }
+        WordOrderDataset dataset = new WordOrderDataset(sentences, 20, 1, false, false);
+        Experiment.Description description =
+                new Experiment.Description("", "", "accuracy", "words", dataset.batches(), 0.005f, new Shape(1, 8));
+        for (Encoding encoding : Task.SENTENCES.encodings()) {
+            try (Model model = Model.newInstance("encoder", Device.cpu(), engine)) {
+                // eight heads: of two, ALiBi's slopes would be 1/16 and 1/256, which hardly tell near from far
+                model.setBlock(SentenceExperiment.encoder(encoding, 20, 8, 32, 8, 1));
+                CompareEncodings.train(model, description, dataset, 1, 60);
+                double accuracy = Evaluation.accuracy(model.getNDManager(), model.getBlock(), dataset);
+                if (encoding == Encoding.NONE) {
+                    assertThat(accuracy).isEqualTo(0.5);
+                } else {
+                    assertThat(accuracy).as("%s", encoding).isGreaterThan(0.9);
+                }
+            }
+        }
     }
 
     @Test
@@ -133,10 +258,10 @@ class CompareEncodingsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"PyTorch", "MXNet"})
-    void windowsAreLabelledWithTheTokensThatFollow(String engine) {
+    void windowsAreLabelledWithTheTokensThatFollow(String engine) throws Exception {
         try (NDManager manager = TestEngine.of(engine).newCpuManager()) {
-            TextWindows windows = TextWindows.every(2, new int[] {10, 11, 12, 13, 14, 15, 16, 17}, 3, 2);
-            assertThat(windows.batches()).isEqualTo(2);
+            int[] ids = {10, 11, 12, 13, 14, 15, 16, 17};
+            ArrayDataset windows = TextExperiment.windows(manager, ids, 3, 2, 0, 2, 4);
             List<int[]> inputs = new ArrayList<>();
             List<int[]> labels = new ArrayList<>();
             for (Batch batch : windows.getData(manager)) {

@@ -1,4 +1,4 @@
-package io.github.djlpositional.examples;
+package io.github.djlpositional.examples.experiments;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;

@@ -3,7 +3,6 @@ package io.github.djlpositional.examples;
 import ai.djl.training.util.ProgressBar;
 import java.time.Duration;
 import java.util.Locale;
-import java.util.function.Supplier;
 
 /**
  * The progress of a task with the time left: a bar on a terminal, and otherwise, in a file or a pipe, at most one line
@@ -22,13 +21,9 @@ public final class Progress {
 
     /** Starts the time of a task, whose name has at most 12 characters. */
     public Progress(String task, long total) {
-        this(task, total, isTerminal());
-    }
-
-    Progress(String task, long total, boolean isTerminal) {
         this.task = task;
         this.total = total;
-        bar = isTerminal ? new ProgressBar(task, total) : null;
+        bar = isTerminal() ? new ProgressBar(task, total) : null;
     }
 
     /** Returns whether the input and the output of this process are a terminal. */
@@ -38,31 +33,17 @@ public final class Progress {
         return System.console() != null;
     }
 
-    /** Adds work that has been done. */
+    /** Adds work that has been done, and shows the time that the rest takes at the same speed, such as 1:05 left. */
     public void add(long amount) {
-        add(amount, () -> timeLeft(startNanos, done, total));
-    }
-
-    /** Adds work, and shows a status instead of the time left. */
-    void add(long amount, Supplier<String> status) {
         long tenths = 10 * done / total;
         done += amount;
+        Duration left = Duration.ofNanos((System.nanoTime() - startNanos) / done * (total - done));
+        String status = String.format(Locale.ROOT, "%d:%02d left", left.toMinutes(), left.toSecondsPart());
         if (bar != null) {
             // the blank hides the end of a longer status before it
-            bar.update(done - 1, status.get() + ' ');
+            bar.update(done - 1, status + ' ');
         } else if (10 * done / total > tenths) {
-            System.out.printf(Locale.ROOT, "%-12s %3d %%  %s%n", task + ":", 100 * done / total, status.get());
+            System.out.printf("%-12s %3d %%  %s%n", task + ":", 100 * done / total, status);
         }
-    }
-
-    /** Returns the time that the rest of the work takes at the same speed, for example {@code 1:05 left}. */
-    static String timeLeft(long startNanos, long done, long total) {
-        long nanosLeft = (System.nanoTime() - startNanos) / done * (total - done);
-        return minutesAndSeconds(Duration.ofNanos(nanosLeft)) + " left";
-    }
-
-    /** Formats a duration as minutes and seconds, for example 1:05. */
-    static String minutesAndSeconds(Duration duration) {
-        return String.format(Locale.ROOT, "%d:%02d", duration.toMinutes(), duration.toSecondsPart());
     }
 }

@@ -1,14 +1,16 @@
-package io.github.djlpositional.examples;
+package io.github.djlpositional.examples.experiments;
 
 import ai.djl.Model;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
+import ai.djl.translate.TranslateException;
 import io.github.djlpositional.math.GridResampling;
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.Reader;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -19,6 +21,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.stream.IntStream;
 import java.util.zip.GZIPInputStream;
+import org.apache.commons.csv.CSVFormat;
 
 /**
  * Are the rows and columns of a handwritten digit in order? On digits as large as the trained ones, and enlarged.
@@ -39,7 +42,7 @@ final class PictureExperiment implements Experiment {
         List<double[]> digits = readDigits();
         Collections.shuffle(digits, new Random(1));
         if (count > digits.size() - HELD_OUT) {
-            throw new UserError(
+            throw new IllegalArgumentException(
                     count + " digits: expected at most " + (digits.size() - HELD_OUT) + "; use fewer with --examples");
         }
         heldOut = digits.subList(0, quick ? 20 : HELD_OUT);
@@ -52,12 +55,11 @@ final class PictureExperiment implements Experiment {
      * scikit-learn.
      */
     static List<double[]> readDigits() throws IOException {
-        byte[] file = new Resource("/digits.csv.gz", "djl-positional-examples").read();
-        try (InputStream in = new GZIPInputStream(new ByteArrayInputStream(file))) {
-            return new ArrayList<>(new String(in.readAllBytes(), StandardCharsets.US_ASCII)
-                    .lines()
+        try (InputStream file = PictureExperiment.class.getResourceAsStream("/digits.csv.gz");
+                Reader in = new InputStreamReader(new GZIPInputStream(file), StandardCharsets.US_ASCII)) {
+            return new ArrayList<>(CSVFormat.DEFAULT.parse(in).stream()
                     // the last column is the digit
-                    .map(line -> Arrays.stream(line.split(",", -1))
+                    .map(row -> row.stream()
                             .limit(SIDE * SIDE)
                             .mapToDouble(pixel -> Integer.parseInt(pixel) / DARKEST)
                             .toArray())
@@ -113,7 +115,8 @@ final class PictureExperiment implements Experiment {
         String examples =
                 learned.size() + " digits of 8 x 8 pixels to learn from, " + heldOut.size() + " others held out";
         String title = "Trained on 8 x 8 pixels, tested on other digits, also enlarged ones";
-        return new Description(examples, title, "accuracy", "pixels", 0.002f, new Shape(1, SIDE, SIDE));
+        int batches = new Pictures(learned, 1, true).batches();
+        return new Description(examples, title, "accuracy", "pixels", batches, 0.002f, new Shape(1, SIDE, SIDE));
     }
 
     @Override
@@ -122,12 +125,13 @@ final class PictureExperiment implements Experiment {
     }
 
     @Override
-    public Minibatches training(int seed) {
+    public Pictures training(int seed, NDManager manager) {
         return new Pictures(learned, seed, true);
     }
 
     @Override
-    public Map<String, Double> measure(Model trained, Encoding as) {
+    public Map<String, Double> measure(Model trained, Encoding as) throws IOException, TranslateException {
+        NDManager manager = trained.getNDManager();
         PictureEncoder encoder = (PictureEncoder) trained.getBlock();
         Map<String, Double> accuracies = new LinkedHashMap<>();
         for (int side : new int[] {SIDE, 12, 16}) {
@@ -136,8 +140,9 @@ final class PictureExperiment implements Experiment {
             List<double[]> enlarged = heldOut.stream()
                     .map(picture -> GridResampling.BILINEAR.resample(picture, from, to))
                     .toList();
-            trained.setBlock(encoder.resized(side, trained.getNDManager()));
-            accuracies.put(side + " x " + side, Evaluation.accuracy(trained, new Pictures(enlarged, 1, false)));
+            Block resized = encoder.resized(side, manager);
+            accuracies.put(
+                    side + " x " + side, Evaluation.accuracy(manager, resized, new Pictures(enlarged, 1, false)));
         }
         return accuracies;
     }

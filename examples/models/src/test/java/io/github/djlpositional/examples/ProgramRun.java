@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 import picocli.CommandLine;
@@ -14,16 +13,6 @@ public record ProgramRun(int status, String out, String err) {
 
     /** Options of a JVM that runs for seconds. */
     public static final List<String> SHORT_LIVED = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
-
-    /** Runs {@code train-encoder}. */
-    public static ProgramRun of(String options, Object... more) {
-        return of(TrainEncoder.commandLine(), options, more);
-    }
-
-    /** Runs {@code train-encoder} with options that are separated by spaces, in which FOLDER is a folder. */
-    static ProgramRun in(Path folder, String options) {
-        return run(TrainEncoder.commandLine(), words(options).map(word -> word.replace("FOLDER", folder.toString())));
-    }
 
     /**
      * Runs a program with options that are separated by spaces, and further ones, such as paths, that may contain

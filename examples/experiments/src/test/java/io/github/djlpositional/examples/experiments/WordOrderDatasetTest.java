@@ -1,4 +1,4 @@
-package io.github.djlpositional.examples;
+package io.github.djlpositional.examples.experiments;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -26,7 +26,7 @@ class WordOrderDatasetTest {
             int[] labels = batch.getLabels().singletonOrThrow().toIntArray();
             for (int i = 0; i < labels.length; i++) {
                 int[] sentence = Arrays.stream(ids.get(i).toIntArray())
-                        .filter(id -> id != TransformerEncoder.PADDING)
+                        .filter(id -> id != 0)
                         .toArray();
                 examples.add(labels[i] + ": " + Arrays.toString(sentence));
             }
