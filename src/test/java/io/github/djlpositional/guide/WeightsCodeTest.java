@@ -219,7 +219,7 @@ class WeightsCodeTest extends OnEachEngine {
         // tag::llama[]
         WeightLoader.of(WeightFile.open(path))
                 .module("model.", decoder, TensorNames.LLAMA)
-                .allowUnused("lm_head.weight")
+                .allowUnused("lm_head.weight") // or module("lm_head.", decoder.getOutput())
                 .load(decoder);
         // end::llama[]
         WeightFile outputs = WeightFile.open(path.resolveSibling("stack_outputs.safetensors"));

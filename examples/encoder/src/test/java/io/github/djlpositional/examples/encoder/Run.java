@@ -1,0 +1,59 @@
+package io.github.djlpositional.examples.encoder;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.djlpositional.support.JavaProgram;
+import io.github.djlpositional.support.TestEngine;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** The exit status and the output of a program, which runs in a process of its own. */
+record Run(int status, String out, String err) {
+
+    /** Prepares a program on an engine, with options of the JVM. */
+    static ProcessBuilder prepare(String engine, List<String> options, Class<?> program, String... arguments) {
+        TestEngine.of(engine).assumeAvailable();
+        List<String> all = new ArrayList<>(options);
+        all.addAll(List.of(
+                "-Dai.djl.default_engine=" + engine,
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-Dfile.encoding=UTF-8"));
+        return JavaProgram.of(all, program, arguments);
+    }
+
+    /** Runs a program on an engine, with options of the JVM. */
+    static Run of(String engine, List<String> options, Class<?> program, String... arguments)
+            throws IOException, InterruptedException {
+        Path err = Files.createTempFile("errors", ".txt");
+        try {
+            Process process = prepare(engine, options, program, arguments)
+                    .redirectError(err.toFile())
+                    .start();
+            String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+            assertThat(process.waitFor(5, TimeUnit.MINUTES)).isTrue();
+            return new Run(process.exitValue(), out, Files.readString(err));
+        } finally {
+            Files.delete(err);
+        }
+    }
+
+    /** Checks that the run succeeded without messages, and returns the output. */
+    String success() {
+        assertThat(err).isEmpty();
+        assertThat(status).as(out).isZero();
+        return out;
+    }
+
+    /** Checks that the run failed with a message of one line, and returns it. */
+    String error() {
+        assertThat(status).as(err).isEqualTo(1);
+        assertThat(err.lines()).singleElement().asString().startsWith("error: ");
+        return err;
+    }
+}
