@@ -13,7 +13,6 @@ import ai.djl.huggingface.translator.TextClassificationTranslator;
 import ai.djl.inference.Predictor;
 import ai.djl.metric.Metrics;
 import ai.djl.modality.Classifications;
-import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
@@ -70,6 +69,7 @@ public final class FineTune {
                 .optInput(InputEmbeddingBlock.builder()
                         .setVocabularySize(30_522)
                         .setEmbeddingSize(384)
+                        .optTokenTypes(2)
                         .optPositionalEncoding(new SequentialBlock()
                                 .add(LearnedPositionalEncodingBlock.builder()
                                         .setEmbeddingSize(384)
@@ -171,19 +171,11 @@ public final class FineTune {
         Shape shape = new Shape(1, MAX_TOKENS); // of ids, and of a mask
         classifier.initialize(model.getNDManager(), DataType.FLOAT32, shape, shape);
         try {
-            WeightFile file = WeightFile.open(published.resolve("model.safetensors"));
-            WeightLoader.of(file)
+            WeightLoader.of(WeightFile.open(published.resolve("model.safetensors")))
                     .module("", classifier, TensorNames.BERT)
                     .allowMissing("*output_*")
-                    .allowUnused("embeddings.token_type_embeddings.weight", "embeddings.position_ids", "pooler.*")
+                    .allowUnused("embeddings.position_ids", "pooler.*")
                     .load(classifier);
-            // all tokens of a single sentence have type 0, whose vector is added to those of all positions
-            SequentialBlock encoding = (SequentialBlock) classifier.getInput().getPositionalEncoding();
-            LearnedPositionalEncodingBlock positions =
-                    (LearnedPositionalEncodingBlock) encoding.getChildren().valueAt(0);
-            try (NDArray types = file.read(model.getNDManager(), "embeddings.token_type_embeddings.weight")) {
-                positions.getTable().getArray().addi(types.get(0));
-            }
         } catch (IllegalArgumentException | MalformedModelException e) {
             fail("folder '" + published + "': " + e.getMessage());
         }

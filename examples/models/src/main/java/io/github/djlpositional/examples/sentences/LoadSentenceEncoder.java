@@ -39,6 +39,7 @@ public final class LoadSentenceEncoder {
                 .optInput(InputEmbeddingBlock.builder()
                         .setVocabularySize(30_522) // vocab_size
                         .setEmbeddingSize(384) // hidden_size
+                        .optTokenTypes(2) // type_vocab_size
                         .optPositionalEncoding(new SequentialBlock()
                                 .add(LearnedPositionalEncodingBlock.builder()
                                         .setEmbeddingSize(384)
@@ -68,18 +69,10 @@ public final class LoadSentenceEncoder {
     static void load(TransformerStackBlock encoder, Path folder, NDManager manager)
             throws IOException, MalformedModelException {
         encoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
-        WeightFile file = WeightFile.open(folder.resolve("model.safetensors"));
-        WeightLoader.of(file)
+        WeightLoader.of(WeightFile.open(folder.resolve("model.safetensors")))
                 .module("", encoder, TensorNames.BERT)
-                .allowUnused("embeddings.token_type_embeddings.weight", "embeddings.position_ids", "pooler.*")
+                .allowUnused("embeddings.position_ids", "pooler.*")
                 .load(encoder);
-        // all tokens of a single sentence have type 0, whose vector is added to those of all positions
-        SequentialBlock encoding = (SequentialBlock) encoder.getInput().getPositionalEncoding();
-        LearnedPositionalEncodingBlock positions =
-                (LearnedPositionalEncodingBlock) encoding.getChildren().valueAt(0);
-        try (NDArray types = file.read(manager, "embeddings.token_type_embeddings.weight")) {
-            positions.getTable().getArray().addi(types.get(0));
-        }
         encoder.freezeParameters(true);
     }
 
@@ -122,7 +115,7 @@ public final class LoadSentenceEncoder {
         NDList inputs = Encoding.toNDList(tokenizer.batchEncode(sentences), manager, false, false);
         tokenizer.close();
 
-        // %% Their similarities: the cosines of the angles between their vectors
+        // %% [check] Their similarities: the cosines of the angles between their vectors
         NDArray means = encoder.forward(new ParameterStore(manager, false), inputs, false)
                 .singletonOrThrow();
         NDArray vectors = means.div(means.norm(new int[] {1}, true)); // (3, 384), of length 1
