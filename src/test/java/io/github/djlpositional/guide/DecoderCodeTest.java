@@ -206,7 +206,7 @@ class DecoderCodeTest extends OnEachEngine {
                                         .optScale(1) // T5 does not scale
                                         .optRelativeEncoding(bias)
                                         .build())
-                                .setFeedForward(FeedForwardBlock.builder()
+                                .optFeedForward(FeedForwardBlock.builder()
                                         .setEmbeddingSize(64)
                                         .setHiddenSize(256)
                                         .build())

@@ -287,7 +287,7 @@ class GenerationCodeTest extends OnEachEngine {
                         2,
                         () -> TransformerLayerBlock.builder()
                                 .setAttention(attention.get().build())
-                                .setFeedForward(FeedForwardBlock.builder()
+                                .optFeedForward(FeedForwardBlock.builder()
                                         .setEmbeddingSize(16)
                                         .setHiddenSize(16)
                                         .build()))
@@ -298,7 +298,7 @@ class GenerationCodeTest extends OnEachEngine {
                         () -> TransformerLayerBlock.builder()
                                 .setAttention(attention.get().optCausal(true).build())
                                 .optCrossAttention(attention.get().build())
-                                .setFeedForward(FeedForwardBlock.builder()
+                                .optFeedForward(FeedForwardBlock.builder()
                                         .setEmbeddingSize(16)
                                         .setHiddenSize(16)
                                         .build()))

@@ -54,7 +54,7 @@ final class PictureEncoder extends AbstractBlock {
                         .setLayers(
                                 2,
                                 () -> encoding.layer(sizes)
-                                        .setFeedForward(FeedForwardBlock.builder()
+                                        .optFeedForward(FeedForwardBlock.builder()
                                                 .setEmbeddingSize(SIZE)
                                                 .setHiddenSize(128)
                                                 .build()))

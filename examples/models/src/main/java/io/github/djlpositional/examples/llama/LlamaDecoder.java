@@ -51,7 +51,7 @@ public record LlamaDecoder(TransformerStackBlock stack, List<Long> endTokens, in
         for (int i = 0; i < config.size(LAYERS); i++) {
             layers.add(TransformerLayerBlock.builder()
                     .setAttention(config.attention(i, rotary))
-                    .setFeedForward(FeedForwardBlock.builder()
+                    .optFeedForward(FeedForwardBlock.builder()
                             .setEmbeddingSize(embeddingSize)
                             .setHiddenSize(config.size("intermediate_size"))
                             .optNonlinearity(Nonlinearity.SWIGLU)

@@ -85,7 +85,7 @@ public final class FineTune {
                         () -> TransformerLayerBlock.builder()
                                 .setEmbeddingSize(384)
                                 .setHeadCount(12)
-                                .setFeedForward(FeedForwardBlock.builder()
+                                .optFeedForward(FeedForwardBlock.builder()
                                         .setEmbeddingSize(384)
                                         .setHiddenSize(1536)
                                         .optNonlinearity(Nonlinearity.GELU)

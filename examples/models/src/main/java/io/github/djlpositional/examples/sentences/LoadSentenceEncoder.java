@@ -55,7 +55,7 @@ public final class LoadSentenceEncoder {
                         () -> TransformerLayerBlock.builder()
                                 .setEmbeddingSize(384)
                                 .setHeadCount(12) // num_attention_heads
-                                .setFeedForward(FeedForwardBlock.builder()
+                                .optFeedForward(FeedForwardBlock.builder()
                                         .setEmbeddingSize(384)
                                         .setHiddenSize(1536) // intermediate_size
                                         .optNonlinearity(Nonlinearity.GELU) // hidden_act
