@@ -100,6 +100,7 @@ public final class ClassifyText {
         System.out.printf(
                 "%d sentences with %d labels; %s on %s%n",
                 ids.length, classes.size(), Engine.getInstance().getEngineName(), device);
+        Engine.getInstance().setRandomSeed(1);
         DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
                 .optOptimizer(Optimizer.adam()
                         .optLearningRateTracker(Tracker.fixed(0.001f))

@@ -115,6 +115,7 @@ public final class DecoderExample {
         // %% Train
         Device device = Engine.getInstance().defaultDevice(); // the first GPU, if there is one; or Device.cpu()
         System.out.println("Training with " + Engine.getInstance().getEngineName() + " on " + device);
+        Engine.getInstance().setRandomSeed(1);
         Model model = Model.newInstance("decoder", device);
         model.setBlock(newDecoder(characters.length()));
         DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
