@@ -421,24 +421,6 @@ def save_with_tokenizer(name, tokenizer, text, config, **options):
     tokenizer.save(FOLDER / name)
 
 
-# ---------------------------------------------------------------------------------------------------------------- the sampling
-
-def save_sampling():
-    """Probabilities after Holtzman et al., The Curious Case of Neural Text Degeneration (2020), sections 3.1 and 3.3."""
-    scores = torch.tensor([1.5, -0.5, 3.0, 2.25, 0.0, 2.75, -4.0, 1.0])
-    cases = []
-    for temperature, p in (1.0, 1.0), (0.5, 1.0), (2.0, 1.0), (1.0, 0.9), (0.7, 0.6), (1.5, 0.75), (1.0, 0.1):
-        probabilities = torch.softmax(scores / temperature, 0)
-        order = probabilities.argsort(descending=True).tolist()
-        nucleus, total = [], 0.0
-        while total < p and len(nucleus) < len(order):
-            nucleus.append(order[len(nucleus)])
-            total += float(probabilities[nucleus[-1]])
-        cases.append({"temperature": temperature, "topP": p, "probabilities": [
-            round(float(probabilities[i]) / total, 9) if i in nucleus else 0.0 for i in range(len(scores))]})
-    save_json(FOLDER / "sampling.json", {"logits": scores.tolist(), "cases": cases})
-
-
 PROMPT = [5, 17, 3, 41, 8, 8, 29, 60, 11, 2]
 
 
@@ -482,4 +464,3 @@ if __name__ == "__main__":
     save_scaled("rope_longrope",
                 {"type": "longrope", "short_factor": [1.0, 1.1, 1.2, 1.5], "long_factor": [1.5, 2.0, 3.0, 4.0]},
                 max_position_embeddings=64, original_max_position_embeddings=14)
-    save_sampling()

@@ -99,7 +99,7 @@ final class CachedTokens implements AutoCloseable {
     /** The index of the first token with an explicit position. */
     private int firstExplicit;
 
-    /** The cached tokens that masks of keys may hide, in their order. */
+    /** The cached tokens that masks of keys may hide, in the order of the steps. */
     private final List<Masked> masked = new ArrayList<>();
 
     /** The length, and the end of the positions, before the latest step, which a rewind may drop. */
@@ -163,14 +163,14 @@ final class CachedTokens implements AutoCloseable {
                         .orElse(first);
     }
 
-    /** Notes that a mask may hide tokens. */
+    /** Notes that a mask may hide tokens. Earlier notes stay: after a rewind, a window may reach back further. */
     private void addMasked(int from, int end, int first) {
         Masked last = masked.isEmpty() ? null : masked.get(masked.size() - 1);
-        boolean isContinued = last != null && last.end == from && last.first == first;
+        boolean isContinued = last != null && last.end >= from && last.first == first;
         if (isContinued) {
             masked.remove(last);
         }
-        masked.add(new Masked(isContinued ? last.from : from, end, first));
+        masked.add(new Masked(isContinued ? Math.min(last.from, from) : from, end, first));
     }
 
     /** The number of tokens so far. */
@@ -281,7 +281,6 @@ final class CachedTokens implements AutoCloseable {
                     hidden,
                     temporaries.addResult(newHidden, () -> newHidden.get(NDIndex.sliceAxis(1, first, end))),
                     first);
-            masked.clear();
             addMasked(first, end, first);
         } else if (newHidden != null || !hidden.isEmpty()) {
             if (hidden.isEmpty()) {

@@ -9,6 +9,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
+import io.github.djlpositional.internal.Use;
 import io.github.djlpositional.internal.options.OptionTypes;
 import java.util.List;
 import java.util.Map;
@@ -92,7 +93,8 @@ public interface RelativeEncoding extends Block {
             NDArray keys,
             boolean training,
             PairList<String, Object> params) {
-        return new Terms(List.of(encoding), Terms.ANY_HEADS).ofOne(parameterStore, queries, keys, training, params);
+        Terms terms = new Terms(List.of(encoding), Terms.ANY_HEADS);
+        return Use.of(encoding, () -> terms.ofOne(parameterStore, queries, keys, training, params));
     }
 
     /**

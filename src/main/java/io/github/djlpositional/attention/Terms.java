@@ -13,7 +13,6 @@ import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.RelativeShift;
 import io.github.djlpositional.internal.Temporaries;
-import io.github.djlpositional.internal.Use;
 import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.internal.options.Settings;
 import java.util.ArrayList;
@@ -23,7 +22,6 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiFunction;
-import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 
 /** The terms of the relative encodings of an attention, which are read once. */
@@ -177,12 +175,10 @@ final class Terms {
         for (Term term : all) {
             NDArray before = x;
             if (term instanceof Rotation rotation) {
-                x = temporaries.add(use(term, () -> rotation.of(owners.get(term), call, before, areKeys)));
+                x = temporaries.add(rotation.of(owners.get(term), call, before, areKeys));
             } else if (term instanceof Heads heads) {
                 var function = areKeys ? heads.keys() : heads.queries();
-                x = function == null
-                        ? before
-                        : temporaries.addResult(before, () -> use(term, () -> function.apply(call, before)));
+                x = function == null ? before : temporaries.addResult(before, () -> function.apply(call, before));
                 require(term, areKeys ? "keys" : "queries", x, x.getShape().equals(input.getShape()), input.getShape());
             }
         }
@@ -196,7 +192,7 @@ final class Terms {
             var function = areKeys ? term.keys() : term.queries();
             if (function != null) {
                 NDArray typed = temporaries.toType(input, DataTypes.ofScores(input));
-                NDArray found = temporaries.addResult(typed, () -> use(term, () -> function.apply(call, typed)));
+                NDArray found = temporaries.addResult(typed, () -> function.apply(call, typed));
                 features.put(term, found);
                 Shape shape = found.getShape();
                 Shape tokens = new Shape(input.getShape().get(0), (areKeys ? call.keys() : call.queries()).count());
@@ -205,11 +201,6 @@ final class Terms {
             }
         }
         return features;
-    }
-
-    /** Calls a function of a term. Its encoding is not cleared, loaded or initialized meanwhile. */
-    private NDArray use(Term term, Supplier<NDArray> function) {
-        return Use.of(owners.get(term), function);
     }
 
     private void require(Term term, String what, NDArray result, boolean fits, Object expected) {
@@ -240,7 +231,7 @@ final class Terms {
             NDArray ofQueries = term.isOfTokens() ? call.queryFeatures(term) : queries;
             NDArray ofKeys = term.isOfTokens() ? call.keyFeatures(term) : keys;
             NDArray scores = temporaries.addResult(queries, () -> {
-                NDArray found = use(term, () -> term.scores().of(call, ofQueries, ofKeys));
+                NDArray found = term.scores().of(call, ofQueries, ofKeys);
                 return found == null ? null : Arithmetic.toType(found, queries.getDataType());
             });
             if (scores != null) {
@@ -283,8 +274,8 @@ final class Terms {
     NDArray valueTerm(Temporaries temporaries, AttentionCall call, NDArray probabilities, Shape results) {
         NDList terms = new NDList();
         for (ValueTerm term : valueTerms) {
-            NDArray added = temporaries.addResult(
-                    probabilities, () -> use(term, () -> term.results().apply(call, probabilities)));
+            NDArray added =
+                    temporaries.addResult(probabilities, () -> term.results().apply(call, probabilities));
             if (added != null) {
                 terms.add(added);
                 require(term, "values", added, broadcasts(added.getShape(), results), results);
@@ -303,7 +294,7 @@ final class Terms {
         return Temporaries.result(() -> {
             NDArray sum = null;
             for (DistanceBias term : terms) {
-                NDArray biases = use(term, () -> term.biases().apply(call, distances));
+                NDArray biases = term.biases().apply(call, distances);
                 requireBiases(term, biases, distances.size());
                 sum = sum == null ? biases : sum.add(biases);
             }
@@ -362,7 +353,7 @@ final class Terms {
 
     private NDArray coordinates(
             Temporaries temporaries, Term term, Term.Coordinates function, Positions tokens, NDArray like) {
-        NDArray found = temporaries.addResult(() -> use(term, () -> function.of(tokens, like)));
+        NDArray found = temporaries.addResult(() -> function.of(tokens, like));
         long batch = tokens.array() == null ? 1 : tokens.array().getShape().get(0);
         Shape expected = new Shape(batch, tokens.count());
         require(term, "coordinates", found, found.getShape().equals(expected), expected);

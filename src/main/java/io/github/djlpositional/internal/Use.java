@@ -3,7 +3,7 @@ package io.github.djlpositional.internal;
 import ai.djl.nn.Block;
 import java.util.function.Supplier;
 
-/** A use of a child block beside its forward. */
+/** A use of a block outside its forward. */
 public final class Use {
 
     private Use() {}

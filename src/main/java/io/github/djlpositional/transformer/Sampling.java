@@ -1,11 +1,11 @@
 package io.github.djlpositional.transformer;
 
 import io.github.djlpositional.internal.options.BlockBuilder;
+import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.internal.options.Default;
 import io.github.djlpositional.internal.options.Range;
 import java.util.Arrays;
 import java.util.Random;
-import java.util.stream.IntStream;
 
 /**
  * How the next token is chosen from the scores of all tokens, in the order of Hugging Face's {@code generate}:
@@ -54,6 +54,7 @@ public record Sampling(
      * @param scores a score for each token
      * @param tokens the tokens so far
      * @param random the numbers to draw
+     * @throws IllegalArgumentException if the largest score is not finite
      */
     int choose(double[] scores, long[] tokens, Random random) {
         if (temperature == 0) {
@@ -83,20 +84,32 @@ public record Sampling(
     }
 
     private double[] penalized(double[] scores, long[] tokens) {
-        double[] penalized = scores.clone();
-        if (repetitionPenalty != 1) {
-            Arrays.stream(tokens)
-                    .distinct()
-                    .mapToInt(Math::toIntExact)
-                    .forEach(token -> penalized[token] = penalized[token] > 0
-                            ? penalized[token] / repetitionPenalty
-                            : penalized[token] * repetitionPenalty);
+        if (repetitionPenalty == 1) {
+            return scores;
         }
+        double[] penalized = scores.clone();
+        Arrays.stream(tokens)
+                .distinct()
+                .mapToInt(Math::toIntExact)
+                .forEach(token -> penalized[token] = penalized[token] > 0
+                        ? penalized[token] / repetitionPenalty
+                        : penalized[token] * repetitionPenalty);
         return penalized;
     }
 
     private static int best(double... scores) {
-        return IntStream.range(1, scores.length).reduce(0, (best, i) -> scores[i] > scores[best] ? i : best);
+        int best = 0;
+        for (int i = 0; i < scores.length; i++) {
+            if (scores[i] > scores[best] || Double.isNaN(scores[i])) {
+                best = i;
+            }
+        }
+        double largest = scores[best];
+        Check.that(
+                Double.isFinite(largest),
+                () -> "the largest score of the next token is " + largest
+                        + ": expected a finite number; check the decoder's weights, or compute with FLOAT32");
+        return best;
     }
 
     private double smallestOfTopK(double... weights) {
@@ -116,19 +129,21 @@ public record Sampling(
         if (topP == 1) {
             return;
         }
-        double needed = topP * Arrays.stream(weights).sum();
-        int[] order = IntStream.range(0, weights.length)
-                .boxed()
-                .sorted((one, other) -> Double.compare(weights[other], weights[one]))
-                .mapToInt(Integer::intValue)
-                .toArray();
+        double[] sorted =
+                Arrays.stream(weights).filter(weight -> weight > 0).sorted().toArray();
+        double needed = topP * Arrays.stream(sorted).sum();
         double sum = 0;
-        for (int token : order) {
-            double weight = weights[token];
-            if (sum >= needed) {
+        int smallest = sorted.length;
+        while (smallest > 0 && sum < needed) {
+            sum += sorted[--smallest];
+        }
+        double last = sorted[smallest];
+        long better = Arrays.stream(sorted).filter(weight -> weight > last).count();
+        long equal = sorted.length - smallest - better; // as many of those as good as the last one
+        for (int token = 0; token < weights.length; token++) {
+            if (weights[token] < last || (weights[token] == last && equal-- <= 0)) {
                 weights[token] = 0;
             }
-            sum += weight;
         }
     }
 

@@ -46,7 +46,7 @@ import java.util.stream.Stream;
  *                 .optRelativeEncoding(RotaryEmbeddingBlock.builder().setHeadSize(64).build())
  *                 .optCausal(true)
  *                 .build())
- *         .setFeedForward(FeedForwardBlock.builder()
+ *         .optFeedForward(FeedForwardBlock.builder()
  *                 .setEmbeddingSize(512)
  *                 .setHiddenSize(2048)
  *                 .build())
@@ -456,7 +456,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
         }
 
         /** Sets the feed-forward network, of the same embedding size (default: ReLU, and a hidden size of 4 · D). */
-        public Builder setFeedForward(FeedForwardBlock block) {
+        public Builder optFeedForward(FeedForwardBlock block) {
             return setChild("feedForward", block);
         }
 

@@ -52,7 +52,7 @@ import java.util.stream.Stream;
  *                         .setHeadCount(8)
  *                         .optCausal(true)
  *                         .build())
- *                 .setFeedForward(FeedForwardBlock.builder()
+ *                 .optFeedForward(FeedForwardBlock.builder()
  *                         .setEmbeddingSize(512)
  *                         .setHiddenSize(2048)
  *                         .build()))

@@ -7,6 +7,8 @@ import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.conformance.RandomCases.one;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
@@ -178,7 +180,6 @@ class PaddingTest extends OnEachEngine {
             boolean[][] visible) {
         int columns = positions[0].length;
         double[][] found = new double[visible.length * columns][];
-        boolean isOfAll = random.nextBoolean();
         try (KeyValueCache cache = new KeyValueCache(own, random.nextInt(1, 9))) {
             for (int from = 0; from < columns; ) {
                 int first = from;
@@ -188,20 +189,28 @@ class PaddingTest extends OnEachEngine {
                         .toArray(int[][]::new);
                 boolean isVisible = IntStream.range(first, to)
                         .allMatch(i -> Arrays.stream(visible).allMatch(row -> row[i]));
+                boolean isOfAll = random.nextBoolean();
                 NDArray mask = isVisible && !isOfAll ? null : mask(own, visible, isOfAll ? 0 : first, to);
                 double[][] step = rows(forward(own, block, x.get(":, {}:{}", first, to), ofStep, mask, cache));
                 for (int row = 0; row < visible.length; row++) {
                     System.arraycopy(step, row * (to - first), found, row * columns + first, to - first);
                 }
-                if (random.nextInt(4) == 0) {
-                    // the same step again
-                    cache.rewind(first);
-                } else {
-                    from = to;
-                }
+                from = random.nextInt(4) == 0 ? rewound(random, cache, first, to) : to;
             }
         }
         return found;
+    }
+
+    /** Goes back to the beginning of the latest step, or further where the cache can; otherwise returns the end. */
+    private static int rewound(SplittableRandom random, KeyValueCache cache, int first, int to) {
+        int length = random.nextBoolean() ? first : random.nextInt(first + 1);
+        try {
+            cache.rewind(length);
+            return length;
+        } catch (IllegalArgumentException e) {
+            assertThat(length).isLessThan(first);
+            return to;
+        }
     }
 
     private static NDArray mask(NDManager own, boolean[][] visible, int from, int to) {
@@ -229,6 +238,28 @@ class PaddingTest extends OnEachEngine {
         NDArray padded = keys.concat(numbers(manager, 3, DataType.FLOAT64, 1, 2, SIZE), 1);
         NDArray mask = manager.create(new int[] {1, 1, 1, 1, 0, 0}, new Shape(1, 6));
         requireClose(Forward.infer(manager, block, padded, queries, padded, mask), alone, 1e-12);
+    }
+
+    /** A mask of all tokens after steps that dropped tokens, which a window would reach back to after the rewind. */
+    @Test
+    void aRewindThatNeedsDroppedTokensIsRejected() {
+        MultiHeadAttentionBlock block = attention(EncodingType.NONE, View.WINDOW_OF_2, true, true);
+        NDArray x = numbers(manager, 5, DataType.FLOAT64, 1, 8, SIZE);
+        NDArray isVisible = manager.create(new int[] {1, 1, 0, 0, 1, 1, 1, 1}, new Shape(1, 8));
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            int[][] steps = {{0, 4}, {4, 5}, {5, 6}, {6, 7}};
+            for (int[] step : steps) {
+                // the last mask is of all tokens
+                NDArray mask = step[0] == 4 ? null : isVisible.get(":, {}:{}", step[0] % 6, step[1]);
+                int[][] positions = {IntStream.range(step[0], step[1]).toArray()};
+                forward(manager, block, x.get(":, {}:{}", step[0], step[1]), positions, mask, cache);
+            }
+            cache.rewind(6);
+            // the window of token 4 has token 1, which is no longer cached
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> cache.rewind(4))
+                    .withMessageContainingAll("length 4", "at least 5");
+        }
     }
 
     /**

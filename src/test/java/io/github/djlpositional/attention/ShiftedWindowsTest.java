@@ -36,7 +36,7 @@ class ShiftedWindowsTest extends OnEachEngine {
                                 .setWindow(3, 4)
                                 .build())
                         .build())
-                .setFeedForward(FeedForwardBlock.builder()
+                .optFeedForward(FeedForwardBlock.builder()
                         .setEmbeddingSize(8)
                         .setHiddenSize(16)
                         .optNonlinearity(Nonlinearity.GELU)

@@ -266,7 +266,7 @@ public enum BlockCase implements TestBlocks {
     LAYER_OF_EVERY_SETTING(
             inSteps(2, 3, 8),
             () -> layer(yarn())
-                    .setFeedForward(everyFeedForward().build())
+                    .optFeedForward(everyFeedForward().build())
                     .optNorm(Norm.RMS)
                     .optEpsilon(1e-6)
                     .optNormPlacement(BEFORE_PART)
@@ -277,17 +277,17 @@ public enum BlockCase implements TestBlocks {
                     .build()),
     LAYER_WITH_GELU(
             input(2, 3, 8),
-            () -> layer().setFeedForward(feedForward(Nonlinearity.GELU).build()).build()),
+            () -> layer().optFeedForward(feedForward(Nonlinearity.GELU).build()).build()),
     LAYER_WITH_SILU(
             input(2, 3, 8),
-            () -> layer().setFeedForward(feedForward(Nonlinearity.SILU).build()).build()),
+            () -> layer().optFeedForward(feedForward(Nonlinearity.SILU).build()).build()),
     LAYER_WITH_GEGLU(
             input(2, 3, 8),
-            () -> layer().setFeedForward(feedForward(Nonlinearity.GEGLU).build())
+            () -> layer().optFeedForward(feedForward(Nonlinearity.GEGLU).build())
                     .build()),
     LAYER_WITH_GEGLU_TANH(
             input(2, 3, 8),
-            () -> layer().setFeedForward(feedForward(Nonlinearity.GEGLU_TANH).build())
+            () -> layer().optFeedForward(feedForward(Nonlinearity.GEGLU_TANH).build())
                     .build()),
     DECODER_LAYER(inSteps(2, 3, 8).and(2, 4, 8), () -> gptLayer().build()),
     LAYER_IN_PARALLEL(
@@ -430,7 +430,7 @@ public enum BlockCase implements TestBlocks {
     private static TransformerLayerBlock.Builder layer(MultiHeadAttentionBlock.Builder attention) {
         return TransformerLayerBlock.builder()
                 .setAttention(attention.build())
-                .setFeedForward(feedForward(Nonlinearity.RELU).build());
+                .optFeedForward(feedForward(Nonlinearity.RELU).build());
     }
 
     private static TransformerLayerBlock.Builder layer() {
@@ -444,7 +444,7 @@ public enum BlockCase implements TestBlocks {
     private static TransformerLayerBlock.Builder gptLayer() {
         return decoderLayer()
                 .optNormPlacement(BEFORE_PART)
-                .setFeedForward(feedForward(Nonlinearity.GELU_TANH).build());
+                .optFeedForward(feedForward(Nonlinearity.GELU_TANH).build());
     }
 
     private static InputEmbeddingBlock.Builder paddedInput() {

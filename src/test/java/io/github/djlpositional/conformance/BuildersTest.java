@@ -31,7 +31,7 @@ class BuildersTest {
     }
 
     private static TransformerLayerBlock.Builder layer() {
-        return TransformerLayerBlock.builder().setAttention(attention().build()).setFeedForward(feedForward());
+        return TransformerLayerBlock.builder().setAttention(attention().build()).optFeedForward(feedForward());
     }
 
     private static FeedForwardBlock feedForward() {
@@ -81,7 +81,7 @@ class BuildersTest {
         TransformerLayerBlock.Builder layer = layer();
         assertThat(layer.build().getAttention())
                 .isNotSameAs(layer.setAttention(attention().build())
-                        .setFeedForward(feedForward())
+                        .optFeedForward(feedForward())
                         .build()
                         .getAttention());
     }

@@ -131,7 +131,7 @@ class ModelFileTest extends OnEachEngine {
     private static TransformerLayerBlock.Builder layer(MultiHeadAttentionBlock.Builder attention) {
         return TransformerLayerBlock.builder()
                 .setAttention(attention.build())
-                .setFeedForward(feedForward(4).build());
+                .optFeedForward(feedForward(4).build());
     }
 
     private static TransformerStackBlock.Builder stack(int layers) {
@@ -143,7 +143,7 @@ class ModelFileTest extends OnEachEngine {
     private static TransformerLayerBlock.Builder decoderLayer() {
         return layer(attention().optCausal(true))
                 .optCrossAttention(attention().build())
-                .setFeedForward(gelu().build())
+                .optFeedForward(gelu().build())
                 .optNormPlacement(NormPlacement.BEFORE_PART);
     }
 
@@ -288,7 +288,7 @@ class ModelFileTest extends OnEachEngine {
         saved.initialize(manager, DataType.FLOAT32, new Shape(2, 5, 4), new Shape(2, 4, 4));
         byte[] file = BlockBytes.saved(saved);
         Block withoutCrossAttention = layer(attention().optCausal(true))
-                .setFeedForward(gelu().build())
+                .optFeedForward(gelu().build())
                 .optNormPlacement(NormPlacement.BEFORE_PART)
                 .build();
         assertAll(
@@ -299,14 +299,14 @@ class ModelFileTest extends OnEachEngine {
                         "AFTER_SUM"),
                 rejectedFile(
                         file,
-                        decoderLayer().setFeedForward(feedForward(16).build()).build(),
+                        decoderLayer().optFeedForward(feedForward(16).build()).build(),
                         "nonlinearity GELU",
                         "RELU"),
                 rejectedFile(file, decoderLayer().optNorm(Norm.RMS).build(), "norm LAYER", "RMS"),
                 rejectedFile(
                         file,
                         decoderLayer()
-                                .setFeedForward(gelu().setHiddenSize(12).build())
+                                .optFeedForward(gelu().setHiddenSize(12).build())
                                 .build(),
                         "hiddenSize 16",
                         12),

@@ -15,8 +15,6 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.AbstractBlock;
-import ai.djl.nn.Block;
 import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
@@ -24,19 +22,15 @@ import ai.djl.training.Trainer;
 import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
-import ai.djl.translate.NoBatchifyTranslator;
 import ai.djl.translate.NoopTranslator;
-import ai.djl.translate.TranslateException;
-import ai.djl.translate.TranslatorContext;
-import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
-import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;
 import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.TokenGenerator;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
@@ -48,67 +42,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The code of docs/using.md about layers and training, and of docs/decoding.md in a service; {@link LanguageModel} is
- * theirs.
+ * The code of docs/using.md about layers and training, and of docs/serving.md about replacing a model;
+ * {@link LanguageModel} is theirs.
  */
 class DecoderCodeTest extends OnEachEngine {
 
     @TempDir
     private Path folder;
-
-    /** A prompt, token ids (1, T) in INT64, to the ids that follow it, (1, count). */
-    static final class Generator extends AbstractBlock {
-
-        private final Block decoder;
-        private final int count;
-
-        Generator(Block decoder, int count) {
-            this.decoder = addChildBlock("decoder", decoder);
-            this.count = count;
-        }
-
-        @Override
-        // tag::generator[]
-        protected NDList forwardInternal(
-                ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
-            NDManager manager = inputs.head().getManager();
-            long[] next = inputs.head().toLongArray(); // the prompt, then one token
-            long[] generated = new long[count];
-            try (KeyValueCache cache = new KeyValueCache(manager)) {
-                for (int i = 0; i < count; i++) {
-                    try (NDManager step = manager.newSubManager()) {
-                        NDArray ids = step.create(next).expandDims(0);
-                        NDArray scores = decoder.forward(store, new NDList(ids), false, cache.nextStep())
-                                .singletonOrThrow();
-                        NDArray best = scores.get("0, -1:").argMax(1);
-                        next = best.toType(DataType.INT64, false).toLongArray();
-                        generated[i] = next[0];
-                    }
-                }
-            }
-            return new NDList(manager.create(generated).expandDims(0));
-        }
-        // end::generator[]
-
-        @Override
-        public Shape[] getOutputShapes(Shape[] inputShapes) {
-            return new Shape[] {new Shape(1, count)};
-        }
-    }
-
-    /** Token ids of a prompt and of its continuation. */
-    static final class IdsTranslator implements NoBatchifyTranslator<long[], long[]> {
-
-        @Override
-        public NDList processInput(TranslatorContext context, long[] prompt) {
-            return new NDList(context.getNDManager().create(prompt).expandDims(0));
-        }
-
-        @Override
-        public long[] processOutput(TranslatorContext context, NDList output) {
-            return output.singletonOrThrow().toLongArray();
-        }
-    }
 
     /** A model that can be replaced while threads use it. */
     static final class Service implements AutoCloseable {
@@ -121,10 +61,13 @@ class DecoderCodeTest extends OnEachEngine {
         }
 
         // tag::replacing[]
-        long[] answer(long[] prompt) throws TranslateException {
+        long[] answer(long[] prompt, int most) {
             lock.readLock().lock(); // any number of threads
-            try (Predictor<long[], long[]> predictor = model.newPredictor(new IdsTranslator())) {
-                return predictor.predict(prompt);
+            try {
+                return TokenGenerator.builder()
+                        .setDecoder(model.getBlock())
+                        .build()
+                        .generate(prompt, most);
             } finally {
                 lock.readLock().unlock();
             }
@@ -200,18 +143,17 @@ class DecoderCodeTest extends OnEachEngine {
             // tag::loading[]
         }
         // end::loading[]
-        try (Service service = new Service(load(engine, 3))) {
-            assertThat(service.answer(new long[] {3, 4, 5})).containsExactly(6, 7, 8);
-            service.replace(load(engine, 12));
-            assertThat(service.answer(new long[] {3, 4, 5})).containsExactly(6, 7, 8, 9, 0, 1, 2, 3, 4, 5, 6, 7);
+        try (Service service = new Service(load(engine))) {
+            assertThat(service.answer(new long[] {3, 4, 5}, 3)).containsExactly(6, 7, 8);
+            service.replace(load(engine));
+            assertThat(service.answer(new long[] {3, 4, 5}, 12)).containsExactly(6, 7, 8, 9, 0, 1, 2, 3, 4, 5, 6, 7);
         }
     }
 
-    private Model load(String engine, int count) throws Exception {
+    private Model load(String engine) throws Exception {
         Model model = Model.newInstance("decoder", Device.cpu(), engine);
         model.setBlock(LanguageModel.llama());
         model.load(folder, "decoder");
-        model.setBlock(new Generator(model.getBlock(), count));
         return model;
     }
 
@@ -264,7 +206,7 @@ class DecoderCodeTest extends OnEachEngine {
                                         .optScale(1) // T5 does not scale
                                         .optRelativeEncoding(bias)
                                         .build())
-                                .setFeedForward(FeedForwardBlock.builder()
+                                .optFeedForward(FeedForwardBlock.builder()
                                         .setEmbeddingSize(64)
                                         .setHiddenSize(256)
                                         .build())

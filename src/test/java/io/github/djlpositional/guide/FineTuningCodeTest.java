@@ -22,7 +22,6 @@ import ai.djl.training.loss.Loss;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
-import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.GridResampling;
@@ -31,7 +30,7 @@ import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.RotaryPresets;
 import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
-import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.Pooling;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import io.github.djlpositional.weights.WeightLoader;
@@ -47,16 +46,18 @@ class FineTuningCodeTest extends OnEachEngine {
     private Path folder;
 
     // tag::model[]
-    /** A stack with learned positions, and a head. */
-    static LanguageModel model(int positions, int classes) {
-        InputEmbeddingBlock.Builder input = InputEmbeddingBlock.builder()
-                .setVocabularySize(10)
-                .setEmbeddingSize(8)
-                .optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
-                        .setEmbeddingSize(8)
-                        .optMaxSequenceLength(positions)
-                        .build());
-        return new LanguageModel(stack(input), classes); // its children are 01layers and 02head
+    /** A stack with learned positions, the mean of a sentence's tokens, and a score for each class. */
+    static TransformerStackBlock model(int positions, int classes) {
+        return TransformerStackBlock.builder()
+                .optInput(input().optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
+                                .setEmbeddingSize(8)
+                                .optMaxSequenceLength(positions)
+                                .build())
+                        .build())
+                .setLayers(2, () -> layer())
+                .optPooling(Pooling.MEAN)
+                .optOutputSize(classes)
+                .build(); // (B, T) to (B, classes)
     }
     // end::model[]
 
@@ -64,21 +65,16 @@ class FineTuningCodeTest extends OnEachEngine {
         return InputEmbeddingBlock.builder().setVocabularySize(10).setEmbeddingSize(8);
     }
 
-    private static TransformerStackBlock stack(InputEmbeddingBlock.Builder input, RelativeEncoding... encodings) {
+    private static TransformerLayerBlock.Builder layer() {
+        return TransformerLayerBlock.builder().setEmbeddingSize(8).setHeadCount(2);
+    }
+
+    private static TransformerStackBlock model(InputEmbeddingBlock.Builder input, RelativeEncoding... encodings) {
         return TransformerStackBlock.builder()
                 .optInput(input.build())
-                .setLayers(
-                        2,
-                        () -> TransformerLayerBlock.builder()
-                                .setAttention(MultiHeadAttentionBlock.builder()
-                                        .setEmbeddingSize(8)
-                                        .setHeadCount(2)
-                                        .optRelativeEncoding(encodings)
-                                        .build())
-                                .setFeedForward(FeedForwardBlock.builder()
-                                        .setEmbeddingSize(8)
-                                        .setHiddenSize(16)
-                                        .build()))
+                .setLayers(2, () -> layer().optRelativeEncoding(encodings))
+                .optPooling(Pooling.MEAN)
+                .optOutputSize(3)
                 .build();
     }
 
@@ -112,8 +108,8 @@ class FineTuningCodeTest extends OnEachEngine {
             longer.initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, 1)); // ids (B, T)
             WeightLoader.ofBlock(saved.getBlock())
                     .appendRows("*encodings") // positions from 512 on stay as initialized
-                    .allowMissing("02head*") // a new layer for the classes
-                    .allowUnused("02head*")
+                    .allowMissing("*output_*") // a new layer for the classes
+                    .allowUnused("*output_*")
                     .load(longer);
             model.setBlock(longer);
             // end::copy[]
@@ -123,13 +119,13 @@ class FineTuningCodeTest extends OnEachEngine {
                     new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss()).optDevices(new Device[] {Device.cpu()});
             // tag::freezing[]
             try (Trainer trainer = model.newTrainer(config)) {
-                Block block = model.getBlock();
+                TransformerStackBlock block = (TransformerStackBlock) model.getBlock();
                 block.freezeParameters(true);
-                block.getChildren().get("02head").freezeParameters(false); // train only the head
+                block.getOutput().freezeParameters(false); // train only the output layer
                 trainer.initialize(new Shape(1, 8));
                 // end::freezing[]
                 assertThat(block.getParameters().values().stream().filter(Parameter::requiresGradient))
-                        .hasSize(1);
+                        .hasSize(2);
                 // tag::freezing[]
             }
             // end::freezing[]
@@ -195,7 +191,7 @@ class FineTuningCodeTest extends OnEachEngine {
     /** Row i of 15 lies at i / 2 of 8: every other one is the mean of two. */
     @Test
     void stretching() throws Exception {
-        LanguageModel trained = model(8, 3);
+        TransformerStackBlock trained = model(8, 3);
         trained.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
         NDArray table = parameter(trained, "encodings");
         // tag::stretch[]
@@ -206,7 +202,7 @@ class FineTuningCodeTest extends OnEachEngine {
                 .optResampling(GridResampling.BILINEAR_ALIGNED) // the first and the last keep their vectors
                 .build();
         // end::stretch[]
-        LanguageModel longer = new LanguageModel(stack(input().optPositionalEncoding(stretched)), 3);
+        TransformerStackBlock longer = model(input().optPositionalEncoding(stretched));
         longer.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
         WeightLoader.ofBlock(trained)
                 .allowMissing("*encodings")
@@ -244,11 +240,11 @@ class FineTuningCodeTest extends OnEachEngine {
 
     @Test
     void anotherEncoding() throws Exception {
-        LanguageModel trained = model(512, 3);
+        TransformerStackBlock trained = model(512, 3);
         trained.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
         RotaryEmbeddingBlock rotary =
                 RotaryEmbeddingBlock.builder().setHeadSize(4).optBase(500_000).build();
-        LanguageModel model = new LanguageModel(stack(input().optNoPositions(), rotary), 3);
+        TransformerStackBlock model = model(input().optNoPositions(), rotary);
         model.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
         // tag::encoding[]
         WeightLoader.ofBlock(trained) // with a learned table
@@ -257,16 +253,16 @@ class FineTuningCodeTest extends OnEachEngine {
         // end::encoding[]
         RotaryEmbeddingBlock other =
                 RotaryEmbeddingBlock.builder().setHeadSize(4).build();
-        LanguageModel withOtherBase = new LanguageModel(stack(input().optNoPositions(), other), 3);
+        TransformerStackBlock withOtherBase = model(input().optNoPositions(), other);
         withOtherBase.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
         WeightLoader.ofBlock(model).load(withOtherBase);
-        requireSame(parameter(withOtherBase, "head_weight"), parameter(model, "head_weight"));
+        requireSame(parameter(withOtherBase, "output_weight"), parameter(model, "output_weight"));
         NDArray ids = manager.create(new int[][] {{5, 6, 7}});
         assertThat(Forward.infer(manager, withOtherBase, ids)).isNotEqualTo(Forward.infer(manager, model, ids));
         RelativeEncoding bias = RelativeEncoding.named("T5", 2, 4, Map.of());
-        LanguageModel withBiases = new LanguageModel(stack(input().optNoPositions(), bias), 3);
+        TransformerStackBlock withBiases = model(input().optNoPositions(), bias);
         withBiases.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
         WeightLoader.ofBlock(model).allowMissing("*relativeEncoding*").load(withBiases);
-        requireSame(parameter(withBiases, "head_weight"), parameter(model, "head_weight"));
+        requireSame(parameter(withBiases, "output_weight"), parameter(model, "output_weight"));
     }
 }

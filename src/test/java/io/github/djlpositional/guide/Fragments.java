@@ -41,7 +41,7 @@ final class Fragments {
     private static final List<Path> CODE = List.of(
             Path.of("src/test/java/io/github/djlpositional/guide"),
             Path.of("src/test/java/org/example"),
-            Path.of("examples/experiments/src/test/java/io/github/djlpositional/examples"),
+            Path.of("examples/encoder/src/test/java/io/github/djlpositional/examples/encoder"),
             Path.of("examples/models/src/test/java/io/github/djlpositional/examples"),
             Path.of("examples/models/src/test/java/io/github/djlpositional/examples/sentences"));
 

@@ -21,11 +21,14 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.Sampling;
+import io.github.djlpositional.transformer.TokenGenerator;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
@@ -59,6 +62,28 @@ class GenerationCodeTest extends OnEachEngine {
     private static Block initialized(NDManager manager, Block model) {
         model.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
         return model;
+    }
+
+    @Test
+    void generatedTokens() {
+        Block model = initialized(manager, LanguageModel.llama());
+        long[] prompt = {5, 17, 3};
+        List<Long> streamed = new ArrayList<>();
+        LongConsumer show = streamed::add;
+        // tag::generate[]
+        TokenGenerator generator = TokenGenerator.builder()
+                .setDecoder(model)
+                .optSampling(Sampling.builder().optTemperature(0.8).optTopP(0.9).build()) // default: the best token
+                .optEndTokens(List.of(2L))
+                .build();
+        long[] tokens = generator.generate(prompt, 100); // at most 100
+        generator.generate(prompt, 100, token -> {
+            show.accept(token); // as soon as it is chosen
+            return streamed.size() < 20; // false stops
+        });
+        // end::generate[]
+        assertThat(tokens).hasSizeLessThanOrEqualTo(100).doesNotContain(2);
+        assertThat(streamed).hasSizeLessThanOrEqualTo(20);
     }
 
     @Test
@@ -262,7 +287,7 @@ class GenerationCodeTest extends OnEachEngine {
                         2,
                         () -> TransformerLayerBlock.builder()
                                 .setAttention(attention.get().build())
-                                .setFeedForward(FeedForwardBlock.builder()
+                                .optFeedForward(FeedForwardBlock.builder()
                                         .setEmbeddingSize(16)
                                         .setHiddenSize(16)
                                         .build()))
@@ -273,7 +298,7 @@ class GenerationCodeTest extends OnEachEngine {
                         () -> TransformerLayerBlock.builder()
                                 .setAttention(attention.get().optCausal(true).build())
                                 .optCrossAttention(attention.get().build())
-                                .setFeedForward(FeedForwardBlock.builder()
+                                .optFeedForward(FeedForwardBlock.builder()
                                         .setEmbeddingSize(16)
                                         .setHiddenSize(16)
                                         .build()))

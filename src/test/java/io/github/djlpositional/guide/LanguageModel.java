@@ -55,7 +55,7 @@ final class LanguageModel extends AbstractBlock {
                         .optCausal(true)
                         .optBias(false)
                         .build())
-                .setFeedForward(FeedForwardBlock.builder()
+                .optFeedForward(FeedForwardBlock.builder()
                         .setEmbeddingSize(64)
                         .setHiddenSize(172)
                         .optNonlinearity(Nonlinearity.SWIGLU)

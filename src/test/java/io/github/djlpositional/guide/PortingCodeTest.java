@@ -63,7 +63,7 @@ class PortingCodeTest extends OnEachEngine {
                             .setHeadCount(2)
                             .optCausal(true) // instead of src_mask
                             .build())
-                    .setFeedForward(FeedForwardBlock.builder()
+                    .optFeedForward(FeedForwardBlock.builder()
                             .setEmbeddingSize(8)
                             .setHiddenSize(16)
                             .build());

@@ -67,7 +67,7 @@ class ReadmeCodeTest extends OnEachEngine {
                         .optRelativeEncoding(
                                 RotaryEmbeddingBlock.builder().setHeadSize(64).build())
                         .build())
-                .setFeedForward(FeedForwardBlock.builder()
+                .optFeedForward(FeedForwardBlock.builder()
                         .setEmbeddingSize(512)
                         .setHiddenSize(2048)
                         .build())

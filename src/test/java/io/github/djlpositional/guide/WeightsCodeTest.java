@@ -98,7 +98,7 @@ class WeightsCodeTest extends OnEachEngine {
                                         .setEmbeddingSize(8)
                                         .setHeadCount(2) // 12
                                         .build())
-                                .setFeedForward(FeedForwardBlock.builder()
+                                .optFeedForward(FeedForwardBlock.builder()
                                         .setEmbeddingSize(8)
                                         .setHiddenSize(16) // 3072
                                         .optNonlinearity(Nonlinearity.GELU)
@@ -206,7 +206,7 @@ class WeightsCodeTest extends OnEachEngine {
                                                 .optLayout(PairLayout.CONCATENATED)
                                                 .build())
                                         .build())
-                                .setFeedForward(FeedForwardBlock.builder()
+                                .optFeedForward(FeedForwardBlock.builder()
                                         .setEmbeddingSize(8)
                                         .setHiddenSize(16)
                                         .optNonlinearity(Nonlinearity.SWIGLU)
@@ -219,7 +219,7 @@ class WeightsCodeTest extends OnEachEngine {
         // tag::llama[]
         WeightLoader.of(WeightFile.open(path))
                 .module("model.", decoder, TensorNames.LLAMA)
-                .allowUnused("lm_head.weight")
+                .allowUnused("lm_head.weight") // or module("lm_head.", decoder.getOutput())
                 .load(decoder);
         // end::llama[]
         WeightFile outputs = WeightFile.open(path.resolveSibling("stack_outputs.safetensors"));
@@ -317,7 +317,7 @@ class WeightsCodeTest extends OnEachEngine {
     private static TransformerLayerBlock.Builder layer() {
         return TransformerLayerBlock.builder()
                 .setAttention(attention())
-                .setFeedForward(FeedForwardBlock.builder()
+                .optFeedForward(FeedForwardBlock.builder()
                         .setEmbeddingSize(8)
                         .setHiddenSize(16)
                         .build());

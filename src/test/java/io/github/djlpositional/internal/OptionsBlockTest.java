@@ -241,7 +241,7 @@ class OptionsBlockTest extends OnEachEngine {
         all.add(Arguments.argumentSet(
                 "a norm of queries", new Used(attention().optQueryNorm(norm).build(), norm, norm.getScale(), X)));
         TransformerLayerBlock layer = layer(causal())
-                .setFeedForward(feedForward(Nonlinearity.GELU).build())
+                .optFeedForward(feedForward(Nonlinearity.GELU).build())
                 .optNormPlacement(NormPlacement.BEFORE_PART)
                 .build();
         for (OptionsBlock child : new OptionsBlock[] {

@@ -144,7 +144,7 @@ class AttentionDevicesTest {
             return isLayer
                     ? TransformerLayerBlock.builder()
                             .setAttention(attention)
-                            .setFeedForward(FeedForwardBlock.builder()
+                            .optFeedForward(FeedForwardBlock.builder()
                                     .setEmbeddingSize(SIZE)
                                     .setHiddenSize(12)
                                     .build())
@@ -258,7 +258,7 @@ class AttentionDevicesTest {
             TransformerLayerBlock layer = TransformerLayerBlock.builder()
                     .setAttention(
                             EncodingType.ROTARY.attention(HEADS).optCausal(true).build())
-                    .setFeedForward(FeedForwardBlock.builder()
+                    .optFeedForward(FeedForwardBlock.builder()
                             .setEmbeddingSize(SIZE)
                             .setHiddenSize(6)
                             .optNonlinearity(nonlinearity)

@@ -25,7 +25,7 @@ public final class SmallLayers {
     public static TransformerLayerBlock.Builder layer(MultiHeadAttentionBlock.Builder attention) {
         return TransformerLayerBlock.builder()
                 .setAttention(attention.build())
-                .setFeedForward(feedForward(Nonlinearity.RELU).build());
+                .optFeedForward(feedForward(Nonlinearity.RELU).build());
     }
 
     public static TransformerLayerBlock.Builder layer() {

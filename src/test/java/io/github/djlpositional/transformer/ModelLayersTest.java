@@ -63,7 +63,7 @@ class ModelLayersTest extends OnEachEngine {
                                     .optQueryNorm(rmsNorm(4))
                                     .optKeyNorm(rmsNorm(4))
                                     .optRelativeEncoding(rotary(4, PairLayout.CONCATENATED)))
-                            .setFeedForward(feedForward(Nonlinearity.GEGLU_TANH)
+                            .optFeedForward(feedForward(Nonlinearity.GEGLU_TANH)
                                     .optBias(false)
                                     .build())
                             .optNorm(Norm.RMS)
@@ -71,7 +71,7 @@ class ModelLayersTest extends OnEachEngine {
                             .build();
                 case PHI ->
                     layer(causal().optRelativeEncoding(rotary(2, PairLayout.CONCATENATED)))
-                            .setFeedForward(feedForward(Nonlinearity.GELU_TANH).build())
+                            .optFeedForward(feedForward(Nonlinearity.GELU_TANH).build())
                             .optNormPlacement(NormPlacement.BEFORE_PART)
                             .optArrangement(Arrangement.PARALLEL_WITH_ONE_NORM)
                             .build();
@@ -82,13 +82,13 @@ class ModelLayersTest extends OnEachEngine {
                             .build();
                 case GPT_NEOX ->
                     layer(causal().optRelativeEncoding(rotary(2, PairLayout.CONCATENATED)))
-                            .setFeedForward(feedForward(Nonlinearity.GELU).build())
+                            .optFeedForward(feedForward(Nonlinearity.GELU).build())
                             .optNormPlacement(NormPlacement.BEFORE_PART)
                             .optArrangement(Arrangement.PARALLEL)
                             .build();
                 case DINOV2 ->
                     layer(attention())
-                            .setFeedForward(feedForward(Nonlinearity.GELU).build())
+                            .optFeedForward(feedForward(Nonlinearity.GELU).build())
                             .optEpsilon(1e-6)
                             .optNormPlacement(NormPlacement.BEFORE_PART)
                             .optResidualScale(1e-5f)
@@ -110,7 +110,7 @@ class ModelLayersTest extends OnEachEngine {
                                             .setWindow(2, 3)
                                             .optHiddenSize(5)
                                             .build()))
-                            .setFeedForward(feedForward(Nonlinearity.GELU).build())
+                            .optFeedForward(feedForward(Nonlinearity.GELU).build())
                             .optNormPlacement(NormPlacement.AFTER_PART)
                             .build();
             };
@@ -119,7 +119,7 @@ class ModelLayersTest extends OnEachEngine {
         /** Without any bias. */
         private static TransformerLayerBlock.Builder gated(MultiHeadAttentionBlock.Builder attention) {
             return layer(attention.optBias(false))
-                    .setFeedForward(
+                    .optFeedForward(
                             feedForward(Nonlinearity.SWIGLU).optBias(false).build());
         }
 

@@ -78,6 +78,19 @@ class SamplingTest {
     }
 
     @Test
+    void theNucleusHasTheFirstOfEqualTokens() {
+        assertThat(new Sampling(1, null, .5, 1, null).weights(new double[] {1, 2, 2, 2, 1}))
+                .containsExactly(0, 1, 1, 0, 0);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"NaN, 0", "NaN, 1", "Infinity, 0", "Infinity, 1"})
+    void rejectsScoresThatAreNotFinite(double score, double temperature) {
+        Sampling sampling = new Sampling(temperature, null, .9, 1, null);
+        refused(() -> sampling.choose(new double[] {1, score, 2}, new long[0], new Random()), "score", "" + score);
+    }
+
+    @Test
     void rejectsOptionsOutOfRange() {
         refused(() -> Sampling.builder().optTemperature(-1).build(), "temperature", "-1");
         refused(() -> Sampling.builder().optTopK(0).build(), "topK", "0");

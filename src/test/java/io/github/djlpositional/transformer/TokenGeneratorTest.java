@@ -7,11 +7,15 @@ import static io.github.djlpositional.support.SmallLayers.causal;
 import static io.github.djlpositional.support.SmallLayers.layer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.support.OnEachEngine;
 import java.util.ArrayList;
@@ -61,6 +65,18 @@ class TokenGeneratorTest extends OnEachEngine {
         int before = manager.getManagedArrays().size();
         generator.generate(PROMPT, 8);
         assertThat(manager.getManagedArrays()).as("nothing else").hasSize(before);
+    }
+
+    /** The output layer of a large vocabulary takes most of the time of a long prompt. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void scoresOnlyTheLastToken(boolean isTied) {
+        TransformerStackBlock decoder = decoder(isTied);
+        NDArray ids = manager.create(PROMPT).expandDims(0);
+        NDArray scores = decoder.scoresOfNext(new ParameterStore(manager, false), new NDList(ids), new PairList<>());
+        assertThat(scores.getShape()).isEqualTo(new Shape(1, 1, 11));
+        assertThat(scores.toDoubleArray())
+                .containsExactly(infer(manager, decoder, ids).get("0, -1").toDoubleArray(), within(1e-12));
     }
 
     @Test

@@ -103,11 +103,11 @@ class TransformerLayerBlockTest extends OnEachEngine {
     }
 
     private static TransformerLayerBlock.Builder with(TransformerLayerBlock.Builder layer, Nonlinearity nonlinearity) {
-        return layer.setFeedForward(feedForward(nonlinearity).build());
+        return layer.optFeedForward(feedForward(nonlinearity).build());
     }
 
     private static TransformerLayerBlock.Builder gated(TransformerLayerBlock.Builder layer, Nonlinearity nonlinearity) {
-        return layer.setFeedForward(feedForward(nonlinearity).optBias(false).build());
+        return layer.optFeedForward(feedForward(nonlinearity).optBias(false).build());
     }
 
     private static TransformerLayerBlock.Builder decoderOf(String file) {
@@ -243,7 +243,7 @@ class TransformerLayerBlockTest extends OnEachEngine {
                 .optDropoutRate(hiddenDropoutRate)
                 .build();
         TransformerLayerBlock block = builder.optNormPlacement(NormPlacement.BEFORE_PART)
-                .setFeedForward(feedForward)
+                .optFeedForward(feedForward)
                 .build();
         NDArray x = zeros(manager, 1000, 5, SIZE);
         block.initialize(manager, DataType.FLOAT32, x.getShape());
@@ -299,7 +299,7 @@ class TransformerLayerBlockTest extends OnEachEngine {
         TransformerLayerBlock layer = filled(
                 manager,
                 decoderLayer()
-                        .setFeedForward(feedForward(Nonlinearity.SWIGLU).build())
+                        .optFeedForward(feedForward(Nonlinearity.SWIGLU).build())
                         .optNormPlacement(NormPlacement.AROUND_PART)
                         .optResidualScale(0.1f)
                         .build(),
@@ -317,7 +317,7 @@ class TransformerLayerBlockTest extends OnEachEngine {
         assertAll(
                 rejected(
                         TransformerLayerBlock.builder()
-                                .setFeedForward(feedForward(Nonlinearity.RELU).build())::build,
+                                .optFeedForward(feedForward(Nonlinearity.RELU).build())::build,
                         "attention"),
                 rejected(layer().optEpsilon(0)::build, "epsilon 0.0"),
                 rejected(layer().optDropoutRate(1)::build, "dropoutRate 1.0"),
@@ -343,7 +343,7 @@ class TransformerLayerBlockTest extends OnEachEngine {
     void rejectsAFeedForwardNetworkOfAnotherSize() {
         FeedForwardBlock wider =
                 feedForward(Nonlinearity.RELU).setEmbeddingSize(12).build();
-        assertAll(rejected(layer().setFeedForward(wider)::build, "feed-forward", "embeddingSize 12", SIZE));
+        assertAll(rejected(layer().optFeedForward(wider)::build, "feed-forward", "embeddingSize 12", SIZE));
     }
 
     @ParameterizedTest
@@ -455,7 +455,7 @@ class TransformerLayerBlockTest extends OnEachEngine {
                         .optRelativeEncoding(
                                 RotaryEmbeddingBlock.builder().setHeadSize(4).build())
                         .build())
-                .setFeedForward(FeedForwardBlock.builder()
+                .optFeedForward(FeedForwardBlock.builder()
                         .setEmbeddingSize(8)
                         .setHiddenSize(32)
                         .build())

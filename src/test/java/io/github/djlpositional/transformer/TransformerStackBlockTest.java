@@ -80,7 +80,7 @@ class TransformerStackBlockTest extends OnEachEngine {
         RotaryEmbeddingBlock rotary =
                 RotaryEmbeddingBlock.builder().setHeadSize(4).build();
         return layer(causal().optRelativeEncoding(rotary))
-                .setFeedForward(feedForward(Nonlinearity.SWIGLU).build())
+                .optFeedForward(feedForward(Nonlinearity.SWIGLU).build())
                 .optNorm(Norm.RMS)
                 .optNormPlacement(NormPlacement.BEFORE_PART);
     }
@@ -323,7 +323,7 @@ class TransformerStackBlockTest extends OnEachEngine {
         MultiHeadAttentionBlock shared = attention().build();
         FeedForwardBlock network = feedForward(Nonlinearity.RELU).build();
         TransformerLayerBlock wider = layer(attention().setEmbeddingSize(16))
-                .setFeedForward(
+                .optFeedForward(
                         feedForward(Nonlinearity.RELU).setEmbeddingSize(16).build())
                 .build();
         assertAll(
@@ -337,8 +337,8 @@ class TransformerStackBlockTest extends OnEachEngine {
                         "attention"),
                 rejected(
                         of(
-                                layer().setFeedForward(network).build(),
-                                layer().setFeedForward(network).build())::build,
+                                layer().optFeedForward(network).build(),
+                                layer().optFeedForward(network).build())::build,
                         "layer 1",
                         "feed-forward"),
                 rejected(of(layer, decoderLayer().build())::build, "layer 1", "cross-attention"),

@@ -100,7 +100,7 @@ class TensorNamesTest extends OnEachEngine {
         return stack(
                 input.optPositionalEncoding(
                         new SequentialBlock().add(positions()).add(norm)),
-                () -> layer().setFeedForward(feedForward(Nonlinearity.GELU).build())
+                () -> layer().optFeedForward(feedForward(Nonlinearity.GELU).build())
                         .optEpsilon(1e-12));
     }
 
@@ -108,7 +108,7 @@ class TensorNamesTest extends OnEachEngine {
         return stack(
                 input().optPositionalEncoding(positions()),
                 () -> layer(causal())
-                        .setFeedForward(feedForward(Nonlinearity.GELU_TANH).build())
+                        .optFeedForward(feedForward(Nonlinearity.GELU_TANH).build())
                         .optNormPlacement(NormPlacement.BEFORE_PART));
     }
 
@@ -130,7 +130,7 @@ class TensorNamesTest extends OnEachEngine {
         return stack(
                 input().optNoPositions(),
                 () -> layer(attention.get())
-                        .setFeedForward(
+                        .optFeedForward(
                                 feedForward(Nonlinearity.SWIGLU).optBias(false).build())
                         .optNorm(Norm.RMS)
                         .optNormPlacement(NormPlacement.BEFORE_PART));

@@ -90,7 +90,7 @@ class WeightLoaderModulesTest extends OnEachEngine {
     private static TransformerLayerBlock.Builder torchLayer(boolean isDecoder, boolean isPreNorm) {
         return (isDecoder ? decoderLayer() : layer())
                 .optNormPlacement(isPreNorm ? NormPlacement.BEFORE_PART : NormPlacement.AFTER_SUM)
-                .setFeedForward(feedForward(isPreNorm ? Nonlinearity.GELU : Nonlinearity.RELU)
+                .optFeedForward(feedForward(isPreNorm ? Nonlinearity.GELU : Nonlinearity.RELU)
                         .build());
     }
 
@@ -179,7 +179,7 @@ class WeightLoaderModulesTest extends OnEachEngine {
         encoder.initialize(manager, DataType.FLOAT64, X); // as in the files
         TransformerLayerBlock decoder = initialized(torchLayer(true, false).build(), X, X);
         TransformerLayerBlock gated =
-                layer().setFeedForward(feedForward(Nonlinearity.SWIGLU).build()).build();
+                layer().optFeedForward(feedForward(Nonlinearity.SWIGLU).build()).build();
         TransformerLayerBlock parallel = layer().optNormPlacement(NormPlacement.BEFORE_PART)
                 .optArrangement(Arrangement.PARALLEL_WITH_ONE_NORM)
                 .build();
@@ -264,7 +264,7 @@ class WeightLoaderModulesTest extends OnEachEngine {
                         1,
                         () -> layer().setAttention(
                                         attention().setEmbeddingSize(16).build())
-                                .setFeedForward(feedForward(Nonlinearity.RELU)
+                                .optFeedForward(feedForward(Nonlinearity.RELU)
                                         .setEmbeddingSize(16)
                                         .build()))
                 .optFinalNorm(true)

@@ -77,7 +77,7 @@ final class Layers {
                         .setEmbeddingSize(size)
                         .setHeadCount(size / headSize)
                         .build())
-                .setFeedForward(FeedForwardBlock.builder()
+                .optFeedForward(FeedForwardBlock.builder()
                         .setEmbeddingSize(size)
                         .setHiddenSize(4 * size)
                         .optNonlinearity(nonlinearity)

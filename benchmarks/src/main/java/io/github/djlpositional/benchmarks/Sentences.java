@@ -8,6 +8,7 @@ import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
 import io.github.djlpositional.examples.sentences.Definition;
+import io.github.djlpositional.examples.sentences.MiniLmArtifact;
 import io.github.djlpositional.examples.sentences.SentenceEncoder;
 import io.github.djlpositional.examples.sentences.TokenBatch;
 import java.io.IOException;
@@ -38,7 +39,7 @@ final class Sentences {
         OrtEnvironment environment = OrtEnvironment.getEnvironment();
         OrtSession.SessionOptions options = new OrtSession.SessionOptions();
         options.setIntraOpNumThreads(threads);
-        OrtSession session = setting.own(environment.createSession(SentenceEncoder.publishedModel(), options));
+        OrtSession session = setting.own(environment.createSession(MiniLmArtifact.onnx(), options));
         return call(batches(setting, encoder(setting)), batch -> run(environment, session, batch));
     });
 

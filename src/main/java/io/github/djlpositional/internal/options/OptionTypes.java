@@ -107,7 +107,8 @@ public final class OptionTypes {
     private static boolean seesThisLibrary(ClassLoader loader) {
         try {
             return Class.forName(TypeProvider.class.getName(), false, loader) == TypeProvider.class;
-        } catch (ClassNotFoundException | LinkageError e) {
+        } catch (ClassNotFoundException | LinkageError | IllegalStateException e) {
+            // that of an application that was stopped throws IllegalStateException
             return false;
         }
     }

@@ -112,7 +112,8 @@ class ClassLoadersTest {
         NULL,
         PLATFORM,
         PLUGIN_WITHOUT_LIBRARY,
-        ANOTHER_COPY;
+        ANOTHER_COPY,
+        STOPPED;
 
         ClassLoader create() throws Exception {
             return switch (this) {
@@ -120,7 +121,17 @@ class ClassLoadersTest {
                 case PLATFORM -> ClassLoader.getPlatformClassLoader();
                 case PLUGIN_WITHOUT_LIBRARY -> new URLClassLoader(new URL[0], ClassLoader.getPlatformClassLoader());
                 case ANOTHER_COPY -> anotherCopy(ClassLoader.getPlatformClassLoader());
+                case STOPPED -> new StoppedLoader();
             };
+        }
+    }
+
+    /** The class loader of an application that was stopped, as Tomcat's behaves. */
+    private static final class StoppedLoader extends ClassLoader {
+
+        @Override
+        protected Class<?> loadClass(String name, boolean resolve) {
+            throw new IllegalStateException("this web application was stopped; it cannot load " + name);
         }
     }
 

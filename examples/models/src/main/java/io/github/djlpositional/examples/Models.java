@@ -2,16 +2,15 @@ package io.github.djlpositional.examples;
 
 import io.github.djlpositional.examples.llama.GenerateText;
 import io.github.djlpositional.examples.sentences.SearchDefinitions;
-import io.github.djlpositional.examples.sentences.TuneEncoder;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
-/** Published models built from the blocks of the library: search by meaning, tune, and generate text. */
+/** Published models built from the blocks of the library: search by meaning, and generate text. */
 @Command(
         name = "models",
         mixinStandardHelpOptions = true,
         versionProvider = Program.class,
-        subcommands = {SearchDefinitions.class, TuneEncoder.class, GenerateText.class},
+        subcommands = {SearchDefinitions.class, GenerateText.class},
         description = "Use published models that are built from the blocks of the library.")
 public final class Models {
 

@@ -5,15 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ai.djl.huggingface.tokenizers.HuggingFaceTokenizer;
 import ai.djl.ndarray.NDManager;
 import io.github.djlpositional.examples.llama.LlamaDecoder;
-import io.github.djlpositional.examples.llama.Sampling;
 import io.github.djlpositional.examples.llama.StoredModel;
 import io.github.djlpositional.support.TestEngine;
+import io.github.djlpositional.transformer.Sampling;
+import io.github.djlpositional.transformer.TokenGenerator;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.function.ToIntFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -60,6 +58,7 @@ class GenerateTextTest {
                 .isNotEqualTo(text);
         // a nucleus that only the best token is in
         assertThat(text(model, "--tokens 12 --temperature 1 --top-p 0.001")).isEqualTo(text(model, "--tokens 12"));
+        assertThat(text(model, "--tokens 12 --temperature 1 --top-k 1")).isEqualTo(text(model, "--tokens 12"));
     }
 
     @Test
@@ -68,11 +67,29 @@ class GenerateTextTest {
         Path model = StoredModel.copy("llama_2", folder);
         long third = stored.continuation().get(2);
         StoredModel.edit(model.resolve("config.json"), "\"eos_token_id\": 2", "\"eos_token_id\": [2, " + third + "]");
-        int length = stored.continuation().indexOf(third) + 1;
+        int length = stored.continuation().indexOf(third);
         assertThat(generate(model, "--tokens 12", stored.text()).success()).contains("\n" + length + " tokens in ");
         assertThat(stored.text() + stored.continuedText())
                 .startsWith(text(model, "--tokens 12"))
                 .isNotEqualTo(text(model, "--tokens 12"));
+    }
+
+    @Test
+    void endTokenAtOnceIsSaid() throws IOException {
+        StoredModel stored = StoredModel.of("llama_2");
+        Path model = StoredModel.copy("llama_2", folder);
+        String first = "\"eos_token_id\": " + stored.continuation().get(0);
+        StoredModel.edit(model.resolve("config.json"), "\"eos_token_id\": 2", first);
+        assertThat(generate(model, "--tokens 12", stored.text()).success())
+                .startsWith(stored.text() + System.lineSeparator())
+                .contains("ends the text");
+    }
+
+    /** The text is that of Hugging Face's transformers 5.23, {@code generate(repetition_penalty=1.3)}. */
+    @Test
+    void repetitionPenaltyChangesTheText() throws IOException {
+        assertThat(text(StoredModel.folder("llama_3"), "--tokens 12 --repetition-penalty 1.3"))
+                .isEqualTo("the cat sat on the mat sataa theii oneeee");
     }
 
     @Test
@@ -87,13 +104,12 @@ class GenerateTextTest {
                     .optTruncation(false) // by default, texts are cut to 512 tokens
                     .build()) {
                 long[] prompt = tokenizer.encode("the cat sat on the mat").getIds();
-                List<Long> ids = new ArrayList<>();
-                ToIntFunction<float[]> choice = Sampling.greedy(); // or Sampling.of(temperature, topP, seed)
-                decoder.generate(prompt, choice, id -> {
-                    ids.add(id);
-                    return ids.size() < 12 && !decoder.getEndTokens().contains(id);
-                });
-                String text = tokenizer.decode(ids.stream().mapToLong(id -> id).toArray());
+                TokenGenerator generator = TokenGenerator.builder()
+                        .setDecoder(decoder.stack())
+                        .optSampling(Sampling.greedy()) // or a temperature: Sampling.builder().optTemperature(0.8)
+                        .optEndTokens(decoder.endTokens())
+                        .build();
+                String text = tokenizer.decode(generator.generate(prompt, 12));
                 // end::load[]
                 assertThat(text).isEqualTo(StoredModel.of("llama_3").continuedText());
                 // tag::load[]
@@ -130,6 +146,10 @@ class GenerateTextTest {
                 "--temperature 1 --top-p 0",
                 "--temperature 1 --top-p 1.5",
                 "--top-p 0.9",
+                "--top-k 3",
+                "--temperature 1 --top-k 0",
+                "--repetition-penalty 0",
+                "--repetition-penalty NaN",
                 "--seed many"
             })
     void badOptionsEndWithOneLine(String options) {

@@ -2,8 +2,8 @@ package io.github.djlpositional.examples.book;
 
 import static io.github.djlpositional.examples.LineChart.each;
 
-import io.github.djlpositional.examples.Encoding;
 import io.github.djlpositional.examples.LineChart;
+import io.github.djlpositional.examples.experiments.Encoding;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.RotaryScaling;
 import java.util.Arrays;

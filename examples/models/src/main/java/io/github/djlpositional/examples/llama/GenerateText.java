@@ -6,6 +6,8 @@ import ai.djl.ndarray.NDManager;
 import io.github.djlpositional.examples.Check;
 import io.github.djlpositional.examples.EngineCommand;
 import io.github.djlpositional.examples.UserError;
+import io.github.djlpositional.transformer.Sampling;
+import io.github.djlpositional.transformer.TokenGenerator;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -13,7 +15,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.function.ToIntFunction;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -43,10 +44,21 @@ public final class GenerateText extends EngineCommand {
     private double temperature;
 
     @Option(
+            names = "--top-k",
+            paramLabel = "COUNT",
+            description = "With a temperature: choose only among the best tokens.")
+    private Integer topK;
+
+    @Option(
             names = "--top-p",
             description = "With a temperature: choose only among the best tokens, as few as have together this "
                     + "probability.")
     private double topP = 1;
+
+    @Option(
+            names = "--repetition-penalty",
+            description = "Above 1, tokens that the text already has are chosen less often; 1.1 to 1.3 are usual.")
+    private double repetitionPenalty = 1;
 
     @Option(names = "--seed", description = "The same seed gives the same text on the same machine.")
     private long seed = 1;
@@ -58,10 +70,10 @@ public final class GenerateText extends EngineCommand {
     protected void checkOptions() {
         Check.positive("--tokens", tokens);
         Check.that(
-                temperature > 0 || topP == 1,
-                () -> "--top-p " + topP + " with --temperature " + temperature
+                temperature > 0 || (topP == 1 && topK == null),
+                () -> (topK == null ? "--top-p " + topP : "--top-k " + topK) + " with --temperature " + temperature
                         + ": expected a temperature above 0; add for example --temperature 1");
-        choice();
+        sampling();
     }
 
     @Override
@@ -76,31 +88,44 @@ public final class GenerateText extends EngineCommand {
             out.print(prompt);
             out.flush();
             GeneratedText text = new GeneratedText(all -> tokenizer.decode(all, true), ids);
-            List<Double> seconds = new ArrayList<>();
+            TokenGenerator generator = TokenGenerator.builder()
+                    .setDecoder(decoder.stack())
+                    .optSampling(sampling())
+                    .optEndTokens(decoder.endTokens())
+                    .build();
+            List<Double> seconds = new ArrayList<>(); // until each token
             long start = System.nanoTime();
-            decoder.generate(ids, choice(), id -> {
+            generator.generate(ids, tokens, id -> {
                 seconds.add((System.nanoTime() - start) / 1e9);
-                if (decoder.getEndTokens().contains(id)) {
-                    return false;
-                }
                 out.print(text.add(id));
                 out.flush();
-                return seconds.size() < tokens;
+                return true;
             });
-            double total = seconds.get(seconds.size() - 1);
-            out.printf(
-                    Locale.ROOT,
-                    "%s%n%n%d tokens in %.2f s, %.1f tokens per second; the first after %.2f s%n",
-                    text.rest(),
-                    seconds.size(),
-                    total,
-                    seconds.size() / total,
-                    seconds.get(0));
+            out.printf("%s%n%n%s%n", text.rest(), speed(seconds));
         }
     }
 
-    private ToIntFunction<float[]> choice() {
-        return temperature == 0 ? Sampling.greedy() : Sampling.of(temperature, topP, seed);
+    private static String speed(List<Double> seconds) {
+        if (seconds.isEmpty()) {
+            return "The model ends the text here.";
+        }
+        double total = seconds.get(seconds.size() - 1);
+        return String.format(
+                Locale.ROOT,
+                "%d tokens in %.2f s, %.1f tokens per second; the first after %.2f s",
+                seconds.size(),
+                total,
+                seconds.size() / total,
+                seconds.get(0));
+    }
+
+    private Sampling sampling() {
+        Sampling.Builder sampling = Sampling.builder()
+                .optTemperature(temperature)
+                .optTopP(topP)
+                .optRepetitionPenalty(repetitionPenalty)
+                .optSeed(seed);
+        return topK == null ? sampling.build() : sampling.optTopK(topK).build();
     }
 
     private HuggingFaceTokenizer tokenizer() throws IOException {
@@ -123,15 +148,17 @@ public final class GenerateText extends EngineCommand {
         if (ids.length == 0) {
             throw new UserError("the prompt has no tokens: expected at least one; enter a longer prompt");
         }
-        if ((long) ids.length + tokens > decoder.getLongestSequence()) {
+        if ((long) ids.length + tokens > decoder.longestSequence()) {
             throw new UserError("a prompt of " + ids.length + " tokens with --tokens " + tokens
-                    + ": expected at most " + decoder.getLongestSequence()
+                    + ": expected at most " + decoder.longestSequence()
                     + " in total, the limit of the model; use fewer with --tokens, or a shorter prompt");
         }
         long largest = Arrays.stream(ids).max().orElseThrow();
-        if (largest >= decoder.getVocabularySize()) {
+        long vocabularySize =
+                decoder.stack().getInput().getTokenTable().getShape().get(0);
+        if (largest >= vocabularySize) {
             throw new UserError("token " + largest + " of tokenizer.json: expected ids below the vocab_size of"
-                    + " config.json, " + decoder.getVocabularySize() + "; download both files of one model");
+                    + " config.json, " + vocabularySize + "; download both files of one model");
         }
     }
 }

@@ -1,20 +1,12 @@
 package io.github.djlpositional.examples.llama;
 
 import ai.djl.MalformedModelException;
-import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Parameter;
-import ai.djl.nn.core.Linear;
-import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
-import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
-import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.examples.Check;
 import io.github.djlpositional.examples.UserError;
 import io.github.djlpositional.huggingface.HuggingFaceRope;
@@ -32,54 +24,34 @@ import io.github.djlpositional.weights.WeightLoader;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.function.LongPredicate;
-import java.util.function.ToIntFunction;
 import java.util.stream.Stream;
 
 /**
- * A decoder of the Llama family: Llama 2 and 3, Mistral, Qwen 2 and 3. It maps token ids (B, T) to logits (B, T, V),
- * the scores of the tokens that may follow. After Touvron et al., <em>LLaMA: Open and Efficient Foundation Language
- * Models</em> (2023), section 2.2.
+ * A decoder of the Llama family: Llama 2 and 3, Mistral, Qwen 2 and 3. After Touvron et al., <em>LLaMA: Open and
+ * Efficient Foundation Language Models</em> (2023), section 2.2.
  *
- * <p>B batch, T sequence length, V vocabulary size, D embedding size. The logits are a new array with the manager of
- * the ids, and the caller's to close.
+ * @param stack maps token ids (B, T) to the scores of the tokens that may follow, (B, T, V)
+ * @param endTokens the tokens that end a text; empty if the configuration has none
+ * @param longestSequence the maximum number of tokens of a sequence
  */
-public final class LlamaDecoder extends AbstractBlock {
+public record LlamaDecoder(TransformerStackBlock stack, List<Long> endTokens, int longestSequence) {
 
     private static final String LAYERS = "num_hidden_layers";
-    private static final String TIED = "tie_word_embeddings";
 
-    private final int vocabularySize;
-    private final List<Long> endTokens;
-
-    /** The rotary encoding that all layers share. */
-    private final RotaryEmbeddingBlock rotary;
-
-    private final TransformerStackBlock layers;
-
-    /** The weight of the output layer, (V, D): the table of token vectors, or a parameter of its own. */
-    private final Parameter head;
-
-    LlamaDecoder(LlamaConfig config, int length) {
-        vocabularySize = config.size("vocab_size");
-        endTokens = config.endTokens();
+    /** Builds a decoder that has no weights yet. */
+    static LlamaDecoder of(LlamaConfig config, int length) {
+        int vocabularySize = config.size("vocab_size");
         int embeddingSize = config.size("hidden_size");
-        InputEmbeddingBlock input = InputEmbeddingBlock.builder()
-                .setVocabularySize(vocabularySize)
-                .setEmbeddingSize(embeddingSize)
-                .optNoPositions() // the attentions have rotary positions
-                .build();
-        rotary = config.rotary(length);
-        List<TransformerLayerBlock> built = new ArrayList<>();
+        RotaryEmbeddingBlock rotary = config.rotary(length); // of all layers
+        List<TransformerLayerBlock> layers = new ArrayList<>();
         for (int i = 0; i < config.size(LAYERS); i++) {
-            built.add(TransformerLayerBlock.builder()
+            layers.add(TransformerLayerBlock.builder()
                     .setAttention(config.attention(i, rotary))
-                    .setFeedForward(FeedForwardBlock.builder()
+                    .optFeedForward(FeedForwardBlock.builder()
                             .setEmbeddingSize(embeddingSize)
                             .setHiddenSize(config.size("intermediate_size"))
                             .optNonlinearity(Nonlinearity.SWIGLU)
@@ -90,16 +62,21 @@ public final class LlamaDecoder extends AbstractBlock {
                     .optNormPlacement(NormPlacement.BEFORE_PART)
                     .build());
         }
-        layers = addChildBlock(
-                "layers",
-                TransformerStackBlock.builder().optInput(input).setLayers(built).build());
-        head = config.isOn(TIED)
-                ? input.getTokenTable()
-                : addParameter(Parameter.builder()
-                        .setName("head")
-                        .setType(Parameter.Type.WEIGHT)
-                        .optShape(new Shape(vocabularySize, embeddingSize))
-                        .build());
+        TransformerStackBlock.Builder stack = TransformerStackBlock.builder()
+                .optInput(InputEmbeddingBlock.builder()
+                        .setVocabularySize(vocabularySize)
+                        .setEmbeddingSize(embeddingSize)
+                        .optNoPositions() // the attentions have rotary positions
+                        .build())
+                .setLayers(layers);
+        if (config.isOn("tie_word_embeddings")) {
+            stack.optTiedOutput(true);
+        } else {
+            stack.optOutputSize(vocabularySize).optOutputBias(false);
+        }
+        Map<String, ?> arguments = rotary.getArguments();
+        return new LlamaDecoder(stack.build(), config.endTokens(), (int)
+                arguments.get(arguments.containsKey("autoExtend") ? "autoExtend" : "maxSequenceLength"));
     }
 
     /**
@@ -123,17 +100,18 @@ public final class LlamaDecoder extends AbstractBlock {
                     config.size(LAYERS) < tensors.size(),
                     () -> LAYERS + " " + config.size(LAYERS) + ": expected fewer than the " + tensors.size()
                             + " tensors of the weights; download both again");
-            LlamaDecoder decoder = new LlamaDecoder(config, length);
+            LlamaDecoder decoder = of(config, length);
+            TransformerStackBlock stack = decoder.stack;
             WeightLoader loader = WeightLoader.ofAll(weights)
-                    .module("model.", decoder.layers, TensorNames.LLAMA)
+                    .module("model.", stack, TensorNames.LLAMA)
                     .oneByOne() // while a tensor is loaded, it is in memory twice
-                    // the frequencies of the rotary encoding, and a copy of a table that is the head too
+                    // the frequencies of the rotary encoding, and a copy of a token table that is the output layer too
                     .allowUnused("*.rotary_emb.inv_freq", "lm_head.weight");
-            if (!config.isOn(TIED)) {
-                loader.table("lm_head.weight", decoder.head);
+            if (stack.getOutput() != null) {
+                loader.module("lm_head.", stack.getOutput());
             }
             // before arrays are created, which may be too large
-            double described = count(decoder.getParameters().values().stream().map(Parameter::getShape));
+            double described = count(stack.getParameters().values().stream().map(Parameter::getShape));
             double stored = count(tensors.stream());
             Check.that(
                     described <= stored,
@@ -142,10 +120,10 @@ public final class LlamaDecoder extends AbstractBlock {
                             "a model of %,.0f numbers: expected at most the %,.0f of the weights; download both again",
                             described,
                             stored));
-            decoder.setInitializer(Initializer.ZEROS, parameter -> true);
-            decoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
-            loader.load(decoder);
-            decoder.freezeParameters(true);
+            stack.setInitializer(Initializer.ZEROS, parameter -> true);
+            stack.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
+            loader.load(stack);
+            stack.freezeParameters(true);
             return decoder;
         } catch (IllegalArgumentException | MalformedModelException e) {
             throw new UserError("model folder '" + folder + "', config.json and weights: " + e.getMessage(), e);
@@ -154,69 +132,5 @@ public final class LlamaDecoder extends AbstractBlock {
 
     private static double count(Stream<Shape> shapes) {
         return shapes.mapToDouble(Shape::size).sum();
-    }
-
-    /** {@return the number of token ids, V} */
-    public int getVocabularySize() {
-        return vocabularySize;
-    }
-
-    /** {@return the maximum number of tokens of a sequence} */
-    public int getLongestSequence() {
-        Map<String, ?> arguments = rotary.getArguments();
-        return (int) arguments.get(arguments.containsKey("autoExtend") ? "autoExtend" : "maxSequenceLength");
-    }
-
-    /** {@return the tokens that end a text; empty if the configuration has none} */
-    public List<Long> getEndTokens() {
-        return endTokens;
-    }
-
-    /**
-     * Continues a prompt, token by token. The attentions keep the keys and values of all tokens in a cache, so that
-     * each step computes only one token.
-     *
-     * @param prompt the tokens before the continuation, at least one
-     * @param choice returns the next token for its logits, V numbers
-     * @param continues gets each token of the continuation; returns whether another one is wanted
-     * @throws IllegalArgumentException if the prompt is empty, the sequence gets too long, or an id is out of range
-     */
-    public void generate(long[] prompt, ToIntFunction<float[]> choice, LongPredicate continues) {
-        try (NDManager manager = head.getArray().getManager().newSubManager();
-                KeyValueCache cache = new KeyValueCache(manager)) {
-            ParameterStore store = new ParameterStore(manager, false);
-            long[] all = prompt;
-            do {
-                long[] step = Arrays.copyOfRange(all, cache.getLength(), all.length);
-                try (NDManager temporary = manager.newSubManager()) {
-                    NDList ids = new NDList(temporary.create(step).expandDims(0));
-                    NDArray vectors =
-                            layers.forward(store, ids, false, cache.nextStep()).singletonOrThrow();
-                    NDArray last = vectors.get(NDIndex.sliceAxis(1, step.length - 1, step.length));
-                    NDArray logits = Linear.linear(last, head.getArray()).singletonOrThrow();
-                    all = Arrays.copyOf(all, all.length + 1);
-                    all[all.length - 1] = choice.applyAsInt(logits.toFloatArray());
-                }
-            } while (continues.test(all[all.length - 1]));
-        }
-    }
-
-    @Override
-    protected NDList forwardInternal(
-            ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
-        try (NDList x = layers.forward(store, inputs, training, params)) {
-            NDArray weight = store.getValue(head, x.head().getDevice(), training);
-            return Linear.linear(x.head(), weight);
-        }
-    }
-
-    @Override
-    protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
-        layers.initialize(manager, dataType, inputShapes);
-    }
-
-    @Override
-    public Shape[] getOutputShapes(Shape[] inputShapes) {
-        return new Shape[] {inputShapes[0].add(vocabularySize)};
     }
 }

@@ -13,6 +13,8 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -58,6 +60,18 @@ final class OnnxWeights {
                 transposed.put(path.group(1).replace('/', '.') + ".weight", text(node, NODE_INPUT, 1));
             }
         }
+    }
+
+    /** Returns the names in PyTorch of all weights and biases. */
+    Set<String> names() {
+        Set<String> names = new TreeSet<>(stored.keySet());
+        transposed.forEach((name, inFile) -> {
+            if (names.remove(inFile)) { // a product of two results has none
+                names.add(name);
+            }
+        });
+        names.removeIf(name -> !name.matches(".*\\.(weight|bias)"));
+        return names;
     }
 
     /** Creates an array of the tensor with a name in PyTorch, in the shape that it has there. */

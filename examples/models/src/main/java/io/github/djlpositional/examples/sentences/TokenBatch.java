@@ -53,7 +53,7 @@ public record TokenBatch(List<Integer> texts, long[][] ids) {
                 .toArray(long[][]::new);
     }
 
-    /** Returns the inputs of a {@link BertEncoder}: ids, and a mask if there is padding. */
+    /** Returns the inputs of the encoder: ids, and a mask if there is padding. */
     NDList inputs(NDManager manager) {
         NDList inputs = new NDList(manager.create(ids));
         long[] shortest = ids[ids.length - 1];

@@ -2,15 +2,11 @@ package io.github.djlpositional.examples.sentences;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.examples.Models;
 import io.github.djlpositional.examples.ProgramRun;
 import io.github.djlpositional.support.TestEngine;
-import io.github.djlpositional.weights.WeightFile;
-import io.github.djlpositional.weights.WeightFile.TensorInfo;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Map;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -51,44 +47,17 @@ class SentenceCommandsTest {
         assertThat(second).isEqualTo(first.substring(first.indexOf('\n') + 1));
     }
 
-    @Test
-    void tuneSavesThePublishedNamesAndDrawsTheCurves() throws Exception {
-        Path file = folder.resolve("tuned.safetensors");
-        String out = ProgramRun.of(Models.commandLine(), "tune --definitions 40 --held-out 8 --epochs 1 --out", file)
-                .success();
-        assertThat(out)
-                .startsWith("40 definitions from WordNet to learn from, 8 others held out")
-                .containsPattern("(?s)bag of words +[01]\\.\\d{4} .*frozen +[01]\\.\\d{4} .*"
-                        + "tuned +[01]\\.\\d{4} .*new encoder +[01]\\.\\d{4} ");
-        Map<String, TensorInfo> tensors = WeightFile.open(file).getTensors();
-        // 4 of the embeddings and their norm and 1 more, 16 of each of 6 layers, 2 of the classifier
-        assertThat(tensors).hasSize(5 + 6 * 16 + 2);
-        assertThat(tensors.get("encoder.layer.5.intermediate.dense.weight").shape())
-                .isEqualTo(new Shape(1536, 384));
-        assertThat(tensors.get("classifier.weight").shape()).isEqualTo(new Shape(4, 384));
-        assertThat(folder.resolve("tuned.safetensors.svg")).content().contains("new encoder");
-    }
-
     @ParameterizedTest
-    @CsvSource({
-        "search --count 0 cat, --count 0",
-        "search --definitions 0 cat, --definitions 0",
-        "tune --layers 7, --layers 7",
-        "tune --definitions 3, --definitions 3"
-    })
+    @CsvSource({"search --count 0 cat, --count 0", "search --definitions 0 cat, --definitions 0"})
     void invalidOptionsAreNamed(String command, String named) {
         assertThat(ProgramRun.of(Models.commandLine(), command).error(2)).contains(named);
     }
 
-    @ParameterizedTest
-    @CsvSource({
-        "search cat --index, vectors.safetensors' is damaged",
-        "tune --definitions 400000 --out, and 1000 held out"
-    })
-    void userErrorEndsWithOneLine(String command, String named) throws Exception {
-        Path file = Files.writeString(folder.resolve("vectors.safetensors"), "damaged");
-        Path output = command.startsWith("search") ? folder : file;
-        assertThat(ProgramRun.of(Models.commandLine(), command, output).error(1))
-                .contains(named);
+    @Test
+    void damagedFileEndsWithOneLine() throws Exception {
+        Files.writeString(folder.resolve("vectors.safetensors"), "damaged");
+        assertThat(ProgramRun.of(Models.commandLine(), "search cat --index", folder)
+                        .error(1))
+                .contains("vectors.safetensors' is damaged");
     }
 }

@@ -1,13 +1,15 @@
 package io.github.djlpositional.examples.spark;
 
-import io.github.djlpositional.examples.Check;
-import io.github.djlpositional.examples.EncoderFile;
-import io.github.djlpositional.examples.Glosses;
-import io.github.djlpositional.examples.Program;
-import io.github.djlpositional.examples.UserError;
+import ai.djl.MalformedModelException;
+import io.github.djlpositional.examples.encoder.EncoderExample;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import org.apache.hadoop.mapred.InvalidInputException;
@@ -22,23 +24,23 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /**
- * Judges every sentence of a corpus with a saved encoder, on one machine or on a cluster, and writes Parquet with the
- * columns {@code id}, {@code sentence}, {@code score} (the probability that the words are in order) and
- * {@code embedding}.
+ * Judges every sentence of a corpus with the encoder that {@link EncoderExample} has saved, on one machine or on a
+ * cluster, and writes Parquet with the columns {@code id}, {@code sentence} and {@code score}, the probability that the
+ * words are in order.
  *
  * <p>Without {@code spark-submit}, which sets a master, Spark runs within this JVM, on all cores.
  */
 @Command(
         name = "judge-corpus",
         mixinStandardHelpOptions = true,
-        versionProvider = Program.class,
         sortOptions = false,
         showDefaultValues = true,
         description = "Judge with a saved model whether the words of each sentence of a corpus are in order, "
-                + "and write sentence, score and embedding as Parquet.")
+                + "and write sentence and score as Parquet.")
 public final class JudgeCorpus implements Callable<Integer> {
 
     private static final int PARTITIONS_PER_CORE = 4;
@@ -49,9 +51,9 @@ public final class JudgeCorpus implements Callable<Integer> {
     @Option(
             names = "--model",
             description =
-                    "The file of the saved model on the machine of the driver. That is the machine that submits the job, "
-                            + "except with --deploy-mode cluster.")
-    private Path model = Path.of("model.zip");
+                    "The folder of the saved model on the machine of the driver. That is the machine that submits the "
+                            + "job, except with --deploy-mode cluster.")
+    private Path model = Path.of("word-order");
 
     @Option(
             names = "--input",
@@ -84,14 +86,23 @@ public final class JudgeCorpus implements Callable<Integer> {
 
     /** Returns the program, which {@code execute} runs without ending the JVM. */
     static CommandLine commandLine() {
-        return Program.commandLine(new JudgeCorpus());
+        return new CommandLine(new JudgeCorpus());
     }
 
     @Override
     public Integer call() throws Exception {
-        Program.checkOptions(spec, () -> Check.positive("--batch", batchSize));
-        // not a saved encoder: an error before Spark starts
-        EncoderFile.check(model);
+        // errors before Spark starts
+        if (batchSize < 1) {
+            throw new ParameterException(
+                    spec.commandLine(), "--batch " + batchSize + ": expected 1 or more; set another --batch");
+        }
+        for (String file : JudgePartition.FILES) {
+            if (!Files.exists(model.resolve(file))) {
+                return failed("model '" + model + "' has no file " + file
+                        + ": expected a folder that the encoder example has saved; run it, or name another with"
+                        + " --model");
+            }
+        }
         SparkConf conf = new SparkConf().setIfMissing("spark.app.name", "judge-corpus");
         if (!conf.contains("spark.master")) {
             // everything in this JVM, and no open ports
@@ -103,21 +114,28 @@ public final class JudgeCorpus implements Callable<Integer> {
         try (SparkSession session = SparkSession.builder().config(conf).getOrCreate()) {
             judge(session);
         } catch (Exception e) {
-            throw explained(e);
+            String reason = reason(e);
+            if (reason == null) {
+                throw e;
+            }
+            return failed(reason);
         }
         return 0;
     }
 
+    private int failed(String reason) {
+        spec.commandLine().getErr().println("error: " + reason);
+        return CommandLine.ExitCode.SOFTWARE;
+    }
+
     private void judge(SparkSession session) throws IOException {
         JavaSparkContext spark = JavaSparkContext.fromSparkContext(session.sparkContext());
-        // Spark copies the file to each executor
-        spark.addFile(model.toUri().toString());
+        // Spark copies them to each executor
+        for (String file : JudgePartition.FILES) {
+            spark.addFile(model.resolve(file).toUri().toString());
+        }
         long start = System.nanoTime();
-        session.createDataFrame(
-                        sentences(spark)
-                                .mapPartitions(new JudgePartition(
-                                        batchSize, model.getFileName().toString())),
-                        JudgePartition.SCHEMA)
+        session.createDataFrame(sentences(spark).mapPartitions(new JudgePartition(batchSize)), JudgePartition.SCHEMA)
                 .write()
                 .mode(SaveMode.ErrorIfExists)
                 .parquet(output);
@@ -137,39 +155,48 @@ public final class JudgeCorpus implements Callable<Integer> {
     /** Returns the lines that have words, with their numbers. */
     private JavaPairRDD<String, Long> sentences(JavaSparkContext spark) throws IOException {
         int partitions = PARTITIONS_PER_CORE * spark.defaultParallelism();
-        JavaRDD<String> lines = input == null
-                ? spark.parallelize(
-                        Glosses.read(Integer.MAX_VALUE).stream()
-                                .map(words -> String.join(" ", words))
-                                .toList(),
-                        partitions)
-                : spark.textFile(input, partitions);
+        JavaRDD<String> lines =
+                input == null ? spark.parallelize(definitions(), partitions) : spark.textFile(input, partitions);
         // numbered before lines are ignored, so that the number is independent of the partitions
-        return lines.zipWithIndex().filter(line -> !Glosses.words(line._1()).isEmpty());
+        return lines.zipWithIndex()
+                .filter(line -> !EncoderExample.words(line._1()).isEmpty());
     }
 
-    /**
-     * Returns what the user can correct as one line, from whatever Spark has wrapped around it, or the failure itself.
-     */
-    private Exception explained(Exception failure) {
+    /** Returns the definitions of WordNet, which are after the bar in a line of its data files. */
+    static List<String> definitions() throws IOException {
+        List<String> definitions = new ArrayList<>();
+        for (String partOfSpeech : List.of("noun", "verb", "adj", "adv")) {
+            try (InputStream in =
+                    JudgeCorpus.class.getResourceAsStream("/net/sf/extjwnl/data/wordnet/wn31/data." + partOfSpeech)) {
+                new String(in.readAllBytes(), StandardCharsets.UTF_8)
+                        .lines()
+                        // the license at the top of the file is indented
+                        .filter(line -> !line.startsWith(" "))
+                        .map(line -> line.substring(line.indexOf("| ") + 2)
+                                .split(";", 2)[0]
+                                .strip())
+                        .forEach(definitions::add);
+            }
+        }
+        return definitions;
+    }
+
+    /** Returns what the user can correct, from whatever Spark has wrapped around it, or null. */
+    private String reason(Exception failure) {
         if (failure instanceof SparkThrowable thrown && "PATH_ALREADY_EXISTS".equals(thrown.getCondition())) {
-            return new UserError(
-                    "output '" + output + "' already exists: expected a new folder; remove it, or name another with"
-                            + " --output",
-                    failure);
+            return "output '" + output + "' already exists: expected a new folder; remove it, or name another with"
+                    + " --output";
         }
         for (Throwable each = failure; each != null; each = each.getCause()) {
-            if (each instanceof UserError) {
-                return new UserError(
-                        "the executors cannot use the model '" + model + "': " + each.getMessage(), failure);
+            if (each instanceof MalformedModelException) {
+                return "the executors cannot read the model '" + model + "' (" + each.getMessage()
+                        + "): train it again, or name another with --model";
             }
             if (each instanceof InvalidInputException) {
-                return new UserError(
-                        "input '" + input + "' does not exist: expected text files, or folders of them, with commas in"
-                                + " between; name them with --input",
-                        failure);
+                return "input '" + input + "' does not exist: expected text files, or folders of them, with commas in"
+                        + " between; name them with --input";
             }
         }
-        return failure;
+        return null;
     }
 }

@@ -1,13 +1,15 @@
 package io.github.djlpositional.examples.spark;
 
 import ai.djl.Device;
-import ai.djl.engine.Engine;
+import ai.djl.MalformedModelException;
+import ai.djl.ModelException;
 import ai.djl.inference.Predictor;
+import ai.djl.modality.Classifications;
+import ai.djl.repository.zoo.Criteria;
 import ai.djl.repository.zoo.ZooModel;
 import ai.djl.translate.TranslateException;
-import io.github.djlpositional.examples.EncoderFile;
-import io.github.djlpositional.examples.Judgement;
-import io.github.djlpositional.examples.Program;
+import io.github.djlpositional.examples.encoder.EncoderExample;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -37,25 +39,25 @@ final class JudgePartition implements FlatMapFunction<Iterator<Tuple2<String, Lo
     static final StructType SCHEMA = new StructType()
             .add("id", DataTypes.LongType, false)
             .add("sentence", DataTypes.StringType, false)
-            .add("score", DataTypes.DoubleType, false)
-            .add("embedding", DataTypes.createArrayType(DataTypes.FloatType, false), false);
+            .add("score", DataTypes.DoubleType, false);
+
+    /** The files of a saved model, which Spark copies to each executor. */
+    static final List<String> FILES = List.of("block.json", "serving.properties", "encoder-0000.params");
 
     private static final String THREADS = "ai.djl.pytorch.num_threads";
 
-    private static ZooModel<String, Judgement> model;
+    private static ZooModel<String, Classifications> model;
 
     private final int batchSize;
-    private final String file;
 
-    /** Creates the work of all tasks, with the name of a file that Spark copies to each executor. */
-    JudgePartition(int batchSize, String file) {
+    /** Creates the work of all tasks. */
+    JudgePartition(int batchSize) {
         this.batchSize = batchSize;
-        this.file = file;
     }
 
     @Override
-    public Iterator<Row> call(Iterator<Tuple2<String, Long>> sentences) {
-        Predictor<String, Judgement> predictor = newPredictor(Path.of(SparkFiles.get(file)));
+    public Iterator<Row> call(Iterator<Tuple2<String, Long>> sentences) throws MalformedModelException {
+        Predictor<String, Classifications> predictor = newPredictor(Path.of(SparkFiles.getRootDirectory()));
         // also if the task fails or is killed
         TaskContext.get().addTaskCompletionListener((TaskCompletionListener) task -> predictor.close());
         // one batch at a time, never the whole partition
@@ -72,16 +74,15 @@ final class JudgePartition implements FlatMapFunction<Iterator<Tuple2<String, Lo
         return batch;
     }
 
-    private static Stream<Row> judged(List<Tuple2<String, Long>> batch, Predictor<String, Judgement> predictor) {
+    private static Stream<Row> judged(List<Tuple2<String, Long>> batch, Predictor<String, Classifications> predictor) {
         try {
-            List<Judgement> judgements =
-                    predictor.batchPredict(batch.stream().map(Tuple2::_1).toList());
+            List<Classifications> judgements = predictor.batchPredict(
+                    batch.stream().map(line -> beginning(line._1())).toList());
             return IntStream.range(0, batch.size())
                     .mapToObj(i -> RowFactory.create(
                             batch.get(i)._2(),
                             batch.get(i)._1(),
-                            judgements.get(i).inOrder(),
-                            judgements.get(i).embedding().toArray(new Float[0])));
+                            judgements.get(i).get("in order").getProbability()));
         } catch (TranslateException e) {
             throw new IllegalStateException(
                     "the " + batch.size() + " sentences from line "
@@ -90,14 +91,35 @@ final class JudgePartition implements FlatMapFunction<Iterator<Tuple2<String, Lo
         }
     }
 
-    private static synchronized Predictor<String, Judgement> newPredictor(Path path) {
+    /** Cuts a sentence to as many words as in training. */
+    static String beginning(String sentence) {
+        List<String> words = EncoderExample.words(sentence);
+        return String.join(" ", words.subList(0, Math.min(words.size(), EncoderExample.MAX_WORDS)));
+    }
+
+    /** Returns a predictor of the model in a folder, which this JVM loads once. */
+    static synchronized Predictor<String, Classifications> newPredictor(Path folder) throws MalformedModelException {
         if (model == null) {
-            Program.optOutOfTracking();
+            // otherwise DJL reports its use
+            System.setProperty("OPT_OUT_TRACKING", "true");
             // an executor runs as many tasks as it has cores
             if (System.getProperty(THREADS) == null) {
                 System.setProperty(THREADS, "1");
             }
-            model = EncoderFile.load(path, Engine.getEngine("PyTorch"), Device.cpu());
+            try {
+                model = Criteria.builder()
+                        .setTypes(String.class, Classifications.class)
+                        .optEngine("PyTorch")
+                        .optDevice(Device.cpu())
+                        .optModelPath(folder)
+                        .optModelName("encoder")
+                        .optTranslator(new EncoderExample.SentenceTranslator())
+                        .build()
+                        .loadModel();
+            } catch (IOException | ModelException e) {
+                // for the driver, which names the model
+                throw new MalformedModelException(e.toString(), e);
+            }
         }
         return model.newPredictor();
     }

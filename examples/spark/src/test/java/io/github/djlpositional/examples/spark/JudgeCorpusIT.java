@@ -3,14 +3,9 @@ package io.github.djlpositional.examples.spark;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import ai.djl.Device;
-import ai.djl.engine.Engine;
 import ai.djl.inference.Predictor;
-import ai.djl.repository.zoo.ZooModel;
-import io.github.djlpositional.examples.EncoderFile;
-import io.github.djlpositional.examples.Glosses;
-import io.github.djlpositional.examples.Judgement;
-import io.github.djlpositional.examples.SmallEncoder;
+import ai.djl.modality.Classifications;
+import io.github.djlpositional.examples.encoder.EncoderExample;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -44,18 +39,18 @@ class JudgeCorpusIT {
 
     /** Trains a small encoder and writes a text, with some sentences twice, and with lines without words. */
     @BeforeAll
-    static void createCorpus() throws IOException {
-        // Spark copies the file under its name
-        model = folder.resolve("a model.zip");
-        SmallEncoder.saveTo(model, "PyTorch");
-        List<List<String>> glosses = Glosses.read(Integer.MAX_VALUE);
+    static void createCorpus() throws Exception {
+        model = folder.resolve("a model");
+        System.setProperty("sentences", "640");
+        EncoderExample.main(new String[] {model.toString()});
+        List<String> definitions = JudgeCorpus.definitions();
         List<String> lines = new ArrayList<>();
         for (int line = 0; line < LINES; line++) {
             if (line % 50 == 20) {
                 lines.add(line % 100 == 20 ? "" : " ... ");
             } else {
                 // every fifth sentence repeats the one two lines before
-                lines.add(String.join(" ", glosses.get(line % 5 == 4 ? line - 2 : line)));
+                lines.add(definitions.get(line % 5 == 4 ? line - 2 : line));
                 SENTENCES.put((long) line, lines.get(line));
             }
         }
@@ -90,10 +85,13 @@ class JudgeCorpusIT {
         Path none = folder.resolve("none");
         assertThat(errorOf("of-input", model, none, none)).startsWith("input '" + none + "' does not exist: ");
         // passes the checks of the driver, which has no engine
-        Path damaged = SmallEncoder.changed(
-                model, folder.resolve("damaged.zip"), "encoder-0000.params", content -> new byte[3]);
+        Path damaged = Files.createDirectory(folder.resolve("damaged"));
+        for (String file : JudgePartition.FILES) {
+            Files.copy(model.resolve(file), damaged.resolve(file));
+        }
+        Files.write(damaged.resolve("encoder-0000.params"), new byte[3]);
         assertThat(errorOf("of-model", damaged, text, none))
-                .startsWith("the executors cannot use the model '" + damaged + "': ");
+                .startsWith("the executors cannot read the model '" + damaged + "' (");
         assertThat(none.resolve("_SUCCESS")).doesNotExist();
     }
 
@@ -160,20 +158,16 @@ class JudgeCorpusIT {
         assertThat(output.resolve("_SUCCESS")).exists();
         Map<Long, Group> rows = rows(output);
         assertThat(rows.keySet()).isEqualTo(SENTENCES.keySet());
-        try (ZooModel<String, Judgement> encoder = EncoderFile.load(model, Engine.getEngine("PyTorch"), Device.cpu());
-                Predictor<String, Judgement> predictor = encoder.newPredictor()) {
+        try (Predictor<String, Classifications> predictor = JudgePartition.newPredictor(model)) {
             for (Map.Entry<Long, String> line : SENTENCES.entrySet()) {
                 Group row = rows.get(line.getKey());
-                Judgement expected = predictor.predict(line.getValue());
                 assertThat(row.getString("sentence", 0)).isEqualTo(line.getValue());
                 // the sentences were in batches, so sums were rounded differently
-                Judgement judged = judgement(row);
-                assertThat(judged.inOrder()).isCloseTo(expected.inOrder(), within(1.5e-4));
-                assertThat(judged.embedding()).hasSameSizeAs(expected.embedding());
-                for (int d = 0; d < expected.embedding().size(); d++) {
-                    assertThat(judged.embedding().get(d))
-                            .isCloseTo(expected.embedding().get(d), within(3e-4f));
-                }
+                double expected = predictor
+                        .predict(JudgePartition.beginning(line.getValue()))
+                        .get("in order")
+                        .getProbability();
+                assertThat(row.getDouble("score", 0)).isCloseTo(expected, within(1.5e-4));
             }
         }
     }
@@ -194,14 +188,5 @@ class JudgeCorpusIT {
             }
         }
         return rows;
-    }
-
-    private static Judgement judgement(Group row) {
-        Group list = row.getGroup("embedding", 0);
-        List<Float> embedding = new ArrayList<>();
-        for (int d = 0; d < list.getFieldRepetitionCount("list"); d++) {
-            embedding.add(list.getGroup("list", d).getFloat("element", 0));
-        }
-        return new Judgement(row.getDouble("score", 0), embedding);
     }
 }

@@ -1,0 +1,54 @@
+package io.github.djlpositional.examples.sentences;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class LoadSentenceEncoderTest {
+
+    @TempDir
+    private Path folder;
+
+    private Run run(String engine, String... arguments) throws Exception {
+        return Run.of(engine, folder, List.of(), LoadSentenceEncoder.class, arguments);
+    }
+
+    /** The similarities are those of sentence-transformers 6.2: 0.61272788, 0.02240985 and -0.02236015. */
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
+    void printsTheSimilaritiesOfSentenceTransformers(String engine) throws Exception {
+        String expected = String.join(
+                System.lineSeparator(),
+                engine + " on cpu()",
+                " 0.6127  a large cat | any big feline animal",
+                " 0.0224  a large cat | the price of oil rose today",
+                "-0.0224  any big feline animal | the price of oil rose today",
+                "");
+        assertThat(run(engine).success()).isEqualTo(expected);
+        // the folder is like one that is downloaded
+        assertThat(run(engine, "all-MiniLM-L6-v2").success()).isEqualTo(expected);
+    }
+
+    @Test
+    void saysWhichFileIsMissingOrWrong() throws Exception {
+        assertThat(run("PyTorch", "none").error()).contains("'none'", "model.safetensors", "download");
+        Files.writeString(folder.resolve("tokenizer.json"), "{}");
+        Path weights = Files.writeString(folder.resolve("model.safetensors"), "nothing");
+        assertThat(run("PyTorch", ".").error()).contains("'.'", "model.safetensors");
+        Files.delete(weights);
+        Files.copy(Path.of("src/test/resources/llama/qwen_2/model.safetensors"), weights);
+        assertThat(run("PyTorch", ".").error()).contains("'.'", "embeddings.word_embeddings.weight");
+    }
+
+    @Test
+    void saysThatTheFolderCannotBeWritten() throws Exception {
+        Files.createFile(folder.resolve("all-MiniLM-L6-v2"));
+        assertThat(run("PyTorch").error()).contains("'all-MiniLM-L6-v2'", "cannot be written");
+    }
+}
