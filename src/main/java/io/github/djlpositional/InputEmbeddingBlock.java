@@ -19,6 +19,7 @@ import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.options.BlockBuilder;
@@ -328,6 +329,9 @@ public final class InputEmbeddingBlock extends OptionsBlock {
             }
             if (training && options.dropoutRate > 0) {
                 encoded = Dropout.dropout(encoded, options.dropoutRate, true).singletonOrThrow();
+            }
+            if (hasDefaultPositions()) {
+                InputMistakes.markPositions(encoded);
             }
             NDList outputs = new NDList(temporaries.remove(encoded));
             if (options.returnMask != null) {
