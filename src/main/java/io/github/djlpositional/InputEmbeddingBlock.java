@@ -302,7 +302,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
                     "pass ids below the vocabulary size, or build the block with a larger setVocabularySize(int)");
         }
         if (options.paddingIndex != null && options.returnMask == null && !isMaskTaken()) {
-            mistakes.checkPadding(ids, options.paddingIndex);
+            InputMistakes.checkPadding(ids, options.paddingIndex);
         }
         try (Temporaries temporaries = new Temporaries()) {
             NDArray indices = temporaries.addUnless(ids, Indices.forLookUp(ids));

@@ -22,8 +22,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Warns of inputs that are probably mistakes, although a correct program may pass them. A block or a cache reads only
- * its first mask, positions and step for it, on a CPU; names, options and numbers in Java memory are checked in each
- * forward. Each kind of mistake is logged once for each process.
+ * its first mask, positions and step for it, on a CPU; token ids, which are read there anyway, names, options and
+ * numbers in Java memory are checked in each forward. Each kind of mistake is logged once for each process.
  */
 public final class InputMistakes {
     enum Mistake {
@@ -145,13 +145,11 @@ public final class InputMistakes {
         warn(Mistake.ALL_HIDDEN, isWithoutKey, input);
     }
 
-    /** Checks whether ids have padding, whose mask nothing takes. */
-    public void checkPadding(NDArray ids, int padding) {
-        if (isFirst("padding", ids)) {
-            warn(
-                    Mistake.PADDING,
-                    DoubleStream.of(HostData.doubles(ids)).anyMatch(id -> id == padding),
-                    "ids " + ids.getShape());
+    /** Checks whether ids have padding, whose mask nothing takes: in each forward, until some have it. */
+    public static void checkPadding(NDArray ids, int padding) {
+        if (HostData.isHost(ids.getDevice()) && ids.size() <= MAX_SIZE && !REPORTED.contains(Mistake.PADDING)) {
+            boolean isFound = DoubleStream.of(HostData.doubles(ids)).anyMatch(id -> id == padding);
+            warn(Mistake.PADDING, isFound, "ids " + ids.getShape());
         }
     }
 

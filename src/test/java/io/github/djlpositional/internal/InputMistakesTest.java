@@ -611,6 +611,13 @@ class InputMistakesTest extends OnEachEngine {
                                 0),
                         "ids (1, 2)",
                         "TransformerStackBlock"),
+                warned(
+                        () -> {
+                            InputEmbeddingBlock block = embedding().build();
+                            forward(block, 5, 6, 7);
+                            forward(block, 5, 6, 0);
+                        },
+                        "ids (1, 3)"),
                 notWarned(() -> forward(embedding().build(), 5, 6, 7)),
                 notWarned(() -> forward(embedding().optReturnMask(true).build(), 5, 0)),
                 notWarned(() -> forward(
