@@ -19,6 +19,7 @@ import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.options.BlockBuilder;
@@ -301,7 +302,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
                     "pass ids below the vocabulary size, or build the block with a larger setVocabularySize(int)");
         }
         if (options.paddingIndex != null && options.returnMask == null && !isMaskTaken()) {
-            mistakes.checkPadding(ids, options.paddingIndex);
+            InputMistakes.checkPadding(ids, options.paddingIndex);
         }
         try (Temporaries temporaries = new Temporaries()) {
             NDArray indices = temporaries.addUnless(ids, Indices.forLookUp(ids));
@@ -328,6 +329,9 @@ public final class InputEmbeddingBlock extends OptionsBlock {
             }
             if (training && options.dropoutRate > 0) {
                 encoded = Dropout.dropout(encoded, options.dropoutRate, true).singletonOrThrow();
+            }
+            if (hasDefaultPositions()) {
+                InputMistakes.markPositions(encoded);
             }
             NDList outputs = new NDList(temporaries.remove(encoded));
             if (options.returnMask != null) {

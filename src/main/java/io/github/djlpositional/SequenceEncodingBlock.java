@@ -9,6 +9,7 @@ import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ForwardParameters;
+import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.options.BlockBuilder;
@@ -103,6 +104,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
     @Override
     protected final NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
+        InputMistakes.checkPositionsOnce(inputs.head());
         return forward(parameterStore, inputs, training, params, isAddedToInput() ? Mode.ADD : Mode.RETURN);
     }
 

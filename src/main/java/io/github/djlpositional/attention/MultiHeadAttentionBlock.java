@@ -438,6 +438,9 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         if (checked.queries().getShape().size() == 0) {
             return new NDList(checked.queries().duplicate());
         }
+        if (!terms.encodings().isEmpty()) {
+            InputMistakes.checkPositionsOnce(checked.queries());
+        }
         try (AttentionForward forward = new AttentionForward(this, checked, parameterStore, training, params)) {
             return new NDList(forward.result(cache));
         }

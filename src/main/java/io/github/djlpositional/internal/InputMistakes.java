@@ -22,8 +22,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Warns of inputs that are probably mistakes, although a correct program may pass them. A block or a cache reads only
- * its first mask, positions and step for it, on a CPU; names, options and numbers in Java memory are checked in each
- * forward. Each kind of mistake is logged once for each process.
+ * its first mask, positions and step for it, on a CPU; token ids, which are read there anyway, names, options and
+ * numbers in Java memory are checked in each forward. Each kind of mistake is logged once for each process.
  */
 public final class InputMistakes {
     enum Mistake {
@@ -41,6 +41,9 @@ public final class InputMistakes {
         PADDING(
                 "have padding that no attention hides: expected its mask in every attention; use a TransformerStackBlock, or"
                         + " optReturnMask(true) in a SequentialBlock, or pass mask(ids)"),
+        TWICE(
+                "has the default positions of an InputEmbeddingBlock, and gets positions again: expected them once; build the"
+                        + " input with optNoPositions()"),
         REPEATED("repeats the tokens of the cache: expected the following tokens; pass only these"),
         PROMPT("lets its tokens see later ones, unlike the tokens of later steps: expected a causal attention; build it"
                 + " with optCausal(true), or pass a mask (B, T, T)");
@@ -86,6 +89,9 @@ public final class InputMistakes {
                     "memorymask",
                     "encoderattentionmask",
                     "decoderattentionmask"));
+
+    /** The name of an array to which an input embedding has added its default positions. */
+    private static final String WITH_POSITIONS = "withDefaultPositions";
 
     private static final int MAX_SIZE = 1 << 20; // a check must not take much memory and time
 
@@ -139,13 +145,23 @@ public final class InputMistakes {
         warn(Mistake.ALL_HIDDEN, isWithoutKey, input);
     }
 
-    /** Checks whether ids have padding, whose mask nothing takes. */
-    public void checkPadding(NDArray ids, int padding) {
-        if (isFirst("padding", ids)) {
-            warn(
-                    Mistake.PADDING,
-                    DoubleStream.of(HostData.doubles(ids)).anyMatch(id -> id == padding),
-                    "ids " + ids.getShape());
+    /** Checks whether ids have padding, whose mask nothing takes: in each forward, until some have it. */
+    public static void checkPadding(NDArray ids, int padding) {
+        if (HostData.isHost(ids.getDevice()) && ids.size() <= MAX_SIZE && !REPORTED.contains(Mistake.PADDING)) {
+            boolean isFound = DoubleStream.of(HostData.doubles(ids)).anyMatch(id -> id == padding);
+            warn(Mistake.PADDING, isFound, "ids " + ids.getShape());
+        }
+    }
+
+    /** Notes that default positions were added to an array. */
+    public static void markPositions(NDArray x) {
+        x.setName(WITH_POSITIONS);
+    }
+
+    /** Warns of an input of a block that encodes positions, if it comes from one that has added its default ones. */
+    public static void checkPositionsOnce(NDArray x) {
+        if (WITH_POSITIONS.equals(x.getName())) {
+            warn(Mistake.TWICE, true, "input " + x.getShape());
         }
     }
 

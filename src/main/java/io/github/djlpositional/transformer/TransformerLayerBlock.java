@@ -15,6 +15,7 @@ import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.options.BlockBuilder;
@@ -187,6 +188,9 @@ public final class TransformerLayerBlock extends OptionsBlock {
         requireShapes(inputs.getShapes());
         NDArray x = inputs.head();
         feedForward.requireType(this, parameterStore, x, training);
+        if (!attention.getRelativeEncodings().isEmpty()) {
+            InputMistakes.checkPositionsOnce(x);
+        }
         if (x.getShape().size() == 0) {
             return withMask(x.duplicate(), inputs);
         }

@@ -11,11 +11,9 @@ import ai.djl.nn.Block;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.PositionalEncodingBlock;
-import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.JavaProgram;
 import io.github.djlpositional.support.OnEachEngine;
-import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -60,17 +58,11 @@ class ReadmeCodeTest extends OnEachEngine {
         // end::sequential[]
         // tag::layer[]
         Block layer = TransformerLayerBlock.builder()
-                .setAttention(MultiHeadAttentionBlock.builder()
-                        .setEmbeddingSize(512)
-                        .setHeadCount(8)
-                        .optCausal(true)
-                        .optRelativeEncoding(
-                                RotaryEmbeddingBlock.builder().setHeadSize(64).build())
-                        .build())
-                .optFeedForward(FeedForwardBlock.builder()
-                        .setEmbeddingSize(512)
-                        .setHiddenSize(2048)
-                        .build())
+                .setEmbeddingSize(512)
+                .setHeadCount(8)
+                .optCausal(true)
+                .optRelativeEncoding(
+                        RotaryEmbeddingBlock.builder().setHeadSize(64).build())
                 .build(); // (B, T, 512) -> (B, T, 512)
         System.out.println(layer.getOutputShapes(new Shape[] {new Shape(2, 100, 512)})[0]); // (2, 100, 512)
         // end::layer[]

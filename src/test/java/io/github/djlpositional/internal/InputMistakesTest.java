@@ -36,12 +36,15 @@ import io.github.djlpositional.support.Inputs;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.SmallLayers;
 import io.github.djlpositional.support.TestEngine;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -608,6 +611,13 @@ class InputMistakesTest extends OnEachEngine {
                                 0),
                         "ids (1, 2)",
                         "TransformerStackBlock"),
+                warned(
+                        () -> {
+                            InputEmbeddingBlock block = embedding().build();
+                            forward(block, 5, 6, 7);
+                            forward(block, 5, 6, 0);
+                        },
+                        "ids (1, 3)"),
                 notWarned(() -> forward(embedding().build(), 5, 6, 7)),
                 notWarned(() -> forward(embedding().optReturnMask(true).build(), 5, 0)),
                 notWarned(() -> forward(
@@ -622,5 +632,44 @@ class InputMistakesTest extends OnEachEngine {
                     block.mask(manager.create(new int[][] {{5, 0}}));
                     forward(block, 5, 0);
                 }));
+    }
+
+    private Runnable after(InputEmbeddingBlock.Builder input, Supplier<Block> next) {
+        return () -> forward(new SequentialBlock().add(input.build()).add(next.get()), 5, 6);
+    }
+
+    private static InputEmbeddingBlock.Builder withoutPadding() {
+        return InputEmbeddingBlock.builder().setVocabularySize(9).setEmbeddingSize(8);
+    }
+
+    private static TransformerLayerBlock.Builder rotaryLayer() {
+        return TransformerLayerBlock.builder()
+                .setEmbeddingSize(8)
+                .setHeadCount(2)
+                .optRelativeEncoding(
+                        RotaryEmbeddingBlock.builder().setHeadSize(4).build());
+    }
+
+    private static PositionalEncodingBlock positions() {
+        return PositionalEncodingBlock.builder().setEmbeddingSize(8).build();
+    }
+
+    @Test
+    void warnsOfPositionsAfterDefaultOnes() {
+        assertAll(
+                warned(after(withoutPadding(), () -> rotaryLayer().build()), "input (1, 2, 8)", "optNoPositions()"),
+                warned(
+                        after(
+                                withoutPadding(),
+                                () -> rotaryLayer()
+                                        .optNormPlacement(NormPlacement.BEFORE_PART)
+                                        .build()),
+                        "optNoPositions()"),
+                warned(after(withoutPadding(), InputMistakesTest::positions), "optNoPositions()"),
+                notWarned(after(withoutPadding(), () -> SmallLayers.layer().build())),
+                notWarned(after(withoutPadding().optNoPositions(), InputMistakesTest::positions)),
+                notWarned(after(
+                        withoutPadding().optPositionalEncoding(positions()),
+                        () -> rotaryLayer().build())));
     }
 }
