@@ -1,3 +1,9 @@
+// %maven io.github.djlpositional:djl-positional:0.1.0-SNAPSHOT
+// %maven io.github.djlpositional:djl-positional-models:0.1.0-SNAPSHOT
+// %maven ai.djl.pytorch:pytorch-engine:0.36.0
+// %maven ai.djl.pytorch:pytorch-jni:2.7.1-0.36.0
+// %maven ai.djl.pytorch:pytorch-native-cpu:jar:linux-x86_64:2.7.1
+
 package io.github.djlpositional.examples.sentences;
 
 import ai.djl.Device;
@@ -78,6 +84,7 @@ public final class LoadSentenceEncoder {
 
     public static void main(String[] args) throws Exception {
         // %% The published model: a folder from Hugging Face, or a Maven artifact, which has the weights as ONNX
+        // > import io.github.djlpositional.examples.sentences.MiniLmArtifact;
         // > String[] args = {};
         Path folder = Path.of(args.length > 0 ? args[0] : "all-MiniLM-L6-v2");
         if (args.length == 0 && !Files.exists(folder.resolve("model.safetensors"))) {
