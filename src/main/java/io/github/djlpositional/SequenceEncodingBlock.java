@@ -104,8 +104,9 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
     @Override
     protected final NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
+        NDList outputs = forward(parameterStore, inputs, training, params, isAddedToInput() ? Mode.ADD : Mode.RETURN);
         InputMistakes.checkPositionsOnce(inputs.head());
-        return forward(parameterStore, inputs, training, params, isAddedToInput() ? Mode.ADD : Mode.RETURN);
+        return outputs;
     }
 
     /** A forward that may write to its input, an intermediate array of the caller. Returns the input or a new array. */

@@ -45,6 +45,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -138,24 +139,19 @@ class InputEmbeddingBlockTest extends OnEachEngine {
                 .containsEntry("scaleEmbedding", true);
     }
 
-    /** PyTorch's nn.Embedding: N(0, 1); Vaswani et al., section 3.4: N(0, 1 / D) times √D. */
+    /** Without positions, N(0, 1) as PyTorch's nn.Embedding; otherwise N(0, 1 / D), as Vaswani et al., section 3.4. */
     @ParameterizedTest
-    @ValueSource(booleans = {false, true})
-    void tokenVectorsAreAboutAsLongAsThePositions(boolean isScaled) {
-        InputEmbeddingBlock block = initialized(
-                manager,
-                InputEmbeddingBlock.builder()
-                        .setVocabularySize(1000)
-                        .setEmbeddingSize(512)
-                        .optScaleEmbedding(isScaled)
-                        .optNoPositions()
-                        .build(),
-                1,
-                1);
-        NDArray all = manager.arange(1000).toType(DataType.INT64, false).expandDims(0);
-        double meanSquare = Forward.infer(manager, block, all).square().mean().getFloat();
+    @CsvSource({"false, false, 512", "true, false, 1", "false, true, 1", "true, true, 1"})
+    void tokenVectorsAreShortBesidePositions(boolean isScaled, boolean hasPositions, double meanSquareTimesSize) {
+        InputEmbeddingBlock.Builder builder = InputEmbeddingBlock.builder()
+                .setVocabularySize(1000)
+                .setEmbeddingSize(512)
+                .optScaleEmbedding(isScaled);
+        InputEmbeddingBlock block =
+                initialized(manager, (hasPositions ? builder : builder.optNoPositions()).build(), 1, 1);
+        double meanSquare = block.getTokenTable().getArray().square().mean().getFloat();
         // of 512,000 numbers: five standard deviations of the mean
-        assertThat(meanSquare).isCloseTo(1, within(5 * Math.sqrt(2 / 512_000.0)));
+        assertThat(meanSquare * 512 / meanSquareTimesSize).isCloseTo(1, within(5 * Math.sqrt(2 / 512_000.0)));
     }
 
     @ParameterizedTest

@@ -102,7 +102,8 @@ public final class SavedBlockFactory implements BlockFactory {
 
     /** Writes a file as a whole, or not at all. */
     private static void write(Path file, String text) throws IOException {
-        Path partial = Files.createTempFile(file.toAbsolutePath().getParent(), "." + file.getFileName(), null);
+        // not a temporary file of Java's, which other users cannot read
+        Path partial = file.resolveSibling("." + file.getFileName() + ".partial");
         try {
             Files.writeString(partial, text);
             Files.move(partial, file, StandardCopyOption.REPLACE_EXISTING);

@@ -112,7 +112,7 @@ class SavedBlockFactoryTest extends OnEachEngine {
                 .containsEntry("engine", "PyTorch")
                 .containsEntry("option.text", "a = b")
                 .containsEntry("blockFactory", SavedBlockFactory.class.getName());
-        assertThat(folder).isDirectoryNotContaining("glob:**.tmp");
+        assertThat(folder).isDirectoryNotContaining("glob:**.partial");
     }
 
     @Test
