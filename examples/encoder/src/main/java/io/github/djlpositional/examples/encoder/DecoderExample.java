@@ -51,7 +51,7 @@ public final class DecoderExample {
                 .optInput(InputEmbeddingBlock.builder()
                         .setVocabularySize(vocabularySize)
                         .setEmbeddingSize(SIZE)
-                        .optNoPositions() // the attentions have them
+                        .optNoPositions() // the attention layers add them
                         .build())
                 .setLayers(
                         2,
@@ -93,7 +93,7 @@ public final class DecoderExample {
                 prompt.chars().mapToLong(characters::indexOf).toArray(); // the id of a character is its index
         if (promptIds.length == 0 || Arrays.stream(promptIds).anyMatch(id -> id < 0)) {
             System.err.println(
-                    "error: '" + prompt + "' is empty or has characters that Hamlet has not: expected some of "
+                    "error: '" + prompt + "' is empty or has characters that do not occur in Hamlet: expected some of "
                             + characters.strip() + "; pass another text");
             System.exit(1);
         }

@@ -85,8 +85,8 @@ public final class EncoderExample {
                         .setVocabularySize(VOCABULARY_SIZE)
                         .setEmbeddingSize(SIZE)
                         .optPositionalEncoding(positions)
-                        .optPaddingIndex(0) // zeros at the end of a sentence are no tokens:
-                        .optReturnMask(true) // tells the next blocks
+                        .optPaddingIndex(0) // zeros at the end of a sentence are padding;
+                        .optReturnMask(true) // their mask goes to the next blocks
                         .build())
                 .add(newLayer())
                 .add(newLayer())
@@ -205,7 +205,7 @@ public final class EncoderExample {
         System.out.println(count + " sentences to learn from, such as: " + String.join(" ", training.get(0)));
 
         // %% Train without positions, briefly, and with them
-        Engine engine = Engine.getInstance(); // PyTorch; with -Dai.djl.default_engine=MXNet and its jars, MXNet
+        Engine engine = Engine.getInstance(); // with the jars of both, -Dai.djl.default_engine=PyTorch chooses
         Device device = engine.defaultDevice(); // the first GPU, if there is one; or Device.cpu()
         System.out.println("Training with " + engine.getEngineName() + " on " + device);
         engine.setRandomSeed(1);
@@ -252,7 +252,7 @@ public final class EncoderExample {
             chart.addSeries(name, means).setMarker(SeriesMarkers.NONE);
         }
 
-        // %% Save: files get their place when all are complete, so that a saved model is never half
+        // %% Save: files get their place only when all are complete
         for (String file : List.of("block.json", "serving.properties", "encoder-0000.params")) {
             Files.move(saving.resolve(file), folder.resolve(file), StandardCopyOption.ATOMIC_MOVE);
         }
