@@ -78,9 +78,9 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
         Shape queries = shapes[isSelf ? 0 : 1];
         Shape values = shapes[isSelf ? 0 : 2];
         Check.that(
-                agree(keys.get(0), queries.get(0))
-                        && agree(keys.get(0), values.get(0))
-                        && agree(keys.get(1), values.get(1)),
+                Check.agree(keys.get(0), queries.get(0))
+                        && Check.agree(keys.get(0), values.get(0))
+                        && Check.agree(keys.get(1), values.get(1)),
                 () -> "keys " + keys + ", queries " + queries + " and values " + values
                         + ": expected the same batch size for all and the same length for keys and values; pass (B, F,"
                         + " D), (B, T, D) and (B, F, D), the keys first");
@@ -91,11 +91,6 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
         return shape.dimension() == 2
                 ? "add the batch with expandDims(0)"
                 : "pass embeddings of this size, or build the block with another setEmbeddingSize(int)";
-    }
-
-    /** Whether two sizes are the same, or one is unknown. */
-    private static boolean agree(long one, long other) {
-        return one == other || one == -1 || other == -1;
     }
 
     /** The mask if it is a mask of keys, (B, T) or (B, F), which a cache stores; otherwise null. */

@@ -24,7 +24,7 @@ public enum Pooling {
      * Returns one vector for each sequence, (B, D), a new array; zeros for a sequence without a visible token.
      *
      * @param x (B, T, D)
-     * @param mask 0 or false for each hidden token, (B, T), on the same device; null for none
+     * @param mask 0 or false for each hidden token, (B, T); null for none
      */
     NDArray of(NDArray x, NDArray mask) {
         Shape shape = x.getShape();
@@ -33,7 +33,7 @@ public enum Pooling {
         }
         return Temporaries.result(() -> mask == null
                 ? ofAll(x)
-                : Arithmetic.toType(weights(mask), x.getDataType())
+                : Arithmetic.toType(weights(mask.toDevice(x.getDevice(), false)), x.getDataType())
                         .expandDims(1)
                         .matMul(x)
                         .squeeze(1));

@@ -7,7 +7,6 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.OptionsBlock;
-import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.options.BlockBuilder;
 import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.internal.options.Settings;
@@ -61,15 +60,11 @@ public final class PoolingBlock extends OptionsBlock {
         requireShapes(inputs.getShapes());
         NDArray x = inputs.head();
         DataTypes.requireEmbedding(x, "input");
-        if (inputs.size() == 1) {
-            return new NDList(options.pooling.of(x, null));
+        NDArray mask = inputs.size() == 1 ? null : inputs.get(1);
+        if (mask != null) {
+            DataTypes.requireSameEngine(mask, x, "input");
         }
-        NDArray mask = inputs.get(1);
-        DataTypes.requireSameEngine(mask, x, "input");
-        try (Temporaries temporaries = new Temporaries()) {
-            NDArray moved = temporaries.addUnless(mask, mask.toDevice(x.getDevice(), false));
-            return new NDList(options.pooling.of(x, moved));
-        }
+        return new NDList(options.pooling.of(x, mask));
     }
 
     @Override
@@ -89,14 +84,10 @@ public final class PoolingBlock extends OptionsBlock {
         if (inputShapes.length == 2) {
             Shape mask = inputShapes[1];
             Check.that(
-                    mask.dimension() == 2 && agree(mask.get(0), x.get(0)) && agree(mask.get(1), x.get(1)),
+                    mask.dimension() == 2 && Check.agree(mask.get(0), x.get(0)) && Check.agree(mask.get(1), x.get(1)),
                     () -> "mask of shape " + mask + " for an input of shape " + x + ": expected " + x.slice(0, 2)
                             + "; pass one number for each token");
         }
-    }
-
-    private static boolean agree(long one, long other) {
-        return one == other || one == -1 || other == -1;
     }
 
     /** Builds a {@link PoolingBlock}. */

@@ -307,9 +307,8 @@ public final class TransformerStackBlock extends OptionsBlock {
                 shape.dimension() == 2,
                 () -> "mask of shape " + shape + " with pooling " + options.pooling + ": expected "
                         + x.getShape().slice(0, 2) + "; pass one number for each token");
-        NDArray moved = temporaries.addUnless(mask, mask.toDevice(x.getDevice(), false));
         long earlier = shape.get(1) - x.getShape().get(1);
-        return earlier == 0 ? moved : temporaries.add(moved.get(NDIndex.sliceAxis(1, earlier, shape.get(1))));
+        return earlier == 0 ? mask : temporaries.add(mask.get(NDIndex.sliceAxis(1, earlier, shape.get(1))));
     }
 
     /** The result of the output layer, a new array; x itself without one. */

@@ -16,6 +16,7 @@ import io.github.djlpositional.options.HasArguments;
 import io.github.djlpositional.options.TypeProvider;
 import java.io.IOException;
 import java.io.Reader;
+import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -23,6 +24,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.stream.Collectors;
 
 /**
  * Creates the block of a saved model from its folder, so that a program that loads it needs no code that builds the
@@ -81,23 +83,11 @@ public final class SavedBlockFactory implements BlockFactory {
             }
         }
         properties.setProperty(FACTORY, SavedBlockFactory.class.getName());
-        StringBuilder lines = new StringBuilder();
-        properties.stringPropertyNames().stream()
-                .sorted()
-                .forEach(name -> lines.append(escaped(name))
-                        .append('=')
-                        .append(escaped(properties.getProperty(name)))
-                        .append('\n'));
+        StringWriter text = new StringWriter();
+        properties.store(text, null);
         write(folder.resolve(FILE), json + "\n");
-        write(file, lines.toString());
-    }
-
-    /** A name or a value of a properties file. */
-    private static String escaped(String text) {
-        return text.replaceAll("[\\\\=:#! ]", "\\\\$0")
-                .replace("\n", "\\n")
-                .replace("\r", "\\r")
-                .replace("\t", "\\t");
+        // without the first line, which has the time
+        write(file, text.toString().lines().skip(1).sorted().collect(Collectors.joining("\n", "", "\n")));
     }
 
     /** Writes a file as a whole, or not at all. */

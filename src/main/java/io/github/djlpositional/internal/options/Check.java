@@ -73,4 +73,9 @@ public final class Check {
         that(value != null, () -> name + " is missing: expected a value; set it");
         return value;
     }
+
+    /** Whether two sizes of shapes are the same, or one is unknown, -1. */
+    public static boolean agree(long one, long other) {
+        return one == other || one == -1 || other == -1;
+    }
 }

@@ -19,7 +19,6 @@ import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.EasyTrain;
 import ai.djl.training.Trainer;
 import ai.djl.training.dataset.ArrayDataset;
-import ai.djl.training.dataset.RandomAccessDataset;
 import ai.djl.training.evaluator.Accuracy;
 import ai.djl.training.listener.TrainingListener;
 import ai.djl.training.loss.Loss;
@@ -40,11 +39,15 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 
 /**
@@ -80,11 +83,17 @@ public final class ClassifyText {
             fail(e.getMessage());
         }
 
+        // one sentence of ten, at random, is held out: neither its words nor its label are learned
+        List<Integer> order = IntStream.range(0, sentences.size()).boxed().collect(Collectors.toList());
+        Collections.shuffle(order, new Random(1));
+        List<Integer> training = order.subList(0, order.size() - (order.size() + 9) / 10);
+        List<Integer> heldOut = order.subList(training.size(), order.size());
+
         // classes, and token ids of equal length, with 0 at the end of shorter sentences
         List<String> classes = labels.stream().distinct().sorted().toList();
         Vocabulary vocabulary = DefaultVocabulary.builder()
                 .add(List.of("<pad>")) // id 0
-                .addAll(sentences)
+                .addAll(training.stream().map(sentences::get).toList())
                 .optReservedTokens(List.of("<pad>"))
                 .optMaxTokens(5000)
                 .optUnknownToken()
@@ -95,7 +104,7 @@ public final class ClassifyText {
                 .toArray(long[][]::new);
         int[] classOf = labels.stream().mapToInt(classes::indexOf).toArray();
 
-        // train with nine of ten sentences; measure with the others
+        // train, and measure with the sentences that were held out
         Device device = Engine.getInstance().defaultDevice(); // the first GPU, if there is one; or Device.cpu()
         System.out.printf(
                 "%d sentences with %d labels; %s on %s%n",
@@ -114,16 +123,11 @@ public final class ClassifyText {
                 trainer.setMetrics(new Metrics());
                 trainer.initialize(new Shape(1, length));
                 NDManager manager = trainer.getManager();
-                RandomAccessDataset[] parts = new ArrayDataset.Builder()
-                        .setData(manager.create(ids)) // (N, T)
-                        .optLabels(manager.create(classOf)) // (N)
-                        .setSampling(64, true)
-                        .build()
-                        .randomSplit(9, 1);
-                EasyTrain.fit(trainer, 3, parts[0], parts[1]);
+                EasyTrain.fit(
+                        trainer, 3, dataset(manager, training, ids, classOf), dataset(manager, heldOut, ids, classOf));
                 System.out.printf(
-                        "%nHeld-out accuracy %.4f%n",
-                        trainer.getTrainingResult().getValidateEvaluation("Accuracy"));
+                        "%nAccuracy %.4f for %d held-out sentences%n",
+                        trainer.getTrainingResult().getValidateEvaluation("Accuracy"), heldOut.size());
             }
             model.save(saving, "classifier");
             SavedBlockFactory.describe(model.getBlock(), saving); // so that loading needs no code of the classifier
@@ -151,6 +155,15 @@ public final class ClassifyText {
                 System.out.println(found.get(i).best() + "  " + others.get(i));
             }
         }
+    }
+
+    private static ArrayDataset dataset(NDManager manager, List<Integer> rows, long[][] ids, int[] classOf) {
+        return new ArrayDataset.Builder()
+                .setData(manager.create(rows.stream().map(row -> ids[row]).toArray(long[][]::new))) // (N, T)
+                .optLabels(manager.create(
+                        rows.stream().mapToInt(row -> classOf[row]).toArray())) // (N)
+                .setSampling(64, true)
+                .build();
     }
 
     private static void fail(String message) {

@@ -58,7 +58,7 @@ class ClassifyTextTest {
         String out = run(engine, "the dog", "the axe, old old").success();
         assertThat(out)
                 .contains("4000 sentences with 2 labels; " + engine)
-                .containsPattern("Held-out accuracy (1[.,]0000|0[.,]9\\d{3})")
+                .containsPattern("Accuracy (1[.,]0000|0[.,]9\\d{3}) for 400 held-out")
                 .containsPattern("\"animal\".*the dog")
                 .containsPattern("\"tool\".*axe");
         assertThat(folder.resolve("classes.txt")).hasContent("animal\ntool");
