@@ -1,0 +1,112 @@
+package io.github.djlpositional.peers;
+
+import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.util.JsonUtils;
+import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import io.github.djlpositional.weights.WeightFile;
+import java.io.IOException;
+import java.io.Reader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** What a package computed for some arguments and arrays. */
+final class PeerCase {
+
+    private final WeightFile file;
+    private final String prefix;
+    private final JsonObject entry;
+
+    private PeerCase(WeightFile file, String prefix, JsonObject entry) {
+        this.file = file;
+        this.prefix = prefix;
+        this.entry = entry;
+    }
+
+    /** Reads the cases of a part. */
+    static List<PeerCase> of(Path folder, String part) throws IOException, MalformedModelException {
+        WeightFile file = WeightFile.open(folder.resolve(part + ".safetensors"));
+        List<PeerCase> cases = new ArrayList<>();
+        try (Reader reader = Files.newBufferedReader(folder.resolve(part + ".json"))) {
+            for (JsonElement entry : JsonUtils.GSON.fromJson(reader, JsonArray.class)) {
+                cases.add(new PeerCase(file, cases.size() + "/", entry.getAsJsonObject()));
+            }
+        }
+        return cases;
+    }
+
+    String kind() {
+        return entry.get("kind").getAsString();
+    }
+
+    /** The library's block that it is about. */
+    String block() {
+        return entry.get("block").getAsString();
+    }
+
+    String peer() {
+        return entry.get("package").getAsString();
+    }
+
+    boolean has(String name) {
+        return !argument(name).isJsonNull();
+    }
+
+    int integer(String name) {
+        return argument(name).getAsInt();
+    }
+
+    double number(String name) {
+        return argument(name).getAsDouble();
+    }
+
+    boolean is(String name) {
+        return argument(name).getAsBoolean();
+    }
+
+    String text(String name) {
+        return argument(name).getAsString();
+    }
+
+    double[] numbers(String name) {
+        return argument(name).getAsJsonArray().asList().stream()
+                .mapToDouble(JsonElement::getAsDouble)
+                .toArray();
+    }
+
+    private JsonElement argument(String name) {
+        JsonElement argument = entry.getAsJsonObject("arguments").get(name);
+        if (argument == null) {
+            throw new AssertionError(this + " has no argument " + name);
+        }
+        return argument;
+    }
+
+    NDArray array(NDManager manager, String name) throws IOException, MalformedModelException {
+        return file.read(manager, prefix + name);
+    }
+
+    /** The values of the block's parameters by name. */
+    Map<String, NDArray> parameters(NDManager manager) throws IOException, MalformedModelException {
+        String start = prefix + "p.";
+        Map<String, NDArray> parameters = new TreeMap<>();
+        for (String name : file.getTensors().keySet()) {
+            if (name.startsWith(start)) {
+                parameters.put(name.substring(start.length()), file.read(manager, name));
+            }
+        }
+        return parameters;
+    }
+
+    @Override
+    public String toString() {
+        return kind() + " " + entry.get("arguments");
+    }
+}
