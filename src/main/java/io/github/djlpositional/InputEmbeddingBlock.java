@@ -10,6 +10,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.Parameter;
+import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.Dropout;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
@@ -118,6 +119,9 @@ public final class InputEmbeddingBlock extends OptionsBlock {
             @Default("false") boolean noPositions,
             Block tokenEmbedding,
             @Default("false") boolean scaleEmbedding,
+            @Range(above = 0) Double tokenScale,
+            Block norm,
+            @Range(min = 1) Integer outputSize,
             @Range(min = 0) Integer paddingIndex,
             @Range(min = 0) Integer positionsFromPadding,
             Boolean returnMask,
@@ -139,6 +143,9 @@ public final class InputEmbeddingBlock extends OptionsBlock {
             Check.that(
                     returnMask == null || paddingIndex != null,
                     "returnMask true without a padding index: expected both; set optPaddingIndex, or leave it out");
+            Check.that(
+                    tokenScale == null || !scaleEmbedding,
+                    "tokenScale " + tokenScale + " with scaleEmbedding true: expected one factor; leave one out");
             Check.that(
                     positionalEncoding == null || !noPositions,
                     () -> "positionalEncoding " + Settings.classOf(positionalEncoding)
@@ -169,6 +176,11 @@ public final class InputEmbeddingBlock extends OptionsBlock {
             }
         }
 
+        /** The factor of the token vectors. */
+        double factor() {
+            return scaleEmbedding ? Math.sqrt(embeddingSize) : tokenScale == null ? 1 : tokenScale;
+        }
+
         private Block defaultEncoding() {
             PositionalEncodingBlock.Builder positions =
                     PositionalEncodingBlock.builder().setEmbeddingSize(embeddingSize);
@@ -189,6 +201,12 @@ public final class InputEmbeddingBlock extends OptionsBlock {
     /** The vectors of the tokens, (V, D); null with a custom token embedding. */
     private final Parameter table;
 
+    /** The normalization after the positions; null for none. */
+    private final Block norm;
+
+    /** From D to the output size; null for none. */
+    private final Linear projection;
+
     /** The vectors of the token types, (count, D); null for none. */
     private final Parameter types;
 
@@ -198,7 +216,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         Block encoding = hasDefaultPositions() ? options.defaultEncoding() : options.positionalEncoding;
         positionalEncoding = encoding == null ? null : addChild("positionalEncoding", encoding);
         tokenEmbedding = options.tokenEmbedding == null ? null : addChild("tokenEmbedding", options.tokenEmbedding);
-        boolean isShort = options.scaleEmbedding || !options.noPositions;
+        boolean isShort = options.factor() != 1 || !options.noPositions;
         float deviation = isShort ? (float) (1 / Math.sqrt(options.embeddingSize)) : 1;
         table = tokenEmbedding != null
                 ? null
@@ -214,6 +232,10 @@ public final class InputEmbeddingBlock extends OptionsBlock {
                         "tokenTypes",
                         new Shape(options.tokenTypes, options.embeddingSize),
                         new NormalInitializer(DEVIATION_OF_TYPES));
+        norm = options.norm == null ? null : addChild("norm", options.norm);
+        projection = options.outputSize == null
+                ? null
+                : addProjection("projection", options.embeddingSize, options.outputSize, true);
     }
 
     /** {@return a new builder} */
@@ -229,6 +251,21 @@ public final class InputEmbeddingBlock extends OptionsBlock {
     /** {@return the number of dimensions of a token's vector, D} */
     public int getEmbeddingSize() {
         return options.embeddingSize;
+    }
+
+    /** {@return the number of dimensions of the output: that of {@link Builder#optOutputSize}, usually D} */
+    public int getOutputSize() {
+        return options.outputSize == null ? options.embeddingSize : options.outputSize;
+    }
+
+    /** {@return the normalization after the positions, a child of this block; null for none} */
+    public Block getNorm() {
+        return norm;
+    }
+
+    /** {@return the projection to another output size; null for none} */
+    public Linear getProjection() {
+        return projection;
     }
 
     /**
@@ -326,11 +363,17 @@ public final class InputEmbeddingBlock extends OptionsBlock {
                 toEncode.add(temporaries.addResult(() -> positionsOfTokens(mask)));
             }
             NDArray encoded = encode(temporaries, parameterStore, toEncode, training, params);
+            if (norm != null) {
+                encoded = applied(temporaries, norm, parameterStore, encoded, training);
+            }
             if (skipsPadding) {
                 encoded = temporaries.add(zeroAtPadding(encoded, mask));
             }
             if (training && options.dropoutRate > 0) {
                 encoded = Dropout.dropout(encoded, options.dropoutRate, true).singletonOrThrow();
+            }
+            if (projection != null) {
+                encoded = applied(temporaries, projection, parameterStore, encoded, training);
             }
             if (hasDefaultPositions()) {
                 InputMistakes.markPositions(encoded);
@@ -343,6 +386,12 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         }
     }
 
+    private static NDArray applied(
+            Temporaries temporaries, Block block, ParameterStore parameterStore, NDArray x, boolean training) {
+        return temporaries.add(
+                block.forward(parameterStore, new NDList(x), training).singletonOrThrow());
+    }
+
     /** The token vectors (B, T, D), scaled. */
     private NDArray embed(Temporaries temporaries, ParameterStore parameterStore, NDArray indices, boolean training) {
         NDArray vectors = table == null
@@ -351,10 +400,10 @@ public final class InputEmbeddingBlock extends OptionsBlock {
         if (options.paddingIndex != null && areTrained(training)) {
             vectors = temporaries.add(withoutGradientOfPadding(vectors, indices));
         }
-        if (!options.scaleEmbedding) {
+        double factor = options.factor();
+        if (factor == 1) {
             return vectors;
         }
-        double factor = Math.sqrt(options.embeddingSize);
         return isOwn(vectors)
                 ? Arithmetic.multiplyInPlace(vectors, factor)
                 : temporaries.add(Arithmetic.multiply(vectors, factor));
@@ -533,7 +582,7 @@ public final class InputEmbeddingBlock extends OptionsBlock {
     @Override
     public Shape[] getOutputShapes(Shape[] inputShapes) {
         requireIdsShape(inputShapes[0]);
-        Shape x = inputShapes[0].add(options.embeddingSize);
+        Shape x = inputShapes[0].add(getOutputSize());
         return options.returnMask == null ? new Shape[] {x} : new Shape[] {x, inputShapes[0]};
     }
 
@@ -565,6 +614,8 @@ public final class InputEmbeddingBlock extends OptionsBlock {
     protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
         initializeChild(positionalEncoding, manager, dataType, encodingShapes(inputShapes));
         initializeChild(tokenEmbedding, manager, dataType, inputShapes[0]);
+        initializeChild(norm, manager, dataType, encodingShapes(inputShapes)[0]);
+        initializeChild(projection, manager, dataType, new Shape(-1, options.embeddingSize));
     }
 
     /** Initializes with another initializer, then sets one row to zeros. */
@@ -641,6 +692,30 @@ public final class InputEmbeddingBlock extends OptionsBlock {
          */
         public Builder optScaleEmbedding(boolean scaleEmbedding) {
             return set("scaleEmbedding", scaleEmbedding);
+        }
+
+        /**
+         * Multiplies token vectors by a number above 0 before the positions are added, {@code embedding_multiplier} of
+         * Granite (default: 1). Not together with {@link #optScaleEmbedding}.
+         */
+        public Builder optTokenScale(double tokenScale) {
+            return set("tokenScale", tokenScale);
+        }
+
+        /**
+         * Normalizes the vectors, after the positions and types, as in BERT and BLOOM: a {@link LayerNormBlock} or an
+         * {@link RmsNormBlock} of size D (default: none).
+         */
+        public Builder optNorm(Block norm) {
+            return setChild("norm", norm);
+        }
+
+        /**
+         * Projects the output, after dropout, to another size, with a bias: the layers of ALBERT and ELECTRA are wider
+         * than their tokens (default: D, without projection).
+         */
+        public Builder optOutputSize(int outputSize) {
+            return set("outputSize", outputSize);
         }
 
         /**

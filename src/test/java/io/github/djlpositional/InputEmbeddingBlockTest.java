@@ -100,6 +100,34 @@ class InputEmbeddingBlockTest extends OnEachEngine {
         requireSame(block.getTokenTable().getArray(), table);
     }
 
+    /** The norm of (tokens · 0.5 + positions), projected. */
+    @Test
+    void scalesNormalizesAndProjects() {
+        InputEmbeddingBlock plain = initialized23(embedding().optTokenScale(0.5));
+        InputEmbeddingBlock block = initialized23(embedding()
+                .optTokenScale(0.5)
+                .optNorm(RmsNormBlock.builder().setEmbeddingSize(4).build())
+                .optOutputSize(3));
+        NDArray table = Inputs.counted(manager, 7, 4).div(8);
+        for (InputEmbeddingBlock each : List.of(plain, block)) {
+            table.copyTo(each.getTokenTable().getArray());
+        }
+        double[] vectors = encoded(0, 1, 2, 0, 1, 2);
+        long[] ids = ids(manager).toLongArray();
+        for (int i = 0; i < vectors.length; i++) {
+            vectors[i] += (4 * ids[i / 4] + i % 4 + 1) / 16.0;
+        }
+        requireClose(infer(plain), vectors, 0x1p-21);
+        NDArray normed = Forward.infer(manager, block.getNorm(), infer(plain));
+        NDArray expected = Forward.infer(manager, block.getProjection(), normed);
+        NDArray y = infer(block);
+        requireClose(y, expected.toType(DataType.FLOAT64, false).toDoubleArray(), 0x1p-21);
+        assertThat(y.getShape()).isEqualTo(new Shape(2, 3, 3));
+        assertThat(block.getOutputShapes(new Shape[] {new Shape(2, 3)})).containsExactly(y.getShape());
+        assertThat(block.getOutputSize()).isEqualTo(3);
+        assertThat(block.getEmbeddingSize()).isEqualTo(4);
+    }
+
     @ParameterizedTest
     @EnumSource(names = {"INT32", "INT8", "UINT8"})
     void takesIdsOfEveryIntegerType(DataType type) {
@@ -672,6 +700,10 @@ class InputEmbeddingBlockTest extends OnEachEngine {
                         embedding().optNoPositions().optPositionalEncoding(positions)::build,
                         "PositionalEncodingBlock",
                         "noPositions"),
+                rejected(
+                        embedding().optScaleEmbedding(true).optTokenScale(2)::build,
+                        "tokenScale 2.0",
+                        "scaleEmbedding true"),
                 rejected(embedding().optPositionsFromPadding(1)::build, "positionsFromPadding 1", "paddingIndex null"),
                 rejected(padded.optNoPositions()::build, "positionsFromPadding 2", "noPositions true"));
     }

@@ -413,12 +413,21 @@ final class AttentionForward implements AutoCloseable {
         Shape shape = input.getShape();
         NDArray flat = temporaries.add(linear(projection, input));
         Block normOfHead = options.normOfAllHeads() ? null : norm;
-        NDArray all = normOfHead == norm ? flat : normalize(norm, flat);
+        NDArray all = limited(normOfHead == norm ? flat : normalize(norm, flat));
         if (shape.get(1) == 1 && normOfHead == null) {
             return temporaries.add(all.reshape(shape.get(0), count, 1, options.headSize()));
         }
         NDArray split = temporaries.add(all.reshape(shape.get(0), shape.get(1), count, options.headSize()));
         return temporaries.add((normOfHead == null ? split : normalize(normOfHead, split)).transpose(0, 2, 1, 3));
+    }
+
+    private NDArray limited(NDArray projected) {
+        Double limit = options.projectionLimit();
+        return limit == null
+                ? projected
+                : temporaries.addResult(() -> projected
+                        .minimum(Arithmetic.number(projected, limit))
+                        .maximum(Arithmetic.number(projected, -limit)));
     }
 
     /** Queries or keys divided by their lengths in a cosine attention, as torch's {@code normalize} does it. */

@@ -99,7 +99,9 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
             @Range(above = 0) Double scoreCap,
             @Default("false") boolean sinks,
             @Default("true") boolean bias,
+            Boolean keyBias,
             Boolean resultBias,
+            @Range(above = 0) Double projectionLimit,
             List<RelativeEncoding> relativeEncoding,
             Block queryNorm,
             Block keyNorm,
@@ -153,6 +155,8 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
             // also checks the scale of a relative encoding
             Check.positive("scale", scale, "usually 1 / √H");
             resultBias = Objects.requireNonNullElse(resultBias, bias);
+            // files without it stay valid
+            keyBias = keyBias == null || keyBias == bias ? null : keyBias;
             Check.that(
                     kernelType == null || kernelType == DataType.FLOAT16 || kernelType == DataType.BFLOAT16,
                     "kernelType " + kernelType
@@ -170,6 +174,10 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         /** The relative encodings; empty for none. */
         List<RelativeEncoding> encodings() {
             return relativeEncoding == null ? List.of() : relativeEncoding;
+        }
+
+        boolean hasKeyBias() {
+            return keyBias == null ? bias : keyBias;
         }
 
         /** Whether several query heads share a head of keys and values. */
@@ -243,7 +251,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         int size = options.embeddingSize();
         int keySize = options.keyValueHeadCount() * options.headSize();
         int querySize = options.headCount() * options.headSize();
-        keyProjection = addProjection("keyProjection", size, keySize, options.bias());
+        keyProjection = addProjection("keyProjection", size, keySize, options.hasKeyBias());
         queryProjection = addProjection("queryProjection", size, querySize, options.bias());
         valueProjection = addProjection("valueProjection", size, keySize, options.bias());
         resultProjection = addProjection("resultProjection", querySize, size, options.resultBias());
@@ -524,6 +532,14 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         }
 
         /**
+         * Limits projected queries, keys and values to -limit … limit, after norms of all heads and before others and
+         * rotations: {@code clip_qkv} of OLMo and MPT (default: no limit).
+         */
+        public Builder optProjectionLimit(double limit) {
+            return set("projectionLimit", limit);
+        }
+
+        /**
          * Applies the norms to the heads of a token together, queries (B, T, N · H) and keys (B, F, K · H), as in OLMo
          * 2 (default: false, to each head).
          */
@@ -550,6 +566,11 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         /** Adds a bias to each projection (default: true); T5 and Llama have none. */
         public Builder optBias(boolean bias) {
             return set("bias", bias);
+        }
+
+        /** Adds a bias to the projection of keys (default: as for the others); BEiT and DINOv3 have none. */
+        public Builder optKeyBias(boolean keyBias) {
+            return set("keyBias", keyBias);
         }
 
         /**

@@ -5,6 +5,7 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
+import io.github.djlpositional.Positions;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.Term;
@@ -36,11 +37,15 @@ import java.util.stream.IntStream;
  */
 public final class AlibiBiasBlock extends ScoreTermBlock {
 
+    /** The number of positions up to which biases by key are kept. */
+    private static final int LONGEST_TABLE = 1 << 16;
+
     record Options(
             @Range(min = 1) int headCount,
             List<Double> slopes,
             @Default("false") boolean learned,
-            @Default("false") boolean scaled) {
+            @Default("false") boolean scaled,
+            Boolean roundedByKey) {
 
         Options {
             int count = slopes == null ? headCount : slopesOf(headCount, slopes).heads();
@@ -48,6 +53,11 @@ public final class AlibiBiasBlock extends ScoreTermBlock {
                     count == headCount,
                     count + " slopes with headCount " + headCount
                             + ": expected one for each head; pass as many slopes as heads");
+            // files without it stay valid
+            roundedByKey = Boolean.TRUE.equals(roundedByKey) ? true : null;
+            Check.that(
+                    roundedByKey == null || !learned,
+                    "roundedByKey true with learned true: expected one of them; leave one out");
         }
 
         static AlibiSlopes slopesOf(int headCount, List<Double> slopes) {
@@ -64,6 +74,9 @@ public final class AlibiBiasBlock extends ScoreTermBlock {
     /** The biases by distance, each rounded once. */
     private final ConstantTable table;
 
+    /** The biases by the position of a key; null for biases by distance. */
+    private final ConstantTable rowsOfKeys;
+
     /** The negative slopes, (N, 1). */
     private final ConstantTable factors;
 
@@ -75,6 +88,9 @@ public final class AlibiBiasBlock extends ScoreTermBlock {
         this.options = options;
         slopes = Options.slopesOf(options.headCount, options.slopes);
         table = addDistances(Rows.of(options.headCount, (distance, head) -> slopes.bias(head, (long) distance)));
+        rowsOfKeys = options.roundedByKey == null
+                ? null
+                : addTable(ConstantTable.ofPositions(Rows.of(options.headCount, this::roundedBias), 1, LONGEST_TABLE));
         factors = addColumn(options.headCount, head -> -slopes.get(head));
         logSlopes = options.learned ? addParameter("logSlopes", new Shape(options.headCount), this::logSlopes) : null;
     }
@@ -101,12 +117,35 @@ public final class AlibiBiasBlock extends ScoreTermBlock {
 
     @Override
     public List<Term> terms() {
-        return List.of(Term.bias(this::biases));
+        return List.of(options.roundedByKey == null ? Term.bias(this::biases) : Term.scores(this::biasesByKey));
     }
 
     private NDArray biases(AttentionCall call, Distances distances) {
         NDArray unscaled = logSlopes == null ? fixed(distances) : learned(call, distances.toArray());
         return options.scaled ? scaled(call, unscaled) : unscaled;
+    }
+
+    /** The biases by the positions of keys, (1 or B, N, 1, F). */
+    private NDArray biasesByKey(AttentionCall call, NDArray queries, NDArray keys) {
+        Positions tokens = call.keys();
+        DataType type = queries.getDataType();
+        NDArray rows = tokens.array() == null && tokens.end() <= rowsOfKeys.limit()
+                ? rowsOfKeys.rows(tokens, queries, type)
+                : rowsOfKeys
+                        .compute(tokens.toDoubles(), queries, type)
+                        .reshape(sequences(call), tokens.count(), options.headCount);
+        NDArray biases = rows.transpose(0, 2, 1).expandDims(2);
+        return options.scaled ? scaled(call, biases) : biases;
+    }
+
+    private double roundedBias(double position, int head) {
+        return bfloat16(bfloat16(slopes.get(head)) * bfloat16(position));
+    }
+
+    /** The nearest number with 8 significant bits. */
+    private static double bfloat16(double value) {
+        int bits = Float.floatToRawIntBits((float) value);
+        return Float.intBitsToFloat((bits + 0x7fff + (bits >>> 16 & 1)) & 0xffff0000);
     }
 
     private NDArray fixed(Distances distances) {
@@ -141,6 +180,15 @@ public final class AlibiBiasBlock extends ScoreTermBlock {
          */
         public Builder optLearned(boolean learned) {
             return set("learned", learned);
+        }
+
+        /**
+         * Adds slope · j by the key's position j instead of the distance, with the slope, j and the product rounded to
+         * BFLOAT16, as transformers' code for Falcon does (default: false). In a causal attention, the softmax of these
+         * scores is that of the distances but for the rounding, which begins at position 257.
+         */
+        public Builder optRoundedByKey(boolean roundedByKey) {
+            return set("roundedByKey", roundedByKey);
         }
 
         /** Also multiplies the biases by the scale of the attention, usually 1 / √H, as in Falcon (default: false). */

@@ -52,11 +52,16 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
             @Range(min = 1) int embeddingSize,
             @Range(min = 1) int headCount,
             @Default("256") @Range(min = 2, max = 1 << 20) int buckets,
-            @Default("512") int maxDistance) {
+            @Default("512") int maxDistance,
+            Boolean logarithmic) {
 
         Options {
             Check.divides("headCount", headCount, "embeddingSize", embeddingSize);
-            Check.between("maxDistance", maxDistance, buckets / 2 + 2, ForwardParameters.UNLIMITED);
+            // files without it stay valid
+            logarithmic = Boolean.FALSE.equals(logarithmic) ? false : null;
+            if (logarithmic == null) {
+                Check.between("maxDistance", maxDistance, buckets / 2 + 2, ForwardParameters.UNLIMITED);
+            }
         }
 
         int headSize() {
@@ -65,7 +70,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
 
         /** The distance from which all keys on a side share a row. */
         int lastDistance() {
-            int last = maxDistance;
+            int last = logarithmic == null ? maxDistance : buckets;
             while (row(last) != row(ForwardParameters.UNLIMITED) || row(-last) != row(-ForwardParameters.UNLIMITED)) {
                 last = (int) Math.min(ForwardParameters.UNLIMITED, 2L * last);
             }
@@ -76,7 +81,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         int row(int difference) {
             int middle = buckets / 2;
             int distance = Math.abs(difference);
-            if (distance > middle) {
+            if (distance > middle && logarithmic == null) {
                 double fraction = Math.log((double) distance / middle) / Math.log((maxDistance - 1.0) / middle);
                 distance = middle + (int) Math.min(buckets, Math.ceil(fraction * (middle - 1)));
             }
@@ -260,6 +265,15 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
          */
         public Builder optBuckets(int buckets) {
             return set("buckets", buckets);
+        }
+
+        /**
+         * Gives each distance up to k a row of its own instead of sharing logarithmic buckets, as in DeBERTa V1, and in
+         * V2 with {@code position_buckets} -1, where k is {@code max_relative_positions} (default: true). With false,
+         * the maximum distance has no effect.
+         */
+        public Builder optLogarithmic(boolean logarithmic) {
+            return set("logarithmic", logarithmic);
         }
 
         /**

@@ -138,8 +138,14 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
                     "encoding's parameters");
         }
         mistakes.checkPositions(positions);
-        return new NDList(
-                RelativeEncoding.term(this, parameterStore, queries, inputs.get(inputs.size() - 1), training, shared));
+        NDArray term =
+                RelativeEncoding.term(this, parameterStore, queries, inputs.get(inputs.size() - 1), training, shared);
+        if (term.getShape().get(2) == length) {
+            return new NDList(term);
+        }
+        try (term) {
+            return new NDList(term.repeat(2, length));
+        }
     }
 
     @Override

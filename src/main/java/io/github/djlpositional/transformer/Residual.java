@@ -33,9 +33,12 @@ record Residual(TransformerLayerBlock.Options options, Block norm, Block resultN
             PairList<String, Object> params,
             Temporaries temporaries) {
 
-        /** Applies a block that has no forward parameters. */
+        /** Applies a block that has no forward parameters; null for none. */
         NDArray apply(Block block, NDArray x) {
-            return temporaries.add(block.forward(store, new NDList(x), training).singletonOrThrow());
+            return block == null
+                    ? x
+                    : temporaries.add(
+                            block.forward(store, new NDList(x), training).singletonOrThrow());
         }
 
         /** Applies an attention. */
@@ -58,7 +61,7 @@ record Residual(TransformerLayerBlock.Options options, Block norm, Block resultN
     NDArray addInOneCall(Call call, NDArray x, FeedForwardBlock feedForward) {
         boolean isFirst = options.normPlacement() == NormPlacement.BEFORE_PART;
         boolean isLast = options.normPlacement() == NormPlacement.AFTER_SUM;
-        if (call.training || !(isFirst || isLast) || scale != null) {
+        if (call.training || !(isFirst || isLast) || norm == null || scale != null) {
             return null;
         }
         // as DJL passes it to a layer normalization
@@ -74,7 +77,7 @@ record Residual(TransformerLayerBlock.Options options, Block norm, Block resultN
                 ? call.temporaries.add(Dropout.dropout(result, rate, true).singletonOrThrow())
                 : result;
         Block after = options.normPlacement() == NormPlacement.AFTER_PART ? norm : resultNorm;
-        NDArray normed = after == null ? dropped : call.apply(after, dropped);
+        NDArray normed = call.apply(after, dropped);
         if (scale == null) {
             return dropPath(call, normed);
         }

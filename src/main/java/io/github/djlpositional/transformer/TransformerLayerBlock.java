@@ -81,6 +81,8 @@ public final class TransformerLayerBlock extends OptionsBlock {
             @Range(above = 0) Double epsilon,
             @Default("AFTER_SUM") NormPlacement normPlacement,
             @Default("SEQUENTIAL") Arrangement arrangement,
+            Boolean attentionNorm,
+            Boolean feedForwardNorm,
             @Range Float residualScale,
             Boolean returnMask,
 
@@ -99,6 +101,14 @@ public final class TransformerLayerBlock extends OptionsBlock {
                             .setHiddenSize(4 * attention.getEmbeddingSize())
                             .build();
             returnMask = Boolean.TRUE.equals(returnMask) ? true : null;
+            // files without them stay valid
+            attentionNorm = Boolean.FALSE.equals(attentionNorm) ? false : null;
+            feedForwardNorm = Boolean.FALSE.equals(feedForwardNorm) ? false : null;
+            Check.that(
+                    arrangement != Arrangement.PARALLEL_WITH_ONE_NORM
+                            || (attentionNorm == null && feedForwardNorm == null),
+                    "arrangement " + arrangement + " with a part without norm: expected one norm of both parts; leave"
+                            + " optAttentionNorm and optFeedForwardNorm out, or change the arrangement");
             Check.that(
                     returnMask == null || crossAttention == null,
                     "returnMask true with a cross-attention: expected one of them; use a TransformerStackBlock");
@@ -133,7 +143,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
         crossAttention = options.crossAttention;
         attention = addChild("attention", options.attention);
         embeddingSize = attention.getEmbeddingSize();
-        attentionResidual = addResidual("attention", true);
+        attentionResidual = addResidual("attention", options.attentionNorm == null);
         if (crossAttention == null) {
             crossAttentionResidual = null;
         } else {
@@ -146,7 +156,9 @@ public final class TransformerLayerBlock extends OptionsBlock {
         }
         requireSize("feed-forward network", options.feedForward.embeddingSize());
         feedForward = addChild("feedForward", options.feedForward);
-        feedForwardResidual = addResidual("feedForward", options.arrangement != Arrangement.PARALLEL_WITH_ONE_NORM);
+        feedForwardResidual = addResidual(
+                "feedForward",
+                options.arrangement != Arrangement.PARALLEL_WITH_ONE_NORM && options.feedForwardNorm == null);
     }
 
     private void requireSize(String name, int size) {
@@ -163,7 +175,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
         return new Residual(
                 options,
                 hasNorm ? addChildBlock(part + "Norm", newNorm()) : null,
-                hasTwoNorms ? addChildBlock(part + "ResultNorm", newNorm()) : null,
+                hasNorm && hasTwoNorms ? addChildBlock(part + "ResultNorm", newNorm()) : null,
                 scale == null ? null : addParameter(part + "Scale", shape, new ConstantInitializer(scale)));
     }
 
@@ -238,8 +250,9 @@ public final class TransformerLayerBlock extends OptionsBlock {
             Residual.Call call, NDArray x, UnaryOperator<NDArray> attend, UnaryOperator<NDArray> feed) {
         NDArray normed = call.apply(attentionResidual.norm(), x);
         NDArray attended = attentionResidual.branch(call, attend.apply(normed));
-        Block norm = feedForwardResidual.norm();
-        NDArray fed = feedForwardResidual.branch(call, feed.apply(norm == null ? normed : call.apply(norm, x)));
+        boolean isShared = options.arrangement == Arrangement.PARALLEL_WITH_ONE_NORM;
+        NDArray fed = feedForwardResidual.branch(
+                call, feed.apply(isShared ? normed : call.apply(feedForwardResidual.norm(), x)));
         return call.temporaries().add(x.add(attended)).add(fed);
     }
 
@@ -301,7 +314,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
         return feedForward;
     }
 
-    /** {@return the normalization of the attention, or the first of two, with parameters of (D)} */
+    /** {@return the normalization of the attention, or the first of two, with parameters of (D); null for none} */
     public Block getAttentionNorm() {
         return attentionResidual.norm();
     }
@@ -314,8 +327,8 @@ public final class TransformerLayerBlock extends OptionsBlock {
     }
 
     /**
-     * {@return the normalization of the feed-forward network, or the first of two, with parameters of (D); null if it
-     * has the normalization of the attention}
+     * {@return the normalization of the feed-forward network, or the first of two, with parameters of (D); null for
+     * none, and if it has the normalization of the attention}
      */
     public Block getFeedForwardNorm() {
         return feedForwardResidual.norm();
@@ -485,6 +498,16 @@ public final class TransformerLayerBlock extends OptionsBlock {
         /** Sets how attention and feed-forward network follow each other (default: {@link Arrangement#SEQUENTIAL}). */
         public Builder optArrangement(Arrangement arrangement) {
             return set("arrangement", arrangement);
+        }
+
+        /** Normalizes in the attention's part (default: true); ModernBERT's first layer does not. */
+        public Builder optAttentionNorm(boolean attentionNorm) {
+            return set("attentionNorm", attentionNorm);
+        }
+
+        /** Normalizes in the feed-forward network's part (default: true). */
+        public Builder optFeedForwardNorm(boolean feedForwardNorm) {
+            return set("feedForwardNorm", feedForwardNorm);
         }
 
         /**

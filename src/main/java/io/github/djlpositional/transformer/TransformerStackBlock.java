@@ -91,6 +91,7 @@ public final class TransformerStackBlock extends OptionsBlock {
     record Options(
             InputEmbeddingBlock input,
             List<TransformerLayerBlock> layers,
+            @Range(min = 1) Integer repetitions,
             Boolean finalNorm,
             Pooling pooling,
             @Range(min = 1) Integer outputSize,
@@ -102,6 +103,8 @@ public final class TransformerStackBlock extends OptionsBlock {
                     layers != null && !layers.isEmpty(),
                     "layers are missing: expected at least one; set them with setLayers");
             layers = List.copyOf(layers);
+            // files without it stay valid
+            repetitions = repetitions == null || repetitions == 1 ? null : repetitions;
             finalNorm = finalNorm == null ? !layers.get(layers.size() - 1).normalizesSum() : finalNorm;
             tiedOutput = Boolean.TRUE.equals(tiedOutput) ? true : null;
             Check.that(
@@ -136,9 +139,10 @@ public final class TransformerStackBlock extends OptionsBlock {
         TransformerLayerBlock first = layers.get(0);
         int size = first.getAttention().getEmbeddingSize();
         Check.that(
-                options.input == null || options.input.getEmbeddingSize() == size,
-                () -> "the input has embeddingSize " + options.input.getEmbeddingSize()
-                        + ": expected the size of the layers, " + size + "; use the same size for both");
+                options.input == null || options.input.getOutputSize() == size,
+                () -> "the input has size " + options.input.getOutputSize()
+                        + ": expected the size of the layers, " + size + "; use the same size for both, or set the"
+                        + " input's optOutputSize(" + size + ")");
         input = options.input == null ? null : addChild("input", options.input);
         if (input != null) {
             takeMaskOf(input);
@@ -153,8 +157,7 @@ public final class TransformerStackBlock extends OptionsBlock {
                     earlier == i,
                     "layer " + i + " is layer " + earlier
                             + " again: expected different layers, since an attention has one place in a cache;"
-                            + " build a layer for each place, or without a cache call one layer several times in a"
-                            + " block of your own, as ALBERT does");
+                            + " build a layer for each place, or repeat layers with optRepetitions, as ALBERT does");
             Check.that(
                     children(layer).allMatch(children::add),
                     "layer " + i
@@ -277,7 +280,10 @@ public final class TransformerStackBlock extends OptionsBlock {
                 layerInputs.set(0, embedded.head());
             }
             for (TransformerLayerBlock layer : layers) {
-                replace(temporaries, layerInputs, inputs, layer.forward(parameterStore, layerInputs, training, shared));
+                for (int i = 0; i < repetitions(shared); i++) {
+                    NDList outputs = layer.forward(parameterStore, layerInputs, training, shared);
+                    replace(temporaries, layerInputs, inputs, outputs);
+                }
             }
             if (finalNorm != null && layerInputs.head().getShape().size() > 0) {
                 NDList x = new NDList(layerInputs.head());
@@ -292,6 +298,15 @@ public final class TransformerStackBlock extends OptionsBlock {
             }
             return temporaries.remove(scores(temporaries, parameterStore, x, training));
         }
+    }
+
+    private int repetitions(PairList<String, Object> params) {
+        int repetitions = options.repetitions == null ? 1 : options.repetitions;
+        Check.that(
+                repetitions == 1 || params == null || !params.contains(ForwardParameters.CACHE),
+                () -> ForwardParameters.CACHE + " for a stack with " + repetitions
+                        + " repetitions: expected none, since a layer has one place in a cache; pass whole sequences");
+        return repetitions;
     }
 
     /** Which tokens of x are visible, (B, T); null for all. */
@@ -434,6 +449,14 @@ public final class TransformerStackBlock extends OptionsBlock {
             Check.notNull("layers", layers, "a list of TransformerLayerBlock");
             layers.forEach(layer -> Check.notNull("a block of layers", layer, "a TransformerLayerBlock"));
             return setChild("layers", List.copyOf(layers));
+        }
+
+        /**
+         * Applies each layer so many times in a row, with the same parameters, as in ALBERT (default: once). Such a
+         * stack has no cache.
+         */
+        public Builder optRepetitions(int repetitions) {
+            return set("repetitions", repetitions);
         }
 
         /**

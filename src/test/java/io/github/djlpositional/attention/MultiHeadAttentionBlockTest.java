@@ -118,6 +118,14 @@ class MultiHeadAttentionBlockTest extends OnEachEngine {
         requireClose(y, new double[] {3, 7, 2, 6}, TOLERANCE);
     }
 
+    /** Queries become (1, 0), values at most 4: the scores of the first query are 1/2 and 0. */
+    @Test
+    void limitsProjectedQueriesKeysAndValues() {
+        double first = Math.sqrt(Math.E) / (1 + Math.sqrt(Math.E));
+        NDArray y = inferExample(MultiHeadAttentionBlock.builder().optProjectionLimit(1));
+        requireClose(y, new double[] {first, 1, 0.5, 1}, TOLERANCE);
+    }
+
     @Test
     void probabilitiesAreTheWeights() {
         NDArray probabilities = ofIdentity(MultiHeadAttentionBlock.builder())
@@ -419,6 +427,20 @@ class MultiHeadAttentionBlockTest extends OnEachEngine {
                 .hasSize(1);
         Linear ofQwen2 = attention().optResultBias(false).build().getResultProjection();
         assertThat(ofQwen2.getDirectParameters()).hasSize(1);
+    }
+
+    @Test
+    void theKeyProjectionHasABiasWhereTheOthersHaveOneUnlessItIsSet() {
+        MultiHeadAttentionBlock ofBeit = attention().optKeyBias(false).build();
+        assertThat(ofBeit.getKeyProjection().getDirectParameters()).hasSize(1);
+        assertThat(ofBeit.getQueryProjection().getDirectParameters()).hasSize(2);
+        assertThat(attention()
+                        .optBias(false)
+                        .optKeyBias(true)
+                        .build()
+                        .getKeyProjection()
+                        .getDirectParameters())
+                .hasSize(2);
     }
 
     /** The scale of disentangled attention is 1 / √(3 · H). */

@@ -151,6 +151,13 @@ public enum BlockCase implements TestBlocks {
                     .build()),
     EMBEDDING_WITH_TOKEN_TYPES(
             inSteps(2, 3), () -> SmallBlocks.embedding().optTokenTypes(2).build()),
+    EMBEDDING_OF_WIDER_LAYERS(
+            inSteps(2, 3),
+            () -> SmallBlocks.embedding()
+                    .optTokenScale(0.5)
+                    .optNorm(rmsNorm(4).build())
+                    .optOutputSize(6)
+                    .build()),
     EMBEDDING_WITHOUT_POSITIONS(
             inSteps(2, 3), () -> SmallBlocks.embedding().optNoPositions().build()),
 
@@ -251,6 +258,9 @@ public enum BlockCase implements TestBlocks {
     ATTENTION_WITH_A_LEARNED_SCALE(
             inSteps(2, 3, 8),
             () -> causal().optQueryScale(new QueryScale.LearnedLogN(0.43)).build()),
+    ATTENTION_OF_LIMITED_PROJECTIONS(
+            inSteps(2, 3, 8),
+            () -> causal().optKeyBias(false).optProjectionLimit(0.75).build()),
     ATTENTION_IN_CHUNKS(
             input(2, 3, 8),
             () -> attention()
@@ -295,6 +305,10 @@ public enum BlockCase implements TestBlocks {
             () -> layer().optNormPlacement(BEFORE_PART).optArrangement(PARALLEL).build()),
     LAYER_WITH_NORMS_BEHIND_PARTS(
             input(2, 3, 8), () -> layer().optNormPlacement(AFTER_PART).build()),
+    LAYER_WITHOUT_NORM_OF_THE_ATTENTION(
+            input(2, 3, 8), () -> layer().optAttentionNorm(false).build()),
+    LAYER_WITHOUT_NORM_OF_THE_NETWORK(
+            input(2, 3, 8), () -> layer().optFeedForwardNorm(false).build()),
     DECODER_LAYER_WITH_SCALES(
             inSteps(2, 3, 8).and(2, 4, 8),
             () -> decoderLayer().optResidualScale(1e-5f).build()),
@@ -316,6 +330,12 @@ public enum BlockCase implements TestBlocks {
                                     .optNorm(Norm.RMS)
                                     .optEpsilon(1e-5))
                     .optFinalNorm(true)
+                    .build()),
+    STACK_OF_REPEATED_LAYERS(
+            input(2, 3, 8),
+            () -> TransformerStackBlock.builder()
+                    .setLayers(2, () -> layer())
+                    .optRepetitions(3)
                     .build()),
     DECODER(
             inSteps(2, 3).and(2, 4, 8).and(2, 0).and(2, 4),

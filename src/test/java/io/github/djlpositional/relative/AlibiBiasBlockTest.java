@@ -8,6 +8,7 @@ import static io.github.djlpositional.relative.ScoreTerms.requireBiases;
 import static io.github.djlpositional.support.Forward.infer;
 import static io.github.djlpositional.support.Forward.inferAt;
 import static io.github.djlpositional.support.Forward.inferFrom;
+import static io.github.djlpositional.support.Inputs.integers;
 import static io.github.djlpositional.support.Inputs.reals;
 import static io.github.djlpositional.support.Inputs.zeros;
 import static io.github.djlpositional.support.Rejections.rejected;
@@ -69,6 +70,17 @@ class AlibiBiasBlockTest extends OnEachEngine {
                 inferFrom(manager, 3001, block, zeros(manager, type, 1, 1, 1)).get("0, 0, 0, :1");
         assertThat(bias.getDataType()).isEqualTo(type);
         assertThat(bias.toType(DataType.FLOAT64, false).toDoubleArray()).containsExactly(nearest);
+    }
+
+    /** 2^-8 · j in numbers of 8 bits, of which 257, 259 and 515 are none: 2^-8 · 256, 256, 260, 516. */
+    @Test
+    void biasesByKeyAreRoundedAsInFalcon() {
+        AlibiBiasBlock block = alibi().optRoundedByKey(true).build();
+        NDArray biases =
+                inferAt(manager, integers(manager, 256, 257, 259, 515).reshape(1, 4), block, zeros(manager, 1, 4, 4));
+        for (int query = 0; query < 4; query++) {
+            assertThat(biases.get("0, 1, " + query).toFloatArray()).containsExactly(1, 1, 1.015625f, 2.015625f);
+        }
     }
 
     @Test

@@ -82,6 +82,10 @@ public enum EncodingType implements TestBlocks {
                     .optScaled(true)
                     .build(),
             at -> at.product() - at.scaled(Math.exp(at.number("logSlopes")) * at.distance())),
+    ALIBI_ROUNDED_BY_KEY(
+            "ALiBi",
+            (heads, rows) -> alibi(heads).optRoundedByKey(true).build(),
+            at -> at.product() + rounded(Math.pow(2, -4.0 * (at.head() + 1)) * rounded(at.j()))),
     T5(
             "T5",
             (heads, rows) -> RelativePositionBiasBlock.builder()
@@ -203,6 +207,21 @@ public enum EncodingType implements TestBlocks {
                     .build(),
             at -> {
                 double[] position = at.parameter("vectors")[disentangledRow(at.i() - at.j())];
+                double toPosition = dot(at.q(), at.projected("keyWeight", "keyBias", position));
+                double toContent = dot(at.k(), at.projected("queryWeight", "queryBias", position));
+                return (dot(at.q(), at.k()) + toPosition + toContent) / Math.sqrt(12);
+            }),
+    DISENTANGLED_WITHOUT_LOGARITHMS(
+            "disentangled",
+            (heads, rows) -> DisentangledPositionBlock.builder()
+                    .setEmbeddingSize(4 * heads)
+                    .setHeadCount(heads)
+                    .optBuckets(3)
+                    .optLogarithmic(false)
+                    .build(),
+            at -> {
+                double distance = Math.max(-3, Math.min(2, at.i() - at.j()));
+                double[] position = at.parameter("vectors")[(int) distance + 3];
                 double toPosition = dot(at.q(), at.projected("keyWeight", "keyBias", position));
                 double toContent = dot(at.k(), at.projected("queryWeight", "queryBias", position));
                 return (dot(at.q(), at.k()) + toPosition + toContent) / Math.sqrt(12);
@@ -407,6 +426,12 @@ public enum EncodingType implements TestBlocks {
         int distance = Math.abs(relative);
         int bucket = distance < 2 ? distance : Math.min(3, 2 + (int) (Math.log(distance / 2.0) / Math.log(3) * 2));
         return relative > 0 ? 4 + bucket : bucket;
+    }
+
+    /** The nearest number with 8 significant bits. */
+    private static double rounded(double value) {
+        double unit = Math.scalb(1, Math.getExponent(value) - 7);
+        return value == 0 ? 0 : Math.rint(value / unit) * unit;
     }
 
     /**

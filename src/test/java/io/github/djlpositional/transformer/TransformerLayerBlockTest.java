@@ -83,6 +83,46 @@ class TransformerLayerBlockTest extends OnEachEngine {
         requireClose(infer(manager, layer, x), doubles(expected), 1e-12);
     }
 
+    /** x + f(n(x)) with and without n. */
+    @ParameterizedTest
+    @EnumSource
+    void aPartMayHaveNoNorm(NormPlacement placement) {
+        NDArray x = x();
+        TransformerLayerBlock layer = filled(
+                manager,
+                layer().optNormPlacement(placement).optAttentionNorm(false).build(),
+                DataType.FLOAT64,
+                x.getShape());
+        assertThat(layer.getAttentionNorm()).isNull();
+        NDArray h = x.add(infer(manager, layer.getAttention(), x));
+        Block norm = layer.getFeedForwardNorm();
+        NDArray expected = switch (placement) {
+            case AFTER_SUM -> infer(manager, norm, h.add(infer(manager, layer.getFeedForward(), h)));
+            case BEFORE_PART -> h.add(infer(manager, layer.getFeedForward(), infer(manager, norm, h)));
+            case AFTER_PART -> h.add(infer(manager, norm, infer(manager, layer.getFeedForward(), h)));
+            case AROUND_PART -> {
+                NDArray fed = infer(manager, layer.getFeedForward(), infer(manager, norm, h));
+                yield h.add(infer(
+                        manager, layer.getChildren().valueAt(layer.getChildren().size() - 1), fed));
+            }
+        };
+        requireClose(infer(manager, layer, x), doubles(expected), 1e-12);
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"SEQUENTIAL", "PARALLEL"})
+    void aFeedForwardNetworkMayHaveNoNorm(Arrangement arrangement) {
+        NDArray x = x();
+        TransformerLayerBlock.Builder builder =
+                layer().optNormPlacement(NormPlacement.BEFORE_PART).optArrangement(arrangement);
+        TransformerLayerBlock layer =
+                filled(manager, builder.optFeedForwardNorm(false).build(), DataType.FLOAT64, x.getShape());
+        assertThat(layer.getFeedForwardNorm()).isNull();
+        NDArray h = x.add(infer(manager, layer.getAttention(), infer(manager, layer.getAttentionNorm(), x)));
+        NDArray fed = infer(manager, layer.getFeedForward(), arrangement == Arrangement.PARALLEL ? x : h);
+        requireClose(infer(manager, layer, x), doubles(h.add(fed)), 1e-12);
+    }
+
     /** The layer of a file that {@code src/test/python/make_layers.py} wrote. */
     private static TransformerLayerBlock.Builder layerOf(String file, MultiHeadAttentionBlock.Builder attention) {
         TransformerLayerBlock.Builder layer = layer(attention);

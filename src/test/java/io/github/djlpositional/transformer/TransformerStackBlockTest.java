@@ -183,6 +183,37 @@ class TransformerStackBlockTest extends OnEachEngine {
         requireChain(decoder(), x(), memory());
     }
 
+    /** ALBERT's order: each layer so often as it is repeated, then the next one. */
+    @Test
+    void repeatsEachLayer() {
+        TransformerStackBlock stack = filled(
+                manager,
+                TransformerStackBlock.builder()
+                        .setLayers(2, TransformerStackBlockTest::preNormLayer)
+                        .optRepetitions(3)
+                        .build(),
+                DataType.FLOAT64,
+                x().getShape());
+        NDArray expected = x();
+        for (Block layer : stack.getLayers()) {
+            for (int i = 0; i < 3; i++) {
+                expected = infer(manager, layer, expected, isToken());
+            }
+        }
+        expected = infer(manager, stack.getFinalNorm(), expected);
+        requireClose(infer(manager, stack, x(), isToken()), doubles(expected), TOLERANCE);
+    }
+
+    @Test
+    void repeatedLayersHaveNoCache() throws Throwable {
+        TransformerStackBlock stack =
+                filled(manager, encoder().optRepetitions(3).build(), DataType.FLOAT64, x().getShape());
+        try (KeyValueCache cache = new KeyValueCache(manager, 8)) {
+            rejected(() -> infer(manager, stack, cache.nextStep(), x()), "3 repetitions", "keyValueCache")
+                    .execute();
+        }
+    }
+
     @Test
     void passesMasksToEachLayer() {
         requireChain(encoder(), x(), isToken());
@@ -352,7 +383,7 @@ class TransformerStackBlockTest extends OnEachEngine {
         InputEmbeddingBlock shorter = ids().optMaxSequenceLength(20).build();
         RelativeEncoding encoding = alibi();
         assertAll(
-                rejected(encoder().optInput(narrow)::build, "embeddingSize 4", SIZE),
+                rejected(encoder().optInput(narrow)::build, "size 4", SIZE, "optOutputSize"),
                 rejected(
                         of(layerWith(encoding).build()).optInput(input)::build,
                         "layer 0",
