@@ -8,19 +8,23 @@ import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.InvalidFileException;
 import io.github.djlpositional.internal.options.Check;
 import java.io.IOException;
+import java.util.Arrays;
 import java.util.function.Supplier;
 
 /**
  * Rows of a tensor for a parameter. All of them are read before any is written.
  *
+ * @param addsOne whether the tensor has the parameter's values minus 1
  * @param appendsRows whether the parameter may have more rows, which do not change
  * @param takesFirstRows whether the parameter may have fewer rows
  */
-record Assignment(TensorSlice slice, Parameter parameter, boolean appendsRows, boolean takesFirstRows) {
+record Assignment(
+        TensorSlice slice, Parameter parameter, boolean addsOne, boolean appendsRows, boolean takesFirstRows) {
 
     /**
      * Checks that the parameter has an array of the slice's shape, and of a type as wide or wider, or any if rounded.
@@ -40,22 +44,34 @@ record Assignment(TensorSlice slice, Parameter parameter, boolean appendsRows, b
                 && (tensor.type().fitsInto(type) || (isRounded && tensor.type().isReal()));
         Check.that(
                 hasType && tensor.shape().dimension() > 0 && hasShape(),
-                () -> target.get() + " of shape " + array.getShape() + " and type " + type + " has type "
-                        + InvalidFileException.quoted(tensor.typeName()) + " and shape " + slice.shape()
-                        + ": expected the parameter's type or a narrower float, its shape, and at least one axis;"
+                () -> slice + " have type " + InvalidFileException.quoted(tensor.typeName()) + " and shape "
+                        + slice.shape() + ", and " + described.get() + " has type " + type + " and shape "
+                        + array.getShape()
+                        + ": expected a tensor of the parameter's shape, and of its type or a narrower float;"
                         + " convert the tensor where the file is created, build the block with the tensor's sizes"
                         + " and a wider type, pass other rows or another name, or use allowRounding, appendRows or"
                         + " firstRows");
     }
 
-    /** Whether the slice has the shape of the parameter, or another number of rows that is allowed. */
+    /**
+     * Whether the slice has the shape of the parameter but for axes of 1, or another number of rows that is allowed.
+     */
     boolean hasShape() {
         Shape shape = slice.shape();
         Shape wanted = parameter.getShape();
-        if (shape.equals(wanted) || wanted == null || wanted.dimension() == 0) {
+        if (wanted == null || wanted.dimension() == 0) {
             return shape.equals(wanted);
         }
+        if (isOfSameSizes(shape, wanted)) {
+            return true;
+        }
         return shape.slice(1).equals(wanted.slice(1)) && (shape.get(0) < wanted.get(0) ? appendsRows : takesFirstRows);
+    }
+
+    private static boolean isOfSameSizes(Shape shape, Shape wanted) {
+        return Arrays.equals(
+                Arrays.stream(shape.getShape()).filter(size -> size != 1).toArray(),
+                Arrays.stream(wanted.getShape()).filter(size -> size != 1).toArray());
     }
 
     NDManager newStaging() {
@@ -65,13 +81,18 @@ record Assignment(TensorSlice slice, Parameter parameter, boolean appendsRows, b
     /** Reads the rows into an array of a manager on the CPU, and returns the action that writes the parameter. */
     Runnable read(NDManager staging) throws IOException, MalformedModelException {
         NDArray target = parameter.getArray();
-        TensorSlice first = slice.until(
-                Math.min(slice.to(), slice.from() + target.getShape().get(0)));
+        boolean isWhole = isOfSameSizes(slice.shape(), target.getShape());
+        TensorSlice first = isWhole
+                ? slice
+                : slice.until(
+                        Math.min(slice.to(), slice.from() + target.getShape().get(0)));
         if (first.shape().size() == 0) {
             return () -> {};
         }
-        NDArray rows = first.read(staging, target.getDataType());
-        return () -> write(rows);
+        NDArray read = first.read(staging, target.getDataType());
+        NDArray rows = isWhole ? read.reshape(target.getShape()) : read;
+        NDArray values = addsOne ? Arithmetic.add(rows, 1) : rows;
+        return () -> write(values);
     }
 
     /**

@@ -3,6 +3,8 @@ package io.github.djlpositional.weights;
 import ai.djl.Device;
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
@@ -16,12 +18,17 @@ import java.nio.ByteBuffer;
 import java.util.function.Supplier;
 
 /**
- * Rows {@code from} to {@code to - 1} of a tensor, along its first axis, or these columns of a matrix, each of which
- * becomes a row. A scalar is a row.
+ * Rows {@code from} to {@code to - 1} of each of some equal groups of rows of a tensor, along its first axis, or of the
+ * columns of a matrix, each of which becomes a row. A scalar is a row.
  */
-record TensorSlice(StoredTensor tensor, boolean isTransposed, long from, long to) {
+record TensorSlice(StoredTensor tensor, boolean isTransposed, int groups, long from, long to) {
 
     private static final int PIECE_BYTES = 8 << 20;
+
+    /** One group: rows or columns one after another. */
+    TensorSlice(StoredTensor tensor, boolean isTransposed, long from, long to) {
+        this(tensor, isTransposed, 1, from, to);
+    }
 
     static TensorSlice whole(StoredTensor tensor) {
         return new TensorSlice(tensor, false, 0, sizes(tensor).get(0));
@@ -35,16 +42,16 @@ record TensorSlice(StoredTensor tensor, boolean isTransposed, long from, long to
 
     /** Returns the rows before one. */
     TensorSlice until(long end) {
-        return new TensorSlice(tensor, isTransposed, from, end);
+        return new TensorSlice(tensor, isTransposed, groups, from, end);
     }
 
     private static Shape sizes(StoredTensor tensor) {
         return tensor.shape().dimension() == 0 ? new Shape(1) : tensor.shape();
     }
 
-    /** Returns the number of rows or columns of the whole tensor. */
+    /** Returns the number of rows or columns of a group. */
     private long available() {
-        return sizes(tensor).get(isTransposed ? 1 : 0);
+        return sizes(tensor).get(isTransposed ? 1 : 0) / groups;
     }
 
     /** Checks that the tensor has these rows or columns; messages name the target. */
@@ -55,6 +62,10 @@ record TensorSlice(StoredTensor tensor, boolean isTransposed, long from, long to
                 () -> tensor + " for " + target.get() + " has shape " + sizes
                         + ": expected a matrix; pass the name of a tensor with two axes");
         Check.that(
+                groups == 1 || (groups > 0 && sizes.dimension() > 0 && sizes.get(0) % groups == 0),
+                () -> tensor + " for " + target.get() + " has shape " + sizes + ": expected rows in " + groups
+                        + " equal groups; pass a number of groups that divides the number of rows");
+        Check.that(
                 0 <= from && from <= to && to <= available(),
                 () -> this + " of shape " + sizes + " for " + target.get() + ": expected a range within [0, "
                         + available() + "); pass such a range, or build the block with the tensor's sizes");
@@ -63,17 +74,34 @@ record TensorSlice(StoredTensor tensor, boolean isTransposed, long from, long to
     /** Returns the shape of the rows. */
     Shape shape() {
         Shape sizes = sizes(tensor);
-        return new Shape(to - from).addAll(isTransposed ? sizes.slice(0, 1) : sizes.slice(1));
+        return new Shape(groups * (to - from)).addAll(isTransposed ? sizes.slice(0, 1) : sizes.slice(1));
+    }
+
+    /** Reads the rows into a new array of a manager, on its device. */
+    NDArray read(NDManager manager, DataType type) throws IOException, MalformedModelException {
+        if (groups == 1) {
+            return readGroup(manager, type);
+        }
+        try (NDManager temporary = manager.newSubManager()) {
+            NDList read = new NDList();
+            for (int group = 0; group < groups; group++) {
+                long first = group * available();
+                read.add(new TensorSlice(tensor, false, first + from, first + to).readGroup(temporary, type));
+            }
+            NDArray result = NDArrays.concat(read);
+            result.attach(manager);
+            return result;
+        }
     }
 
     /**
-     * Reads the rows into a new array of a manager, on its device. They are read in pieces into the engine's memory, so
-     * neither Java's heap nor the 2 GB of a buffer limits their size.
+     * Reads the rows of one group. They are read in pieces into the engine's memory, so neither Java's heap nor the 2
+     * GB of a buffer limits their size.
      *
      * <p>A line is an index of the first axis of the tensor. Columns are a range of each line, and are transposed in
      * the end.
      */
-    NDArray read(NDManager manager, DataType type) throws IOException, MalformedModelException {
+    private NDArray readGroup(NDManager manager, DataType type) throws IOException, MalformedModelException {
         Shape shape = shape();
         if (shape.size() == 0) {
             return manager.create(shape, type);
@@ -144,6 +172,7 @@ record TensorSlice(StoredTensor tensor, boolean isTransposed, long from, long to
     /** Describes this slice for messages. */
     @Override
     public String toString() {
-        return (isTransposed ? "columns [" : "rows [") + from + ", " + to + ") of " + tensor;
+        return (isTransposed ? "columns [" : "rows [") + from + ", " + to + ") of "
+                + (groups == 1 ? "" : "each of " + groups + " groups of rows of ") + tensor;
     }
 }

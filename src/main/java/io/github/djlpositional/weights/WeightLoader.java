@@ -89,6 +89,7 @@ public final class WeightLoader {
 
     private final NamePatterns mayBeMissing = new NamePatterns();
     private final NamePatterns mayBeUnused = new NamePatterns();
+    private final NamePatterns minusOne = new NamePatterns();
     private final NamePatterns appended = new NamePatterns();
     private final NamePatterns shortened = new NamePatterns();
     private boolean isRounded;
@@ -184,6 +185,23 @@ public final class WeightLoader {
      */
     public WeightLoader rows(String name, long from, long to, Parameter parameter) {
         return add(new TensorSlice(tensor(name, parameter), false, from, to), parameter);
+    }
+
+    /**
+     * Adds the same rows of each of some equal groups of rows for a parameter. GPT-NeoX and BLOOM store the rows of
+     * queries, keys and values of each head together, Falcon those of each head of keys.
+     *
+     * @param name the tensor's name in the file
+     * @param groups the number of groups, at least 1, which divides the tensor's number of rows
+     * @param from the first row of a group, at least 0
+     * @param to one more than the last row, at most the number of rows of a group
+     * @param parameter the parameter to write to, (groups · (to - from), D) for a tensor (n, D); owned by the caller
+     * @return this loader
+     * @throws IllegalArgumentException if the file has no such tensor, the tensor has no such rows, or these rows or
+     *     the parameter were added before
+     */
+    public WeightLoader rowsOfGroups(String name, int groups, long from, long to, Parameter parameter) {
+        return add(new TensorSlice(tensor(name, parameter), false, groups, from, to), parameter);
     }
 
     /**
@@ -421,6 +439,15 @@ public final class WeightLoader {
     }
 
     /**
+     * Adds 1 to the values of tensors, by names with {@code *} for any text: Gemma stores the factors of normalizations
+     * minus 1.
+     */
+    public WeightLoader addOne(String... tensors) {
+        minusOne.add(tensors);
+        return this;
+    }
+
+    /**
      * Rounds floating-point values to the types of the parameters, to nearest, ties to even: F32 and BF16 to FLOAT16. A
      * number that would become infinite is rejected.
      */
@@ -563,7 +590,7 @@ public final class WeightLoader {
 
     private Assignment assignment(TensorSlice slice, Parameter parameter) {
         String name = slice.tensor().name();
-        return new Assignment(slice, parameter, appended.match(name), shortened.match(name));
+        return new Assignment(slice, parameter, minusOne.match(name), appended.match(name), shortened.match(name));
     }
 
     private void requireUnchanged() throws IOException, MalformedModelException {

@@ -66,6 +66,24 @@ class TensorSliceTest extends OnEachEngine {
         }
     }
 
+    /** Six rows of two numbers in three groups. */
+    @Test
+    void readsTheSameRowsOfEachGroup() throws Exception {
+        ByteBuffer bytes = ByteBuffer.allocate(12 * Float.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+        IntStream.range(0, 12).forEach(bytes::putFloat);
+        Path file = Files.write(folder.resolve("groups"), bytes.array());
+        StoredTensor tensor = StoredTensor.inFile(file, "t", "F32", StoredType.F32, new Shape(6, 2), 0);
+        TensorSlice second = new TensorSlice(tensor, false, 3, 1, 2);
+        try (NDArray array = second.read(manager, DataType.FLOAT32)) {
+            assertThat(array.getShape()).isEqualTo(new Shape(3, 2)).isEqualTo(second.shape());
+            assertThat(array.toFloatArray()).containsExactly(2, 3, 6, 7, 10, 11);
+        }
+        assertAll(
+                rejected(() -> new TensorSlice(tensor, false, 4, 0, 1).requireExists(() -> "it"), "4 equal", "(6, 2)"),
+                rejected(
+                        () -> new TensorSlice(tensor, false, 3, 1, 3).requireExists(() -> "it"), "3 groups", "[0, 2)"));
+    }
+
     @Test
     void rejectsRowsThatAreLargerThanABuffer() {
         Shape shape = new Shape(1, (1 << 28) + 1);

@@ -184,6 +184,36 @@ class WeightLoaderTest extends OnEachEngine {
         assertThat(doubles(parameter.getArray())).isEqualTo(Weights.expected(tensor));
     }
 
+    /** The table of ViT has an axis of 1 in front, Swin's temperatures have two behind. */
+    @Test
+    void axesOfOneDoNotCount() throws Exception {
+        Parameter longer = Weights.parameter(manager, DataType.FLOAT32, 1, 4, 1, 3);
+        types().table("f32", longer).load();
+        assertThat(longer.getArray().getShape()).isEqualTo(new Shape(1, 4, 1, 3));
+        assertThat(doubles(longer.getArray())).isEqualTo(Weights.expected("f32"));
+    }
+
+    @Test
+    void addsOneWhereNamesMatch() throws Exception {
+        Parameter parameter = Weights.parameter(manager, DataType.FLOAT64, 4, 3);
+        types().addOne("f3*").table("f32", parameter).load();
+        double[] expected = Weights.expected("f32");
+        Arrays.setAll(expected, i -> expected[i] + 1);
+        assertThat(doubles(parameter.getArray())).isEqualTo(expected);
+        types().addOne("other").table("f32", parameter).load();
+        assertThat(doubles(parameter.getArray())).isEqualTo(Weights.expected("f32"));
+    }
+
+    /** Rows 1 and 3 of 4. */
+    @Test
+    void loadsRowsOfGroups() throws Exception {
+        Parameter parameter = Weights.parameter(manager, DataType.FLOAT64, 2, 3);
+        types().rowsOfGroups("f32", 2, 1, 2, parameter).load();
+        double[] all = Weights.expected("f32");
+        assertThat(doubles(parameter.getArray()))
+                .isEqualTo(new double[] {all[3], all[4], all[5], all[9], all[10], all[11]});
+    }
+
     @Test
     void loadsTensorsWithUnusualNames() throws Exception {
         Parameter parameter = parameter(2);
@@ -576,7 +606,7 @@ class WeightLoaderTest extends OnEachEngine {
 
     static Stream<long[]> otherShapes() {
         return Stream.of(
-                new long[] {8, 7}, new long[] {7, 6}, new long[] {6, 8}, new long[] {48}, new long[] {1, 8, 6});
+                new long[] {8, 7}, new long[] {7, 6}, new long[] {6, 8}, new long[] {48}, new long[] {2, 4, 6});
     }
 
     @ParameterizedTest
