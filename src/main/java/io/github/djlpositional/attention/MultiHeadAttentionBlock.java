@@ -313,6 +313,11 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         return options.headCount();
     }
 
+    /** {@return K, the number of heads of keys and values} */
+    public int getKeyValueHeadCount() {
+        return options.keyValueHeadCount();
+    }
+
     /** {@return H, the size of a head} */
     public int getHeadSize() {
         return options.headSize();

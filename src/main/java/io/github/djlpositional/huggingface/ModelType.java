@@ -2,10 +2,6 @@ package io.github.djlpositional.huggingface;
 
 import io.github.djlpositional.internal.Json;
 import io.github.djlpositional.internal.options.Check;
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -56,7 +52,7 @@ record ModelType(ModelType like, Map<?, ?> line) {
     private static final Map<String, ModelType> ALL;
 
     static {
-        Map<String, Object> file = read(FILE);
+        Map<String, Object> file = Json.resource(ModelType.class, FILE);
         WITH_TEXT_CONFIG = (Map<?, ?>) file.get("text_config");
         TEXT_DEFAULTS = (Map<?, ?>) file.get("text_defaults");
         WITHOUT_ROTARY = (List<?>) file.get("without_rotary");
@@ -80,16 +76,6 @@ record ModelType(ModelType like, Map<?, ?> line) {
             types.put(String.valueOf(name), type);
         });
         return types;
-    }
-
-    /** Reads JSON with comments. */
-    static Map<String, Object> read(String file) {
-        try (InputStream in = ModelType.class.getResourceAsStream(file)) {
-            String text = new String(in.readAllBytes(), StandardCharsets.UTF_8);
-            return Json.read(text.replaceAll("(?m)^ *//.*", "").getBytes(StandardCharsets.UTF_8));
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 
     private static Map<?, ?> withoutSizes(Map<?, ?> line) {

@@ -1,5 +1,6 @@
 package io.github.djlpositional.huggingface;
 
+import io.github.djlpositional.internal.Json;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -12,7 +13,7 @@ final class UnreadKeys {
 
     /** The fact that each key stands for, a list of harmless values, or null. */
     private static final Map<?, ?> KEYS =
-            (Map<?, ?>) ModelType.read("config-keys.jsonc").get("keys");
+            (Map<?, ?>) Json.resource(ModelType.class, "config-keys.jsonc").get("keys");
 
     private UnreadKeys() {}
 

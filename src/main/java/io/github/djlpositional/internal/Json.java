@@ -4,7 +4,9 @@ import com.google.gson.stream.JsonReader;
 import com.google.gson.stream.JsonToken;
 import com.google.gson.stream.MalformedJsonException;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.StringReader;
+import java.io.UncheckedIOException;
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -46,6 +48,16 @@ public final class Json {
         } catch (IOException | IllegalStateException | NumberFormatException e) {
             // Gson throws an IllegalStateException for a token of another type than the one asked for
             throw new MalformedJsonException(e);
+        }
+    }
+
+    /** Returns the JSON object in a resource of this library, which may have comments on lines of their own. */
+    public static Map<String, Object> resource(Class<?> owner, String file) {
+        try (InputStream in = owner.getResourceAsStream(file)) {
+            String text = new String(in.readAllBytes(), StandardCharsets.UTF_8);
+            return read(text.replaceAll("(?m)^ *//.*", "").getBytes(StandardCharsets.UTF_8));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 

@@ -6,6 +6,7 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.ConstantInitializer;
 import ai.djl.util.PairList;
@@ -332,6 +333,28 @@ public final class TransformerLayerBlock extends OptionsBlock {
      */
     public Block getFeedForwardNorm() {
         return feedForwardResidual.norm();
+    }
+
+    /** {@return the second normalization of the attention, with parameters of (D); null for none} */
+    public Block getAttentionResultNorm() {
+        return attentionResidual.resultNorm();
+    }
+
+    /** {@return the second normalization of the feed-forward network, with parameters of (D); null for none} */
+    public Block getFeedForwardResultNorm() {
+        return feedForwardResidual.resultNorm();
+    }
+
+    /**
+     * {@return the factors of the attention's result, the parameter (D); null without {@link Builder#optResidualScale}}
+     */
+    public Parameter getAttentionScale() {
+        return attentionResidual.scale();
+    }
+
+    /** {@return the factors of the feed-forward network's result, the parameter (D); null for none} */
+    public Parameter getFeedForwardScale() {
+        return feedForwardResidual.scale();
     }
 
     @Override

@@ -1,112 +1,508 @@
 package io.github.djlpositional.weights;
 
+import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
+import ai.djl.nn.core.Linear;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.internal.Json;
+import io.github.djlpositional.internal.options.BlockBuilder;
+import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Default;
+import io.github.djlpositional.internal.options.Range;
+import io.github.djlpositional.internal.options.Settings;
+import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import java.util.Objects;
+import java.util.stream.Stream;
 
 /**
- * The names of the tensors of a {@link TransformerStackBlock} in published models, as Hugging Face's transformers save
- * them, for {@link WeightLoader#module(String, TransformerStackBlock, TensorNames)}.
+ * The names of the tensors of a {@link TransformerStackBlock} in a file, for {@link WeightLoader#module(String,
+ * TransformerStackBlock, TensorNames)}. {@link #of} has those of published models; a builder makes others:
  *
- * <p>They cover the layers, the normalization after them, and the input: the tables of tokens and of their types, a
- * {@link LearnedPositionalEncodingBlock} and a layer normalization, which may be children of the
- * {@linkplain InputEmbeddingBlock.Builder#optPositionalEncoding positional encoding}.
+ * <pre>{@code
+ * TensorNames names = TensorNames.builder()
+ *         .setLayers("blocks.")                       // blocks.0.attn.q.weight
+ *         .optTokens("embedding.weight")
+ *         .optQuery("attn.q").optKey("attn.k").optValue("attn.v").optResult("attn.out")
+ *         .optAttentionNorm("norm1")
+ *         .optHidden("mlp.in").optOutput("mlp.out").optFeedForwardNorm("norm2")
+ *         .build();
+ * }</pre>
+ *
+ * <p>A name is that of a module, whose tensors are {@code .weight} and {@code .bias}; where it is that of a single
+ * tensor, the builder's method says so. Names of parts of a layer follow its number. A part of the stack without a name
+ * gets no tensor, which a strict loader reports.
  */
-public enum TensorNames {
-    /**
-     * {@code BertModel}: BERT, MiniLM, E5, BGE; and ELECTRA. The input needs
-     * {@link InputEmbeddingBlock.Builder#optTokenTypes} for the table of token types, two in most models.
-     */
-    BERT(1, "encoder.layer."),
-    /**
-     * {@code RobertaModel}, XLM-RoBERTa, CamemBERT: as {@link #BERT}, with two unused rows before the positions and one
-     * token type.
-     */
-    ROBERTA(1, "encoder.layer."),
-    /** {@code DistilBertModel}. */
-    DISTILBERT(2, "transformer.layer."),
-    /** {@code GPT2Model}: GPT-2, DistilGPT-2. Weights are transposed; queries, keys and values are one matrix. */
-    GPT2(3, "h."),
-    /**
-     * {@code LlamaModel} and its relatives: Llama 2 and 3, Mistral, Qwen 2 and 3, SmolLM, Cohere. Not Gemma, whose
-     * factors of normalizations are stored minus 1.
-     */
-    LLAMA(4, "layers."),
-    /** {@code Phi3Model}: as {@link #LLAMA}; queries, keys and values are one matrix, as are gate and hidden layer. */
-    PHI3(5, "layers.");
+public final class TensorNames {
 
-    /** The names of the blocks of a stack, and of a layer, whose names follow its number; a dash for none. */
-    private static final String[] TABLE = """
-            input_embedding              embeddings.word_embeddings     embeddings.word_embeddings     wte         embed_tokens             embed_tokens
-            input_tokenTypes             embeddings.token_type_embeddings -                            -           -                        -
-            input_.*encodings            embeddings.position_embeddings embeddings.position_embeddings wpe         -                        -
-            input_.*(?=_gamma|_beta)     embeddings.LayerNorm           embeddings.LayerNorm           -           -                        -
-            attention_queryProjection    attention.self.query           attention.q_lin                attn.c_attn self_attn.q_proj         self_attn.qkv_proj
-            attention_keyProjection      attention.self.key             attention.k_lin                attn.c_attn self_attn.k_proj         self_attn.qkv_proj
-            attention_valueProjection    attention.self.value           attention.v_lin                attn.c_attn self_attn.v_proj         self_attn.qkv_proj
-            attention_resultProjection   attention.output.dense         attention.out_lin              attn.c_proj self_attn.o_proj         self_attn.o_proj
-            attention_queryNorm          -                              -                              -           self_attn.q_norm         -
-            attention_keyNorm            -                              -                              -           self_attn.k_norm         -
-            attentionNorm                attention.output.LayerNorm     sa_layer_norm                  ln_1        input_layernorm          input_layernorm
-            feedForward_gateProjection   -                              -                              -           mlp.gate_proj            mlp.gate_up_proj
-            feedForward_hiddenProjection intermediate.dense             ffn.lin1                       mlp.c_fc    mlp.up_proj              mlp.gate_up_proj
-            feedForward_outputProjection output.dense                   ffn.lin2                       mlp.c_proj  mlp.down_proj            mlp.down_proj
-            feedForwardNorm              output.LayerNorm               output_layer_norm              ln_2        post_attention_layernorm post_attention_layernorm
-            finalNorm                    -                              -                              ln_f        norm                     norm
-            """.split("\n");
+    /** How a tensor has the rows of queries, keys and values. */
+    public enum Fusion {
+        /** All queries, then all keys, then all values. */
+        CONTIGUOUS,
+        /** Query, key and value of each head, as in GPT-NeoX and BLOOM. */
+        BY_HEAD,
+        /** The queries of each group, then its key and its value, as in Falcon. */
+        BY_GROUP
+    }
 
-    private final int column;
-    private final String layers;
+    record Options(
+            String prefix,
+            String layers,
+            @Default("false") boolean transposed,
+            String tokens,
+            String tokenTypes,
+            String positions,
+            @Default("0") @Range(min = 0) int firstPosition,
+            String inputNorm,
+            String inputProjection,
+            String query,
+            String key,
+            String value,
+            String queryKeyValue,
+            @Default("CONTIGUOUS") Fusion fusion,
+            String result,
+            String queryNorm,
+            String keyNorm,
+            String temperature,
+            String sinks,
+            String relativeBiases,
+            String attentionNorm,
+            String attentionResultNorm,
+            String attentionScale,
+            String crossQuery,
+            String crossKey,
+            String crossValue,
+            String crossResult,
+            String crossNorm,
+            String gate,
+            String hidden,
+            String gateHidden,
+            String output,
+            String feedForwardNorm,
+            String feedForwardResultNorm,
+            String feedForwardScale,
+            String finalNorm,
+            String head) {
 
-    TensorNames(int column, String layers) {
-        this.column = column;
-        this.layers = layers;
+        Options {
+            Check.present("layers", layers);
+            prefix = Objects.requireNonNullElse(prefix, "");
+        }
+    }
+
+    private static final Map<String, TensorNames> PUBLISHED = read();
+
+    private final Options options;
+
+    private TensorNames(Options options) {
+        this.options = options;
+    }
+
+    private static Map<String, TensorNames> read() {
+        Map<String, Map<String, Object>> lines = new LinkedHashMap<>();
+        Json.resource(TensorNames.class, "tensor-names.jsonc").forEach((name, value) -> {
+            Map<String, Object> line = new LinkedHashMap<>();
+            ((Map<?, ?>) value).forEach((key, each) -> line.put(String.valueOf(key), each));
+            Object like = line.remove("like");
+            Map<String, Object> all = new LinkedHashMap<>(like == null ? Map.of() : lines.get(like.toString()));
+            all.putAll(line);
+            all.values().removeIf(Objects::isNull);
+            lines.put(name, all);
+        });
+        Map<String, TensorNames> names = new LinkedHashMap<>();
+        lines.forEach((name, line) -> names.put(name, Settings.build(builder(), line)));
+        return names;
+    }
+
+    /**
+     * {@return the names in published models of a family, as Hugging Face's transformers save them}
+     *
+     * @param family {@code BERT}, {@code LLAMA} or another of {@link #families}
+     * @throws IllegalArgumentException if it is not known
+     */
+    public static TensorNames of(String family) {
+        TensorNames names = PUBLISHED.get(family);
+        Check.that(
+                names != null,
+                () -> "names of the family \"" + family + "\": expected one of " + families()
+                        + "; pass one of these, or make others with TensorNames.builder()");
+        return names;
+    }
+
+    /** {@return the families that {@link #of} knows} */
+    public static List<String> families() {
+        return List.copyOf(PUBLISHED.keySet());
+    }
+
+    /** {@return a new builder} */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** {@return the text before all names but that of the head in files of models with a head; may be empty} */
+    public String getPrefix() {
+        return options.prefix;
+    }
+
+    /** {@return the name of the output layer, without prefix; null for none} */
+    public String getHead() {
+        return options.head;
     }
 
     /**
      * A tensor of a model.
      *
      * @param name its name, without a prefix
-     * @param parameters the parameters that are its rows, one after another; usually one
+     * @param parameters the parameters that are its rows, one after another in each group; usually one
      * @param isTransposed whether they are its columns instead
+     * @param groups the number of equal groups of its rows, usually 1
      * @param firstRow the row that the first parameter begins with
      */
-    public record Tensor(String name, List<Parameter> parameters, boolean isTransposed, int firstRow) {}
+    public record Tensor(String name, List<Parameter> parameters, boolean isTransposed, int groups, int firstRow) {}
 
     /** {@return the tensors of a stack; parameters without a name here are not among them} */
     public List<Tensor> tensors(TransformerStackBlock stack) {
-        Map<String, List<Parameter>> found = new LinkedHashMap<>();
-        // parameters are named 02layer0_01attention_01keyProjection_weight
-        Map<String, Parameter> paths = new LinkedHashMap<>();
-        stack.getParameters()
-                .forEach(
-                        entry -> paths.put(entry.getKey().replaceAll("(^|_)\\d+(?=[A-Za-z])", "$1"), entry.getValue()));
-        for (String line : TABLE) {
-            String[] row = line.split(" +", -1);
-            Pattern pattern = Pattern.compile("(?:layer(\\d+)_)?" + row[0] + "(?:_(?:weight|gamma|(bias|beta)))?");
-            paths.forEach((path, parameter) -> {
-                Matcher block = pattern.matcher(path);
-                if (block.matches() && !row[column].equals("-")) {
-                    String layer = block.group(1) == null ? "" : layers + block.group(1) + ".";
-                    String name = layer + row[column] + (block.group(2) == null ? ".weight" : ".bias");
-                    found.computeIfAbsent(name, missing -> new ArrayList<>()).add(parameter);
-                }
-            });
+        Found found = new Found();
+        InputEmbeddingBlock input = stack.getInput();
+        if (input != null) {
+            if (options.tokens != null) {
+                found.add(options.tokens, input.getTokenTable());
+            }
+            found.add(options.tokenTypes, input.getTokenTypeTable());
+            if (input.getPositionalEncoding() instanceof LearnedPositionalEncodingBlock learned) {
+                found.add(options.positions, 1, options.firstPosition, List.of(learned.getTable()));
+            }
+            found.add(options.inputNorm, input.getNorm());
+            found.add(options.inputProjection, input.getProjection());
         }
-        List<Tensor> tensors = new ArrayList<>();
-        found.forEach((name, parameters) -> {
-            String kind = parameters.get(0).getName();
-            boolean isTransposed = this == GPT2 && kind.equals("weight");
-            int firstRow = this == ROBERTA && kind.equals("encodings") ? 2 : 0;
-            tensors.add(new Tensor(name, List.copyOf(parameters), isTransposed, firstRow));
-        });
-        return tensors;
+        for (int i = 0; i < stack.getLayers().size(); i++) {
+            found.prefix = options.layers + i + ".";
+            addLayer(found, stack.getLayers().get(i));
+        }
+        found.prefix = "";
+        found.add(options.finalNorm, stack.getFinalNorm());
+        return found.tensors;
+    }
+
+    private void addLayer(Found found, TransformerLayerBlock layer) {
+        MultiHeadAttentionBlock attention = layer.getAttention();
+        List<Block> projections =
+                List.of(attention.getQueryProjection(), attention.getKeyProjection(), attention.getValueProjection());
+        if (options.queryKeyValue == null) {
+            found.add(options.query, projections.get(0));
+            found.add(options.key, projections.get(1));
+            found.add(options.value, projections.get(2));
+        } else {
+            found.addFused(options.queryKeyValue, groups(attention), projections);
+        }
+        found.add(options.result, attention.getResultProjection());
+        found.add(options.queryNorm, attention.getQueryNorm());
+        found.add(options.keyNorm, attention.getKeyNorm());
+        found.add(options.temperature, attention.getTemperature());
+        found.add(options.sinks, attention.getSinks());
+        for (RelativeEncoding encoding : attention.getRelativeEncodings()) {
+            List<Parameter> all = encoding.getDirectParameters().values();
+            if (all.size() == 1 && found.isFirst(all.get(0))) {
+                found.add(options.relativeBiases, all.get(0));
+            }
+        }
+        found.add(options.attentionNorm, layer.getAttentionNorm());
+        found.add(options.attentionResultNorm, layer.getAttentionResultNorm());
+        found.add(options.attentionScale, layer.getAttentionScale());
+        if (layer.getCrossAttention() != null) {
+            found.add(options.crossQuery, layer.getCrossAttention().getQueryProjection());
+            found.add(options.crossKey, layer.getCrossAttention().getKeyProjection());
+            found.add(options.crossValue, layer.getCrossAttention().getValueProjection());
+            found.add(options.crossResult, layer.getCrossAttention().getResultProjection());
+            found.add(options.crossNorm, layer.getCrossAttentionNorm());
+        }
+        FeedForwardBlock feedForward = layer.getFeedForward();
+        if (options.gateHidden == null) {
+            found.add(options.gate, feedForward.getGateProjection());
+            found.add(options.hidden, feedForward.getHiddenProjection());
+        } else {
+            found.addFused(
+                    options.gateHidden,
+                    1,
+                    Arrays.asList(feedForward.getGateProjection(), feedForward.getHiddenProjection()));
+        }
+        found.add(options.output, feedForward.getOutputProjection());
+        found.add(options.feedForwardNorm, layer.getFeedForwardNorm());
+        found.add(options.feedForwardResultNorm, layer.getFeedForwardResultNorm());
+        found.add(options.feedForwardScale, layer.getFeedForwardScale());
+    }
+
+    private int groups(MultiHeadAttentionBlock attention) {
+        return switch (options.fusion) {
+            case CONTIGUOUS -> 1;
+            case BY_HEAD -> attention.getHeadCount();
+            case BY_GROUP -> attention.getKeyValueHeadCount();
+        };
+    }
+
+    /** {@return the names, as {@link Builder} sets them} */
+    @Override
+    public String toString() {
+        return options.toString();
+    }
+
+    /** The tensors of the parts of a stack. */
+    private final class Found {
+
+        private final List<Tensor> tensors = new ArrayList<>();
+        private String prefix = "";
+
+        /** Adds a tensor for a parameter; null for neither. */
+        void add(String name, Parameter parameter) {
+            if (parameter != null) {
+                add(name, 1, 0, List.of(parameter));
+            }
+        }
+
+        private void add(String name, int groups, int firstRow, List<Parameter> parameters) {
+            if (name != null) {
+                boolean isTransposed = options.transposed && name.endsWith(".weight") && isOfLinear(parameters);
+                tensors.add(new Tensor(prefix + name, parameters, isTransposed, groups, firstRow));
+            }
+        }
+
+        private boolean isOfLinear(List<Parameter> parameters) {
+            return !prefix.isEmpty() && parameters.get(0).getShape().dimension() == 2;
+        }
+
+        boolean isFirst(Parameter parameter) {
+            return tensors.stream().noneMatch(tensor -> tensor.parameters.contains(parameter));
+        }
+
+        /** Adds the weight and the bias of a block, a linear layer or a norm; null for none. */
+        void add(String name, Block block) {
+            if (name != null && block != null) {
+                addFused(name, 1, List.of(block));
+            }
+        }
+
+        /** Adds the weights and biases of blocks, each in one tensor; null for no block. */
+        void addFused(String name, int groups, List<Block> blocks) {
+            for (String kind : List.of("weight", "bias")) {
+                List<Parameter> parameters = blocks.stream()
+                        .filter(Objects::nonNull)
+                        .flatMap(block -> Stream.ofNullable(parameter(block, kind)))
+                        .toList();
+                if (!parameters.isEmpty()) {
+                    add(name + "." + kind, groups, 0, parameters);
+                }
+            }
+        }
+
+        private Parameter parameter(Block block, String kind) {
+            Parameter named = block.getDirectParameters().get(kind);
+            return named != null || block instanceof Linear
+                    ? named
+                    : block.getDirectParameters().get(kind.equals("weight") ? "gamma" : "beta");
+        }
+    }
+
+    /** Builds {@link TensorNames}. */
+    public static final class Builder extends BlockBuilder<TensorNames, Builder> {
+
+        private Builder() {
+            super(Options.class, TensorNames::new);
+        }
+
+        /** Sets what stands before the number of a layer, such as {@code encoder.layer.}. */
+        public Builder setLayers(String layers) {
+            return set("layers", layers);
+        }
+
+        /** Sets what stands before all names but that of the head in files of models with a head (default: nothing). */
+        public Builder optPrefix(String prefix) {
+            return set("prefix", prefix);
+        }
+
+        /** Sets the tensor of the token table. */
+        public Builder optTokens(String tokens) {
+            return set("tokens", tokens);
+        }
+
+        /** Sets the tensor of the token types. */
+        public Builder optTokenTypes(String tokenTypes) {
+            return set("tokenTypes", tokenTypes);
+        }
+
+        /** Sets the tensor of a {@link LearnedPositionalEncodingBlock}. */
+        public Builder optPositions(String positions) {
+            return set("positions", positions);
+        }
+
+        /** Sets the norm of the input. */
+        public Builder optInputNorm(String inputNorm) {
+            return set("inputNorm", inputNorm);
+        }
+
+        /** Sets the projection of the input. */
+        public Builder optInputProjection(String inputProjection) {
+            return set("inputProjection", inputProjection);
+        }
+
+        /** Sets the projection of the queries. */
+        public Builder optQuery(String query) {
+            return set("query", query);
+        }
+
+        /** Sets the projection of the keys. */
+        public Builder optKey(String key) {
+            return set("key", key);
+        }
+
+        /** Sets the projection of the values. */
+        public Builder optValue(String value) {
+            return set("value", value);
+        }
+
+        /** Sets one module for queries, keys and values instead of three; see {@link #optFusion}. */
+        public Builder optQueryKeyValue(String queryKeyValue) {
+            return set("queryKeyValue", queryKeyValue);
+        }
+
+        /** Sets the projection of the heads' results. */
+        public Builder optResult(String result) {
+            return set("result", result);
+        }
+
+        /** Sets the norm of the queries. */
+        public Builder optQueryNorm(String queryNorm) {
+            return set("queryNorm", queryNorm);
+        }
+
+        /** Sets the norm of the keys. */
+        public Builder optKeyNorm(String keyNorm) {
+            return set("keyNorm", keyNorm);
+        }
+
+        /** Sets the tensor of the heads' temperatures. */
+        public Builder optTemperature(String temperature) {
+            return set("temperature", temperature);
+        }
+
+        /** Sets the tensor of the heads' sinks. */
+        public Builder optSinks(String sinks) {
+            return set("sinks", sinks);
+        }
+
+        /**
+         * Sets the tensor of the biases of a relative encoding, which layers may share: that of the first one counts.
+         */
+        public Builder optRelativeBiases(String relativeBiases) {
+            return set("relativeBiases", relativeBiases);
+        }
+
+        /** Sets the norm of the attention, or the first of two. */
+        public Builder optAttentionNorm(String attentionNorm) {
+            return set("attentionNorm", attentionNorm);
+        }
+
+        /** Sets the second norm of the attention. */
+        public Builder optAttentionResultNorm(String attentionResultNorm) {
+            return set("attentionResultNorm", attentionResultNorm);
+        }
+
+        /** Sets the tensor of the factors of the attention's residual. */
+        public Builder optAttentionScale(String attentionScale) {
+            return set("attentionScale", attentionScale);
+        }
+
+        /** Sets the projection of the queries of the cross-attention. */
+        public Builder optCrossQuery(String crossQuery) {
+            return set("crossQuery", crossQuery);
+        }
+
+        /** Sets the projection of the keys of the cross-attention. */
+        public Builder optCrossKey(String crossKey) {
+            return set("crossKey", crossKey);
+        }
+
+        /** Sets the projection of the values of the cross-attention. */
+        public Builder optCrossValue(String crossValue) {
+            return set("crossValue", crossValue);
+        }
+
+        /** Sets the projection of the results of the cross-attention. */
+        public Builder optCrossResult(String crossResult) {
+            return set("crossResult", crossResult);
+        }
+
+        /** Sets the norm of the cross-attention. */
+        public Builder optCrossNorm(String crossNorm) {
+            return set("crossNorm", crossNorm);
+        }
+
+        /** Sets the projection of the gate. */
+        public Builder optGate(String gate) {
+            return set("gate", gate);
+        }
+
+        /** Sets the projection to the hidden layer. */
+        public Builder optHidden(String hidden) {
+            return set("hidden", hidden);
+        }
+
+        /** Sets one module for the gate and the hidden layer, in this order, instead of two. */
+        public Builder optGateHidden(String gateHidden) {
+            return set("gateHidden", gateHidden);
+        }
+
+        /** Sets the projection from the hidden layer. */
+        public Builder optOutput(String output) {
+            return set("output", output);
+        }
+
+        /** Sets the norm of the feed-forward network, or the first of two. */
+        public Builder optFeedForwardNorm(String feedForwardNorm) {
+            return set("feedForwardNorm", feedForwardNorm);
+        }
+
+        /** Sets the second norm of the feed-forward network. */
+        public Builder optFeedForwardResultNorm(String feedForwardResultNorm) {
+            return set("feedForwardResultNorm", feedForwardResultNorm);
+        }
+
+        /** Sets the tensor of the factors of the feed-forward network's residual. */
+        public Builder optFeedForwardScale(String feedForwardScale) {
+            return set("feedForwardScale", feedForwardScale);
+        }
+
+        /** Sets the norm after the layers. */
+        public Builder optFinalNorm(String finalNorm) {
+            return set("finalNorm", finalNorm);
+        }
+
+        /** Sets the output layer, which has no prefix. */
+        public Builder optHead(String head) {
+            return set("head", head);
+        }
+
+        /** Sets how one module has queries, keys and values (default: {@link Fusion#CONTIGUOUS}). */
+        public Builder optFusion(Fusion fusion) {
+            return set("fusion", fusion);
+        }
+
+        /** Stores the weights of linear layers as (in, out), as {@code Conv1D} of GPT-2 does (default: false). */
+        public Builder optTransposed(boolean transposed) {
+            return set("transposed", transposed);
+        }
+
+        /** Sets the number of rows before position 0, two in RoBERTa and OPT (default: 0). */
+        public Builder optFirstPosition(int firstPosition) {
+            return set("firstPosition", firstPosition);
+        }
     }
 }

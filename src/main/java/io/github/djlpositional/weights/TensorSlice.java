@@ -34,10 +34,11 @@ record TensorSlice(StoredTensor tensor, boolean isTransposed, int groups, long f
         return new TensorSlice(tensor, false, 0, sizes(tensor).get(0));
     }
 
-    /** Returns the rows or columns of a tensor from one on. */
-    static TensorSlice rest(StoredTensor tensor, boolean isTransposed, long from) {
+    /** Returns the rows or columns of each group from one on. */
+    static TensorSlice rest(StoredTensor tensor, boolean isTransposed, int groups, long from) {
         Shape shape = sizes(tensor);
-        return new TensorSlice(tensor, isTransposed, from, shape.get(isTransposed && shape.dimension() > 1 ? 1 : 0));
+        long count = shape.get(isTransposed && shape.dimension() > 1 ? 1 : 0);
+        return new TensorSlice(tensor, isTransposed, groups, from, count / groups);
     }
 
     /** Returns the rows before one. */

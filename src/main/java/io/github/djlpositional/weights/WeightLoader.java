@@ -305,20 +305,26 @@ public final class WeightLoader {
             String module = prefix + tensor.name().substring(0, tensor.name().lastIndexOf('.') + 1);
             String name = module + nameOf(first, module);
             if (!first.getName().equals("beta") || has(name)) {
-                addInOrder(tensor(name, first), tensor.isTransposed(), tensor.firstRow(), tensor.parameters());
+                addInOrder(
+                        tensor(name, first),
+                        tensor.isTransposed(),
+                        tensor.groups(),
+                        tensor.firstRow(),
+                        tensor.parameters());
             }
         }
         return this;
     }
 
-    /** Adds slices of a tensor for parameters, one after another; the last one gets the rest. */
-    private void addInOrder(StoredTensor tensor, boolean isTransposed, long from, List<Parameter> parameters) {
-        TensorSlice rest = TensorSlice.rest(tensor, isTransposed, from);
+    /** Adds slices of a tensor for parameters, one after another in each group; the last one gets the rest. */
+    private void addInOrder(
+            StoredTensor tensor, boolean isTransposed, int groups, long from, List<Parameter> parameters) {
+        TensorSlice rest = TensorSlice.rest(tensor, isTransposed, groups, from);
         int last = parameters.size() - 1;
         for (Parameter parameter : parameters.subList(0, last)) {
-            TensorSlice slice = rest.until(rest.from() + parameter.getShape().get(0));
+            TensorSlice slice = rest.until(rest.from() + parameter.getShape().get(0) / groups);
             add(slice, parameter);
-            rest = TensorSlice.rest(tensor, isTransposed, slice.to());
+            rest = TensorSlice.rest(tensor, isTransposed, groups, slice.to());
         }
         add(rest, parameters.get(last));
     }
@@ -340,7 +346,7 @@ public final class WeightLoader {
                             block.getQueryProjection(), block.getKeyProjection(), block.getValueProjection())
                     .map(projection -> projection.getDirectParameters().get(kind))
                     .toList();
-            addInOrder(tensor(prefix + "in_proj_" + kind, projections.get(0)), false, 0, projections);
+            addInOrder(tensor(prefix + "in_proj_" + kind, projections.get(0)), false, 1, 0, projections);
             table(prefix + "out_proj." + kind, results.get(kind));
         }
         return this;

@@ -10,7 +10,6 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
-import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.LayerNorm;
 import ai.djl.training.ParameterStore;
@@ -84,12 +83,11 @@ class WeightsCodeTest extends OnEachEngine {
                         .setVocabularySize(11) // 30,522
                         .setEmbeddingSize(8)
                         .optTokenTypes(2) // RoBERTa: 1; DistilBERT: none
-                        .optPositionalEncoding(new SequentialBlock()
-                                .add(positions)
-                                .add(LayerNormBlock.builder()
-                                        .setEmbeddingSize(8)
-                                        .optEpsilon(1e-12)
-                                        .build()))
+                        .optPositionalEncoding(positions)
+                        .optNorm(LayerNormBlock.builder()
+                                .setEmbeddingSize(8)
+                                .optEpsilon(1e-12)
+                                .build())
                         .build())
                 .setLayers(
                         2,
@@ -108,7 +106,7 @@ class WeightsCodeTest extends OnEachEngine {
         encoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
 
         WeightLoader.of(WeightFile.open(path))
-                .module("bert.", encoder, TensorNames.BERT)
+                .module("bert.", encoder, TensorNames.of("BERT"))
                 .allowUnused("bert.pooler.*", "cls.*")
                 .load(encoder);
         // end::bert[]
@@ -138,13 +136,13 @@ class WeightsCodeTest extends OnEachEngine {
         NDArray x = manager.ones(new Shape(1, 3, 8));
         TransformerStackBlock decoder = gpt2(DataType.FLOAT16);
         WeightLoader.of(WeightFile.open(path)) // of F32 or BF16
-                .module("", decoder, TensorNames.GPT2)
+                .module("", decoder, TensorNames.of("GPT2"))
                 .allowRounding()
                 .allowUnused("wte.weight", "wpe.weight")
                 .load(decoder);
         TransformerStackBlock model = gpt2(DataType.FLOAT32);
         WeightLoader.of(WeightFile.open(path))
-                .module("", model, TensorNames.GPT2)
+                .module("", model, TensorNames.of("GPT2"))
                 .allowUnused("wte.weight", "wpe.weight")
                 .load(model);
         double[] expected = doubles(Forward.infer(manager, model, x));
@@ -218,7 +216,7 @@ class WeightsCodeTest extends OnEachEngine {
         decoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
         // tag::llama[]
         WeightLoader.of(WeightFile.open(path))
-                .module("model.", decoder, TensorNames.LLAMA)
+                .module("model.", decoder, TensorNames.of("LLAMA"))
                 .allowUnused("lm_head.weight") // or module("lm_head.", decoder.getOutput())
                 .load(decoder);
         // end::llama[]
@@ -231,7 +229,7 @@ class WeightsCodeTest extends OnEachEngine {
         // tag::tied[]
         WeightLoader.of(file)
                 .tied("model.embed_tokens.weight", "lm_head.weight") // the file has one of them, or both
-                .module("model.", decoder, TensorNames.LLAMA)
+                .module("model.", decoder, TensorNames.of("LLAMA"))
                 .table("lm_head.weight", head.getParameters().get("weight")) // without this line if it is shared
                 .load(decoder, head);
         // end::tied[]

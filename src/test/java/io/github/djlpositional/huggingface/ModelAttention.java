@@ -2,6 +2,7 @@ package io.github.djlpositional.huggingface;
 
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.internal.Json;
 import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.math.QueryScale;
 import java.util.LinkedHashMap;
@@ -16,8 +17,9 @@ import java.util.stream.Stream;
  */
 final class ModelAttention {
 
-    static final Map<String, ModelType> TYPES =
-            ModelType.types(merged(ModelType.read("model-types.jsonc"), ModelType.read("attention-types.jsonc")));
+    static final Map<String, ModelType> TYPES = ModelType.types(merged(
+            Json.resource(ModelType.class, "model-types.jsonc"),
+            Json.resource(ModelType.class, "attention-types.jsonc")));
 
     private final HuggingFaceRope rope;
     private final Facts facts;

@@ -10,7 +10,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.SequentialBlock;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LayerNormBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
@@ -41,20 +40,20 @@ class TensorNamesTest extends OnEachEngine {
     /** The models of the files. */
     @SuppressWarnings("ImmutableEnumChecker") // suppliers have no state
     enum Model {
-        BERT(TensorNames.BERT, "bert.", () -> encoder(input().optTokenTypes(2))),
-        ROBERTA(TensorNames.ROBERTA, "", () -> encoder(input().optTokenTypes(2))),
-        DISTILBERT(TensorNames.DISTILBERT, "", () -> encoder(input())),
-        GPT2(TensorNames.GPT2, "", TensorNamesTest::gpt2),
-        LLAMA(TensorNames.LLAMA, "model.", () -> llama(TensorNamesTest::llamaAttention)),
+        BERT(TensorNames.of("BERT"), "bert.", () -> encoder(input().optTokenTypes(2))),
+        ROBERTA(TensorNames.of("ROBERTA"), "", () -> encoder(input().optTokenTypes(2))),
+        DISTILBERT(TensorNames.of("DISTILBERT"), "", () -> encoder(input())),
+        GPT2(TensorNames.of("GPT2"), "", TensorNamesTest::gpt2),
+        LLAMA(TensorNames.of("LLAMA"), "model.", () -> llama(TensorNamesTest::llamaAttention)),
         QWEN2(
-                TensorNames.LLAMA,
+                TensorNames.of("LLAMA"),
                 "",
                 () -> llama(() -> llamaAttention().optBias(true).optResultBias(false))),
         QWEN3(
-                TensorNames.LLAMA,
+                TensorNames.of("LLAMA"),
                 "",
                 () -> llama(() -> llamaAttention().optQueryNorm(headNorm()).optKeyNorm(headNorm()))),
-        PHI3(TensorNames.PHI3, "model.", () -> llama(TensorNamesTest::llamaAttention));
+        PHI3(TensorNames.of("PHI3"), "model.", () -> llama(TensorNamesTest::llamaAttention));
 
         private final TensorNames names;
         private final String prefix;
@@ -98,8 +97,7 @@ class TensorNamesTest extends OnEachEngine {
         LayerNormBlock norm =
                 LayerNormBlock.builder().setEmbeddingSize(8).optEpsilon(1e-12).build();
         return stack(
-                input.optPositionalEncoding(
-                        new SequentialBlock().add(positions()).add(norm)),
+                input.optPositionalEncoding(positions()).optNorm(norm),
                 () -> layer().optFeedForward(feedForward(Nonlinearity.GELU).build())
                         .optEpsilon(1e-12));
     }

@@ -270,26 +270,26 @@ class WeightLoaderModulesTest extends OnEachEngine {
                 .optFinalNorm(true)
                 .build();
         initialized(wide, new Shape(1, 5, 16));
-        WeightLoader used = layers("stack_gpt2").module("", decoder, TensorNames.GPT2);
+        WeightLoader used = layers("stack_gpt2").module("", decoder, TensorNames.of("GPT2"));
         assertAll(
                 rejected(
-                        () -> layers("stack_gpt2").module("transformer.", decoder, TensorNames.GPT2),
+                        () -> layers("stack_gpt2").module("transformer.", decoder, TensorNames.of("GPT2")),
                         "\"transformer.wte.weight\"",
                         "\"wte.weight\"",
                         "parameter \"embedding\" of InputEmbeddingBlock"),
                 rejected(
-                        () -> layers("stack_bert").module("bert.", decoder, TensorNames.DISTILBERT),
+                        () -> layers("stack_bert").module("bert.", decoder, TensorNames.of("DISTILBERT")),
                         "\"bert.transformer.layer.0.attention.q_lin.weight\"",
                         "bert.encoder"),
                 rejected(
                         () -> layers("stack_gpt2")
-                                .module("", decoder, TensorNames.GPT2)
+                                .module("", decoder, TensorNames.of("GPT2"))
                                 .load(),
                         "(13: [\"h.1.attn.c_attn.bias\"",
                         "allowUnused"),
-                rejected(() -> used.module("", decoder, TensorNames.GPT2), "embedding", "rows [0, 11)"),
+                rejected(() -> used.module("", decoder, TensorNames.of("GPT2")), "embedding", "rows [0, 11)"),
                 rejected(
-                        () -> layers("stack_phi3").module("model.", wide, TensorNames.PHI3),
+                        () -> layers("stack_phi3").module("model.", wide, TensorNames.of("PHI3")),
                         "rows [16, 32) of tensor \"model.layers.0.self_attn.qkv_proj.weight\"",
                         "(16, 8)"));
     }
@@ -299,6 +299,6 @@ class WeightLoaderModulesTest extends OnEachEngine {
         WeightLoader loader = attentions();
         assertAll(
                 rejected(NullPointerException.class, () -> loader.module("", null), "block"),
-                rejected(NullPointerException.class, () -> loader.module("", null, TensorNames.GPT2), "stack"));
+                rejected(NullPointerException.class, () -> loader.module("", null, TensorNames.of("GPT2")), "stack"));
     }
 }

@@ -103,7 +103,7 @@ public record LlamaDecoder(TransformerStackBlock stack, List<Long> endTokens, in
             LlamaDecoder decoder = of(config, length);
             TransformerStackBlock stack = decoder.stack;
             WeightLoader loader = WeightLoader.ofAll(weights)
-                    .module("model.", stack, TensorNames.LLAMA)
+                    .module("model.", stack, TensorNames.of("LLAMA"))
                     .oneByOne() // while a tensor is loaded, it is in memory twice
                     // the frequencies of the rotary encoding, and a copy of a token table that is the output layer too
                     .allowUnused("*.rotary_emb.inv_freq", "lm_head.weight");

@@ -17,7 +17,6 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.SequentialBlock;
 import ai.djl.repository.zoo.Criteria;
 import ai.djl.repository.zoo.ZooModel;
 import ai.djl.training.DefaultTrainingConfig;
@@ -70,15 +69,14 @@ public final class FineTune {
                         .setVocabularySize(30_522)
                         .setEmbeddingSize(384)
                         .optTokenTypes(2)
-                        .optPositionalEncoding(new SequentialBlock()
-                                .add(LearnedPositionalEncodingBlock.builder()
-                                        .setEmbeddingSize(384)
-                                        .optMaxSequenceLength(512)
-                                        .build())
-                                .add(LayerNormBlock.builder()
-                                        .setEmbeddingSize(384)
-                                        .optEpsilon(1e-12)
-                                        .build()))
+                        .optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
+                                .setEmbeddingSize(384)
+                                .optMaxSequenceLength(512)
+                                .build())
+                        .optNorm(LayerNormBlock.builder()
+                                .setEmbeddingSize(384)
+                                .optEpsilon(1e-12)
+                                .build())
                         .build())
                 .setLayers(
                         6,
@@ -172,7 +170,7 @@ public final class FineTune {
         classifier.initialize(model.getNDManager(), DataType.FLOAT32, shape, shape);
         try {
             WeightLoader.of(WeightFile.open(published.resolve("model.safetensors")))
-                    .module("", classifier, TensorNames.BERT)
+                    .module("", classifier, TensorNames.of("BERT"))
                     .allowMissing("*output_*")
                     .allowUnused("embeddings.position_ids", "pooler.*")
                     .load(classifier);

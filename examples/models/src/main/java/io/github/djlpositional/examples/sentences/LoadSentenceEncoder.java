@@ -16,7 +16,6 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.SequentialBlock;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LayerNormBlock;
@@ -46,15 +45,14 @@ public final class LoadSentenceEncoder {
                         .setVocabularySize(30_522) // vocab_size
                         .setEmbeddingSize(384) // hidden_size
                         .optTokenTypes(2) // type_vocab_size
-                        .optPositionalEncoding(new SequentialBlock()
-                                .add(LearnedPositionalEncodingBlock.builder()
-                                        .setEmbeddingSize(384)
-                                        .optMaxSequenceLength(512) // max_position_embeddings
-                                        .build())
-                                .add(LayerNormBlock.builder()
-                                        .setEmbeddingSize(384)
-                                        .optEpsilon(1e-12)
-                                        .build()))
+                        .optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
+                                .setEmbeddingSize(384)
+                                .optMaxSequenceLength(512) // max_position_embeddings
+                                .build())
+                        .optNorm(LayerNormBlock.builder()
+                                .setEmbeddingSize(384)
+                                .optEpsilon(1e-12)
+                                .build())
                         .build())
                 .setLayers(
                         6, // num_hidden_layers
@@ -76,7 +74,7 @@ public final class LoadSentenceEncoder {
             throws IOException, MalformedModelException {
         encoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
         WeightLoader.of(WeightFile.open(folder.resolve("model.safetensors")))
-                .module("", encoder, TensorNames.BERT)
+                .module("", encoder, TensorNames.of("BERT"))
                 .allowUnused("embeddings.position_ids", "pooler.*")
                 .load(encoder);
         encoder.freezeParameters(true);

@@ -8,7 +8,6 @@ import ai.djl.huggingface.tokenizers.HuggingFaceTokenizer;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
-import ai.djl.nn.SequentialBlock;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.Utils;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
@@ -91,10 +90,8 @@ public final class SentenceEncoder implements AutoCloseable {
     public static List<AttentionMaps> attention(List<String> texts, boolean withPositions) throws IOException {
         try (SentenceEncoder published = load(Engine.getEngine("PyTorch"), Device.cpu())) {
             if (!withPositions) {
-                SequentialBlock input =
-                        (SequentialBlock) published.encoder.getInput().getPositionalEncoding();
-                LearnedPositionalEncodingBlock positions =
-                        (LearnedPositionalEncodingBlock) input.getChildren().valueAt(0);
+                LearnedPositionalEncodingBlock positions = (LearnedPositionalEncodingBlock)
+                        published.encoder.getInput().getPositionalEncoding();
                 NDArray table = positions.getTable().getArray();
                 table.mean(new int[] {0}, true).broadcast(table.getShape()).copyTo(table);
             }
