@@ -20,6 +20,8 @@ import io.github.djlpositional.weights.WeightLoader;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Objects;
+import java.util.stream.Stream;
 
 /** A model that a package saved, with what it computed. */
 final class ModelCase implements AutoCloseable {
@@ -113,8 +115,10 @@ final class ModelCase implements AutoCloseable {
         return block;
     }
 
+    /** The output for inputs, of which null stands for none. */
     NDArray forward(Block block, PairList<String, Object> params, NDArray... inputs) {
-        return block.forward(store, new NDList(inputs), false, params).singletonOrThrow();
+        NDList present = new NDList(Stream.of(inputs).filter(Objects::nonNull).toList());
+        return block.forward(store, present, false, params).singletonOrThrow();
     }
 
     @Override

@@ -1,6 +1,5 @@
 package io.github.djlpositional.peers;
 
-import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
@@ -12,7 +11,6 @@ import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
-import java.io.IOException;
 import java.util.Map;
 import java.util.function.UnaryOperator;
 
@@ -33,7 +31,7 @@ record ModelComparison(ModelCase peer, Comparison comparison) {
         NDArray forward(NDArray ids, NDArray mask, PairList<String, Object> params);
     }
 
-    void decoder(TransformerStackBlock stack, Model model) throws IOException, MalformedModelException {
+    void decoder(TransformerStackBlock stack, Model model) throws Exception {
         encoder(stack, model);
         NDArray ids = peer.array("left.ids");
         NDArray mask = peer.array("left.mask");
@@ -45,7 +43,7 @@ record ModelComparison(ModelCase peer, Comparison comparison) {
         }
     }
 
-    void encoder(TransformerStackBlock stack, Model model) throws IOException, MalformedModelException {
+    void encoder(TransformerStackBlock stack, Model model) throws Exception {
         NDArray ids = peer.array("ids");
         NDArray last = layers("hidden", stack, peer.forward(stack.getInput(), null, ids));
         require(last, "hidden." + stack.getLayers().size());
@@ -60,7 +58,7 @@ record ModelComparison(ModelCase peer, Comparison comparison) {
 
     /** Compares two stacks, and the head that maps the decoder's output to logits. */
     void sequenceToSequence(TransformerStackBlock encoder, TransformerStackBlock decoder, UnaryOperator<NDArray> head)
-            throws IOException, MalformedModelException {
+            throws Exception {
         NDArray ids = peer.array("source.ids");
         NDArray mask = peer.array("source.mask");
         NDArray memory = layers("encoder", encoder, peer.forward(encoder.getInput(), null, ids), mask);
@@ -77,21 +75,20 @@ record ModelComparison(ModelCase peer, Comparison comparison) {
 
     private Model decoder(
             TransformerStackBlock encoder, TransformerStackBlock decoder, UnaryOperator<NDArray> head, String source)
-            throws IOException, MalformedModelException {
+            throws Exception {
         NDArray mask = peer.array(source + ".mask");
         NDArray memory = peer.forward(encoder, null, peer.array(source + ".ids"), mask);
         NDArray noMask = peer.manager().create(new Shape(mask.getShape().get(0), 0));
         return (ids, targetMask, params) -> head.apply(peer.forward(decoder, params, ids, memory, noMask, mask));
     }
 
-    void vision(TransformerStackBlock stack, NDArray embedded) throws IOException, MalformedModelException {
+    void vision(TransformerStackBlock stack, NDArray embedded) throws Exception {
         require(layers("hidden", stack, embedded), "y");
         require(peer.forward(stack, null, embedded), "y");
     }
 
     /** Compares the input of each layer, and returns the normalized output of the last one. */
-    private NDArray layers(String prefix, TransformerStackBlock stack, NDArray... inputs)
-            throws IOException, MalformedModelException {
+    private NDArray layers(String prefix, TransformerStackBlock stack, NDArray... inputs) throws Exception {
         NDArray[] layerInputs = inputs.clone();
         int i = 0;
         for (TransformerLayerBlock layer : stack.getLayers()) {
@@ -102,7 +99,7 @@ record ModelComparison(ModelCase peer, Comparison comparison) {
     }
 
     /** The whole sequence in three steps with a cache. */
-    private void pieces(Model model) throws IOException, MalformedModelException {
+    private void pieces(Model model) throws Exception {
         NDArray ids = peer.array("ids");
         NDList outputs = new NDList();
         try (KeyValueCache cache = new KeyValueCache(peer.manager())) {
@@ -116,8 +113,7 @@ record ModelComparison(ModelCase peer, Comparison comparison) {
     }
 
     /** Chooses tokens with a cache. Their scores are compared first: tokens alone say little about an error. */
-    private void generation(Model model, String prefix, NDArray prompt, NDArray promptMask)
-            throws IOException, MalformedModelException {
+    private void generation(Model model, String prefix, NDArray prompt, NDArray promptMask) throws Exception {
         NDArray expectedTokens = peer.array(prefix + ".tokens");
         NDArray ids = prompt;
         NDArray mask = promptMask;
@@ -140,7 +136,7 @@ record ModelComparison(ModelCase peer, Comparison comparison) {
         comparison.requireEqual(NDArrays.concat(tokens, 1), expectedTokens, 0);
     }
 
-    private void require(NDArray result, String name) throws IOException, MalformedModelException {
+    private void require(NDArray result, String name) throws Exception {
         try {
             comparison.requireEqual(result, peer.array(name), ROUNDING + peer.length() * ROUNDING_OF_ANGLE);
         } catch (AssertionError e) {

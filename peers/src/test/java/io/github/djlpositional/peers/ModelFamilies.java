@@ -2,7 +2,6 @@ package io.github.djlpositional.peers;
 
 import static java.util.Map.entry;
 
-import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Activation;
@@ -10,7 +9,6 @@ import ai.djl.nn.Block;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.convolutional.Conv2d;
 import ai.djl.nn.core.Linear;
-import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LayerNormBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
@@ -26,10 +24,10 @@ import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import io.github.djlpositional.weights.TensorNames;
 import io.github.djlpositional.weights.WeightLoader;
-import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.function.IntFunction;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /** How the models of each family are built from {@code config.json} and loaded from {@code model.safetensors}. */
@@ -37,7 +35,7 @@ final class ModelFamilies {
 
     /** Builds the model of a case, and compares it. */
     interface Family {
-        void compare(ModelCase peer, ModelComparison comparison) throws IOException, MalformedModelException;
+        void compare(ModelCase peer, ModelComparison comparison) throws Exception;
     }
 
     static final Map<String, Family> ALL = Map.ofEntries(
@@ -50,13 +48,13 @@ final class ModelFamilies {
 
     private ModelFamilies() {}
 
-    private static void llama(ModelCase peer, ModelComparison comparison) throws IOException, MalformedModelException {
+    private static void llama(ModelCase peer, ModelComparison comparison) throws Exception {
         RotaryEmbeddingBlock rotary = peer.rope().rotary().build();
         TransformerStackBlock stack = TransformerStackBlock.builder()
                 .optInput(tokens(peer).optNoPositions().build())
                 .setLayers(layers(
                         peer.size("num_hidden_layers"),
-                        i -> rmsLayer(peer, grouped(peer).optRelativeEncoding(rotary), Nonlinearity.SWIGLU)))
+                        i -> gatedLayer(peer, grouped(peer).optRelativeEncoding(rotary), Nonlinearity.SWIGLU)))
                 .optOutputSize(peer.size("vocab_size"))
                 .optOutputBias(false)
                 .build();
@@ -65,11 +63,11 @@ final class ModelFamilies {
                 .module("model.", stack, TensorNames.LLAMA)
                 .module("lm_head.", stack.getOutput())
                 .load(stack);
-        comparison.decoder(stack, (ids, mask, params) -> forward(peer, stack, ids, mask, params));
+        comparison.decoder(stack, (ids, mask, params) -> peer.forward(stack, params, ids, mask));
     }
 
     /** Norms around each part, stored minus 1; windows in every second layer; caps of scores and logits. */
-    private static void gemma2(ModelCase peer, ModelComparison comparison) throws IOException, MalformedModelException {
+    private static void gemma2(ModelCase peer, ModelComparison comparison) throws Exception {
         HuggingFaceRope rope = peer.rope();
         RotaryEmbeddingBlock rotary = rope.rotary().build();
         TransformerStackBlock stack = TransformerStackBlock.builder()
@@ -82,7 +80,7 @@ final class ModelFamilies {
                     if (peer.list("layer_types").get(i).getAsString().equals("sliding_attention")) {
                         attention.optWindow(peer.size("sliding_window"));
                     }
-                    return rmsLayer(peer, attention, Nonlinearity.GEGLU_TANH)
+                    return gatedLayer(peer, attention, Nonlinearity.GEGLU_TANH)
                             .optNormPlacement(NormPlacement.AROUND_PART);
                 }))
                 .optTiedOutput(true)
@@ -91,16 +89,19 @@ final class ModelFamilies {
         WeightLoader loader = peer.loader()
                 .table("model.embed_tokens.weight", stack.getInput().getTokenTable())
                 .module("model.norm.", stack.getFinalNorm());
-        for (int i = 0; i < stack.getLayers().size(); i++) {
-            TransformerLayerBlock layer = stack.getLayers().get(i);
-            String name = "model.layers." + i + ".";
-            attention(loader, name + "self_attn.", layer.getAttention(), "q_proj", "k_proj", "v_proj", "o_proj");
-            loader.module(name + "input_layernorm.", layer.getAttentionNorm())
-                    .module(name + "post_attention_layernorm.", child(layer, "attentionResultNorm"))
-                    .module(name + "pre_feedforward_layernorm.", layer.getFeedForwardNorm())
-                    .module(name + "post_feedforward_layernorm.", child(layer, "feedForwardResultNorm"));
-            feedForward(loader, name + "mlp.", layer.getFeedForward(), "gate_proj", "up_proj", "down_proj");
-        }
+        layers(loader, "model.layers.", stack, """
+                attention_queryProjection    self_attn.q_proj
+                attention_keyProjection      self_attn.k_proj
+                attention_valueProjection    self_attn.v_proj
+                attention_resultProjection   self_attn.o_proj
+                attentionNorm                input_layernorm
+                attentionResultNorm          post_attention_layernorm
+                feedForward_gateProjection   mlp.gate_proj
+                feedForward_hiddenProjection mlp.up_proj
+                feedForward_outputProjection mlp.down_proj
+                feedForwardNorm              pre_feedforward_layernorm
+                feedForwardResultNorm        post_feedforward_layernorm
+                """);
         loader.load(stack);
         stack.getParameters().forEach(each -> {
             if (each.getKey().endsWith("gamma")) {
@@ -111,11 +112,11 @@ final class ModelFamilies {
         comparison.decoder(
                 stack,
                 (ids, mask, params) ->
-                        forward(peer, stack, ids, mask, params).div(cap).tanh().mul(cap));
+                        peer.forward(stack, params, ids, mask).div(cap).tanh().mul(cap));
     }
 
     /** With the head of a masked language model. */
-    private static void bert(ModelCase peer, ModelComparison comparison) throws IOException, MalformedModelException {
+    private static void bert(ModelCase peer, ModelComparison comparison) throws Exception {
         Block positions = new SequentialBlock()
                 .add(LearnedPositionalEncodingBlock.builder()
                         .setEmbeddingSize(peer.size("hidden_size"))
@@ -127,7 +128,7 @@ final class ModelFamilies {
                         .optTokenTypes(peer.size("type_vocab_size"))
                         .optPositionalEncoding(positions)
                         .build())
-                .setLayers(layers(peer.size("num_hidden_layers"), i -> layerNormLayer(peer)))
+                .setLayers(layers(peer.size("num_hidden_layers"), i -> plainLayer(peer)))
                 .build();
         Linear dense = Linear.builder().setUnits(peer.size("hidden_size")).build();
         LayerNormBlock norm = layerNorm(peer);
@@ -143,13 +144,13 @@ final class ModelFamilies {
         NDArray table = stack.getInput().getTokenTable().getArray();
         NDArray bias = peer.weight("cls.predictions.bias");
         comparison.encoder(stack, (ids, mask, params) -> {
-            NDArray x = forward(peer, stack, ids, mask, params);
+            NDArray x = peer.forward(stack, params, ids, mask);
             NDArray transformed = peer.forward(norm, null, Activation.gelu(peer.forward(dense, null, x)));
             return Linear.linear(transformed, table, bias).singletonOrThrow();
         });
     }
 
-    private static void t5(ModelCase peer, ModelComparison comparison) throws IOException, MalformedModelException {
+    private static void t5(ModelCase peer, ModelComparison comparison) throws Exception {
         InputEmbeddingBlock input = InputEmbeddingBlock.builder()
                 .setVocabularySize(peer.size("vocab_size"))
                 .setEmbeddingSize(peer.size("d_model"))
@@ -177,17 +178,11 @@ final class ModelFamilies {
         TransformerStackBlock stack = TransformerStackBlock.builder()
                 .optInput(input)
                 .setLayers(layers(peer.size(isDecoder ? "num_decoder_layers" : "num_layers"), i -> {
-                    TransformerLayerBlock.Builder layer = TransformerLayerBlock.builder()
-                            .setAttention(t5Attention(peer)
-                                    .optRelativeEncoding(bias)
-                                    .optCausal(isDecoder)
-                                    .build())
-                            .optFeedForward(FeedForwardBlock.builder()
-                                    .setEmbeddingSize(peer.size("d_model"))
-                                    .setHiddenSize(peer.size("d_ff"))
-                                    .optNonlinearity(isGated ? Nonlinearity.GEGLU_TANH : Nonlinearity.RELU)
-                                    .optBias(false)
-                                    .build())
+                    TransformerLayerBlock.Builder layer = layer(
+                                    t5Attention(peer).optRelativeEncoding(bias).optCausal(isDecoder),
+                                    peer.size("d_ff"),
+                                    isGated ? Nonlinearity.GEGLU_TANH : Nonlinearity.RELU,
+                                    false)
                             .optNorm(Norm.RMS)
                             .optEpsilon(peer.number("layer_norm_epsilon"))
                             .optNormPlacement(NormPlacement.BEFORE_PART);
@@ -200,19 +195,23 @@ final class ModelFamilies {
         String prefix = isDecoder ? "decoder." : "encoder.";
         loader.table(prefix + "block.0.layer.0.SelfAttention.relative_attention_bias.weight", bias.getBiases())
                 .module(prefix + "final_layer_norm.", stack.getFinalNorm());
-        for (int i = 0; i < stack.getLayers().size(); i++) {
-            TransformerLayerBlock layer = stack.getLayers().get(i);
-            String name = prefix + "block." + i + ".layer.";
-            attention(loader, name + "0.SelfAttention.", layer.getAttention(), "q", "k", "v", "o");
-            loader.module(name + "0.layer_norm.", layer.getAttentionNorm());
-            if (isDecoder) {
-                attention(loader, name + "1.EncDecAttention.", layer.getCrossAttention(), "q", "k", "v", "o");
-                loader.module(name + "1.layer_norm.", layer.getCrossAttentionNorm());
-            }
-            String fed = name + (isDecoder ? "2." : "1.");
-            loader.module(fed + "layer_norm.", layer.getFeedForwardNorm());
-            feedForward(loader, fed + "DenseReluDense.", layer.getFeedForward(), "wi_0", isGated ? "wi_1" : "wi", "wo");
-        }
+        String names = """
+                attention_queryProjection       layer.0.SelfAttention.q
+                attention_keyProjection         layer.0.SelfAttention.k
+                attention_valueProjection       layer.0.SelfAttention.v
+                attention_resultProjection      layer.0.SelfAttention.o
+                attentionNorm                   layer.0.layer_norm
+                crossAttention_queryProjection  layer.1.EncDecAttention.q
+                crossAttention_keyProjection    layer.1.EncDecAttention.k
+                crossAttention_valueProjection  layer.1.EncDecAttention.v
+                crossAttention_resultProjection layer.1.EncDecAttention.o
+                crossAttentionNorm              layer.1.layer_norm
+                feedForward_gateProjection      layer.last.DenseReluDense.wi_0
+                feedForward_hiddenProjection    layer.last.DenseReluDense.wi_1
+                feedForward_outputProjection    layer.last.DenseReluDense.wo
+                feedForwardNorm                 layer.last.layer_norm
+                """.replace("last", isDecoder ? "2" : "1").replace("wi_1", isGated ? "wi_1" : "wi");
+        layers(loader, prefix + "block.", stack, names);
         return stack;
     }
 
@@ -225,7 +224,7 @@ final class ModelFamilies {
                 .optBias(false);
     }
 
-    private static void vit(ModelCase peer, ModelComparison comparison) throws IOException, MalformedModelException {
+    private static void vit(ModelCase peer, ModelComparison comparison) throws Exception {
         NDArray pixels = peer.array("pixels");
         int size = peer.size("hidden_size");
         int patch = peer.size("patch_size");
@@ -244,7 +243,7 @@ final class ModelFamilies {
         TransformerStackBlock stack = TransformerStackBlock.builder()
                 .setLayers(layers(
                         peer.size("num_hidden_layers"),
-                        i -> layerNormLayer(peer).optNormPlacement(NormPlacement.BEFORE_PART)))
+                        i -> plainLayer(peer).optNormPlacement(NormPlacement.BEFORE_PART)))
                 .build();
         peer.initialize(patches, pixels.getShape());
         peer.initialize(positions, new Shape(1, 1 + rows * columns, size));
@@ -253,22 +252,16 @@ final class ModelFamilies {
                 .module("embeddings.patch_embeddings.projection.", patches)
                 .module("layernorm.", stack.getFinalNorm())
                 .allowUnused("embeddings.cls_token", "embeddings.position_embeddings", "pooler.*");
-        for (int i = 0; i < stack.getLayers().size(); i++) {
-            TransformerLayerBlock layer = stack.getLayers().get(i);
-            String name = "encoder.layer." + i + ".";
-            attention(
-                    loader,
-                    name + "attention.",
-                    layer.getAttention(),
-                    "attention.query",
-                    "attention.key",
-                    "attention.value",
-                    "output.dense");
-            loader.module(name + "layernorm_before.", layer.getAttentionNorm())
-                    .module(name + "layernorm_after.", layer.getFeedForwardNorm())
-                    .module(name + "intermediate.dense.", layer.getFeedForward().getHiddenProjection())
-                    .module(name + "output.dense.", layer.getFeedForward().getOutputProjection());
-        }
+        layers(loader, "encoder.layer.", stack, """
+                attention_queryProjection    attention.attention.query
+                attention_keyProjection      attention.attention.key
+                attention_valueProjection    attention.attention.value
+                attention_resultProjection   attention.output.dense
+                attentionNorm                layernorm_before
+                feedForward_hiddenProjection intermediate.dense
+                feedForward_outputProjection output.dense
+                feedForwardNorm              layernorm_after
+                """);
         loader.load(patches, stack);
         NDArray cells = peer.forward(patches, null, pixels)
                 .reshape(-1, size, rows * columns)
@@ -299,32 +292,34 @@ final class ModelFamilies {
                 .optBias(peer.is("attention_bias"));
     }
 
-    private static TransformerLayerBlock.Builder rmsLayer(
-            ModelCase peer, MultiHeadAttentionBlock.Builder attention, Nonlinearity nonlinearity) {
+    private static TransformerLayerBlock.Builder layer(
+            MultiHeadAttentionBlock.Builder builder, int hiddenSize, Nonlinearity nonlinearity, boolean bias) {
+        MultiHeadAttentionBlock attention = builder.build();
         return TransformerLayerBlock.builder()
-                .setAttention(attention.build())
+                .setAttention(attention)
                 .optFeedForward(FeedForwardBlock.builder()
-                        .setEmbeddingSize(peer.size("hidden_size"))
-                        .setHiddenSize(peer.size("intermediate_size"))
+                        .setEmbeddingSize(attention.getEmbeddingSize())
+                        .setHiddenSize(hiddenSize)
                         .optNonlinearity(nonlinearity)
-                        .optBias(false)
-                        .build())
+                        .optBias(bias)
+                        .build());
+    }
+
+    /** The layer of Llama. */
+    private static TransformerLayerBlock.Builder gatedLayer(
+            ModelCase peer, MultiHeadAttentionBlock.Builder attention, Nonlinearity nonlinearity) {
+        return layer(attention, peer.size("intermediate_size"), nonlinearity, false)
                 .optNorm(Norm.RMS)
                 .optEpsilon(peer.number("rms_norm_eps"))
                 .optNormPlacement(NormPlacement.BEFORE_PART);
     }
 
-    private static TransformerLayerBlock.Builder layerNormLayer(ModelCase peer) {
-        return TransformerLayerBlock.builder()
-                .setAttention(MultiHeadAttentionBlock.builder()
-                        .setEmbeddingSize(peer.size("hidden_size"))
-                        .setHeadCount(peer.size("num_attention_heads"))
-                        .build())
-                .optFeedForward(FeedForwardBlock.builder()
-                        .setEmbeddingSize(peer.size("hidden_size"))
-                        .setHiddenSize(peer.size("intermediate_size"))
-                        .optNonlinearity(Nonlinearity.GELU)
-                        .build())
+    /** The layer of BERT. */
+    private static TransformerLayerBlock.Builder plainLayer(ModelCase peer) {
+        MultiHeadAttentionBlock.Builder attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(peer.size("hidden_size"))
+                .setHeadCount(peer.size("num_attention_heads"));
+        return layer(attention, peer.size("intermediate_size"), Nonlinearity.GELU, true)
                 .optEpsilon(peer.number("layer_norm_eps"));
     }
 
@@ -335,40 +330,25 @@ final class ModelFamilies {
                 .build();
     }
 
-    private static NDArray forward(
-            ModelCase peer, Block block, NDArray ids, NDArray mask, PairList<String, Object> params) {
-        return mask == null ? peer.forward(block, params, ids) : peer.forward(block, params, ids, mask);
-    }
-
-    private static void attention(
-            WeightLoader loader,
-            String prefix,
-            MultiHeadAttentionBlock attention,
-            String q,
-            String k,
-            String v,
-            String o) {
-        loader.module(prefix + q + ".", attention.getQueryProjection())
-                .module(prefix + k + ".", attention.getKeyProjection())
-                .module(prefix + v + ".", attention.getValueProjection())
-                .module(prefix + o + ".", attention.getResultProjection());
-    }
-
-    private static void feedForward(
-            WeightLoader loader, String prefix, FeedForwardBlock block, String gate, String hidden, String output) {
-        if (block.getGateProjection() != null) {
-            loader.module(prefix + gate + ".", block.getGateProjection());
+    /**
+     * Adds the tensors of a stack's layers.
+     *
+     * @param prefix the text before the number of a layer
+     * @param table lines of a child of the layer, in the words of its parameters, and of its module in the file
+     */
+    private static void layers(WeightLoader loader, String prefix, TransformerStackBlock stack, String table) {
+        Map<String, String> modules =
+                table.lines().map(line -> line.split(" +")).collect(Collectors.toMap(line -> line[0], line -> line[1]));
+        for (int i = 0; i < stack.getLayers().size(); i++) {
+            String layer = prefix + i + ".";
+            stack.getLayers().get(i).getParameters().forEach(each -> {
+                String name = Peers.name(each.getKey());
+                String module = modules.get(name.replaceFirst("_[a-z]+$", ""));
+                if (module != null) { // others are parameters of an encoding
+                    String kind = name.matches(".*_(bias|beta)") ? ".bias" : ".weight";
+                    loader.table(layer + module + kind, each.getValue());
+                }
+            });
         }
-        loader.module(prefix + hidden + ".", block.getHiddenProjection())
-                .module(prefix + output + ".", block.getOutputProjection());
-    }
-
-    /** The norm of a part's result, which has no getter. DJL writes a number before the name. */
-    private static Block child(TransformerLayerBlock layer, String name) {
-        return layer.getChildren().stream()
-                .filter(each -> each.getKey().matches("\\d+" + name))
-                .findFirst()
-                .orElseThrow()
-                .getValue();
     }
 }
