@@ -2,9 +2,9 @@ package io.github.djlpositional.peers;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
-import java.math.BigDecimal;
-import java.math.MathContext;
 import java.math.RoundingMode;
+import java.text.DecimalFormat;
+import java.text.DecimalFormatSymbols;
 import java.util.Locale;
 
 /** How many results were compared, and the largest error of any. */
@@ -57,12 +57,10 @@ final class Comparison {
         return count;
     }
 
-    /** The largest error, rounded up to one digit. */
+    /** The largest error, rounded up to one digit, such as 7e-8. */
     String largest() {
-        return largest == 0
-                ? "0"
-                : new BigDecimal(largest)
-                        .round(new MathContext(1, RoundingMode.UP))
-                        .toString();
+        DecimalFormat format = new DecimalFormat("0E0", DecimalFormatSymbols.getInstance(Locale.ROOT));
+        format.setRoundingMode(RoundingMode.UP);
+        return largest == 0 ? "0" : format.format(largest).replace('E', 'e');
     }
 }

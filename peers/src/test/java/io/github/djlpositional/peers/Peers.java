@@ -40,8 +40,7 @@ record Peers(NDManager manager, PeerCase peer) {
         block.initialize(manager, DataType.FLOAT32, shapes);
         Map<String, NDArray> values = peer.parameters(manager);
         for (Pair<String, Parameter> pair : block.getParameters()) {
-            // DJL writes the index of a child before its name
-            String name = pair.getKey().replaceAll("(^|_)\\d+(?=[a-zA-Z])", "$1");
+            String name = name(pair.getKey());
             NDArray value = values.remove(name);
             NDArray target = pair.getValue().getArray();
             if (value == null || !value.getShape().equals(target.getShape())) {
@@ -55,5 +54,10 @@ record Peers(NDManager manager, PeerCase peer) {
         if (!values.isEmpty()) {
             throw new AssertionError(block + " has no parameters " + List.copyOf(values.keySet()));
         }
+    }
+
+    /** The name of a parameter without the indices that DJL writes before the names of children. */
+    static String name(String key) {
+        return key.replaceAll("(^|_)\\d+(?=[a-zA-Z])", "$1");
     }
 }

@@ -1,0 +1,150 @@
+package io.github.djlpositional.peers;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.util.PairList;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.attention.KeyValueCache;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerStackBlock;
+import java.util.Map;
+import java.util.function.UnaryOperator;
+
+/** Compares the library's models with the outputs that the functions of {@code models.py} describe. */
+record ModelComparison(ModelCase peer, Comparison comparison) {
+
+    /** Of the relative error: four layers round some hundred times, 6e-8 each. */
+    private static final double ROUNDING = 1e-5;
+
+    /**
+     * transformers has rotary angles in FLOAT32: up to 1 radian for each position, whose frequency and product are
+     * rounded. The library computes them in FLOAT64.
+     */
+    private static final double ROUNDING_OF_ANGLE = 0x1p-23;
+
+    /** A whole model: ids (B, T), and a mask or null, to y. */
+    interface Model {
+        NDArray forward(NDArray ids, NDArray mask, PairList<String, Object> params);
+    }
+
+    void decoder(TransformerStackBlock stack, Model model) throws Exception {
+        encoder(stack, model);
+        NDArray ids = peer.array("left.ids");
+        NDArray mask = peer.array("left.mask");
+        require(model.forward(ids, mask, null), "left.y");
+        require(model.forward(ids, mask, positions(peer.array("left.positions"))), "left.y");
+        pieces(model);
+        for (String prefix : new String[] {"greedy", "batch"}) {
+            generation(model, prefix, peer.array(prefix + ".ids"), peer.array(prefix + ".mask"));
+        }
+    }
+
+    void encoder(TransformerStackBlock stack, Model model) throws Exception {
+        NDArray ids = peer.array("ids");
+        NDArray last = layers("hidden", stack, peer.forward(stack.getInput(), null, ids));
+        require(last, "hidden." + stack.getLayers().size());
+        require(model.forward(ids, null, null), "y");
+        require(model.forward(peer.array("right.ids"), peer.array("right.mask"), null), "right.y");
+        if (peer.has("types")) {
+            PairList<String, Object> types =
+                    new PairList<>(Map.of(InputEmbeddingBlock.TOKEN_TYPES, peer.array("types")));
+            require(model.forward(ids, null, types), "types.y");
+        }
+    }
+
+    /** Compares two stacks, and the head that maps the decoder's output to logits. */
+    void sequenceToSequence(TransformerStackBlock encoder, TransformerStackBlock decoder, UnaryOperator<NDArray> head)
+            throws Exception {
+        NDArray ids = peer.array("source.ids");
+        NDArray mask = peer.array("source.mask");
+        NDArray memory = layers("encoder", encoder, peer.forward(encoder.getInput(), null, ids), mask);
+        require(memory, "encoder." + encoder.getLayers().size());
+        NDArray target = peer.array("target");
+        NDArray noMask = peer.manager().create(new Shape(target.getShape().get(0), 0));
+        NDArray embedded = peer.forward(decoder.getInput(), null, target);
+        NDArray last = layers("decoder", decoder, embedded, memory, noMask, mask);
+        require(last, "decoder." + decoder.getLayers().size());
+        require(decoder(encoder, decoder, head, "source").forward(target, null, null), "y");
+        NDArray start = target.get(":, :1");
+        generation(decoder(encoder, decoder, head, "greedy"), "greedy", start, start.onesLike());
+    }
+
+    private Model decoder(
+            TransformerStackBlock encoder, TransformerStackBlock decoder, UnaryOperator<NDArray> head, String source)
+            throws Exception {
+        NDArray mask = peer.array(source + ".mask");
+        NDArray memory = peer.forward(encoder, null, peer.array(source + ".ids"), mask);
+        NDArray noMask = peer.manager().create(new Shape(mask.getShape().get(0), 0));
+        return (ids, targetMask, params) -> head.apply(peer.forward(decoder, params, ids, memory, noMask, mask));
+    }
+
+    void vision(TransformerStackBlock stack, NDArray embedded) throws Exception {
+        require(layers("hidden", stack, embedded), "y");
+        require(peer.forward(stack, null, embedded), "y");
+    }
+
+    /** Compares the input of each layer, and returns the normalized output of the last one. */
+    private NDArray layers(String prefix, TransformerStackBlock stack, NDArray... inputs) throws Exception {
+        NDArray[] layerInputs = inputs.clone();
+        int i = 0;
+        for (TransformerLayerBlock layer : stack.getLayers()) {
+            require(layerInputs[0], prefix + "." + i++);
+            layerInputs[0] = peer.forward(layer, null, layerInputs);
+        }
+        return stack.getFinalNorm() == null ? layerInputs[0] : peer.forward(stack.getFinalNorm(), null, layerInputs[0]);
+    }
+
+    /** The whole sequence in three steps with a cache. */
+    private void pieces(Model model) throws Exception {
+        NDArray ids = peer.array("ids");
+        NDList outputs = new NDList();
+        try (KeyValueCache cache = new KeyValueCache(peer.manager())) {
+            int[] ends = {5, 6, (int) ids.getShape().get(1)};
+            for (int end : ends) {
+                NDArray piece = ids.get(":, {}:{}", cache.getLength(), end);
+                outputs.add(model.forward(piece, null, cache.nextStep()));
+            }
+        }
+        require(NDArrays.concat(outputs, 1), "y");
+    }
+
+    /** Chooses tokens with a cache. Their scores are compared first: tokens alone say little about an error. */
+    private void generation(Model model, String prefix, NDArray prompt, NDArray promptMask) throws Exception {
+        NDArray expectedTokens = peer.array(prefix + ".tokens");
+        NDArray ids = prompt;
+        NDArray mask = promptMask;
+        NDArray places = mask.cumSum(1).sub(1).mul(mask);
+        NDList scores = new NDList();
+        NDList tokens = new NDList();
+        try (KeyValueCache cache = new KeyValueCache(peer.manager())) {
+            for (int step = 0; step < expectedTokens.getShape().get(1); step++) {
+                PairList<String, Object> params = cache.nextStep();
+                params.add(PositionalEncodingBlock.POSITIONS, places);
+                NDArray next = model.forward(ids, mask, params).get(":, -1");
+                scores.add(next);
+                ids = next.argMax(1).toType(DataType.INT64, false).expandDims(1);
+                tokens.add(ids);
+                mask = ids.onesLike();
+                places = places.max(new int[] {1}, true).add(1);
+            }
+        }
+        require(NDArrays.stack(scores), prefix + ".scores");
+        comparison.requireEqual(NDArrays.concat(tokens, 1), expectedTokens, 0);
+    }
+
+    private void require(NDArray result, String name) throws Exception {
+        try {
+            comparison.requireEqual(result, peer.array(name), ROUNDING + peer.length() * ROUNDING_OF_ANGLE);
+        } catch (AssertionError e) {
+            throw new AssertionError(name + ": " + e.getMessage(), e);
+        }
+    }
+
+    private static PairList<String, Object> positions(NDArray positions) {
+        return new PairList<>(Map.of(PositionalEncodingBlock.POSITIONS, positions));
+    }
+}

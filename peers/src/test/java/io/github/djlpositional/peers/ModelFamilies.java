@@ -1,0 +1,354 @@
+package io.github.djlpositional.peers;
+
+import static java.util.Map.entry;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Activation;
+import ai.djl.nn.Block;
+import ai.djl.nn.SequentialBlock;
+import ai.djl.nn.convolutional.Conv2d;
+import ai.djl.nn.core.Linear;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.LayerNormBlock;
+import io.github.djlpositional.LearnedPositionalEncodingBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.huggingface.HuggingFaceRope;
+import io.github.djlpositional.relative.RelativePositionBiasBlock;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.Nonlinearity;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
+import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
+import io.github.djlpositional.transformer.TransformerStackBlock;
+import io.github.djlpositional.weights.TensorNames;
+import io.github.djlpositional.weights.WeightLoader;
+import java.util.List;
+import java.util.Map;
+import java.util.function.IntFunction;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/** How the models of each family are built from {@code config.json} and loaded from {@code model.safetensors}. */
+final class ModelFamilies {
+
+    /** Builds the model of a case, and compares it. */
+    interface Family {
+        void compare(ModelCase peer, ModelComparison comparison) throws Exception;
+    }
+
+    static final Map<String, Family> ALL = Map.ofEntries(
+            entry("llama", ModelFamilies::llama),
+            entry("gemma2", ModelFamilies::gemma2),
+            entry("bert", ModelFamilies::bert),
+            entry("t5", ModelFamilies::t5),
+            entry("t5_gated", ModelFamilies::t5),
+            entry("vit", ModelFamilies::vit));
+
+    private ModelFamilies() {}
+
+    private static void llama(ModelCase peer, ModelComparison comparison) throws Exception {
+        RotaryEmbeddingBlock rotary = peer.rope().rotary().build();
+        TransformerStackBlock stack = TransformerStackBlock.builder()
+                .optInput(tokens(peer).optNoPositions().build())
+                .setLayers(layers(
+                        peer.size("num_hidden_layers"),
+                        i -> gatedLayer(peer, grouped(peer).optRelativeEncoding(rotary), Nonlinearity.SWIGLU)))
+                .optOutputSize(peer.size("vocab_size"))
+                .optOutputBias(false)
+                .build();
+        peer.initialize(stack, new Shape(1, 1));
+        peer.loader()
+                .module("model.", stack, TensorNames.LLAMA)
+                .module("lm_head.", stack.getOutput())
+                .load(stack);
+        comparison.decoder(stack, (ids, mask, params) -> peer.forward(stack, params, ids, mask));
+    }
+
+    /** Norms around each part, stored minus 1; windows in every second layer; caps of scores and logits. */
+    private static void gemma2(ModelCase peer, ModelComparison comparison) throws Exception {
+        HuggingFaceRope rope = peer.rope();
+        RotaryEmbeddingBlock rotary = rope.rotary().build();
+        TransformerStackBlock stack = TransformerStackBlock.builder()
+                .optInput(tokens(peer).optNoPositions().optScaleEmbedding(true).build())
+                .setLayers(layers(peer.size("num_hidden_layers"), i -> {
+                    MultiHeadAttentionBlock.Builder attention = grouped(peer)
+                            .optRelativeEncoding(rotary)
+                            .optScale(rope.getScale())
+                            .optScoreCap(peer.number("attn_logit_softcapping"));
+                    if (peer.list("layer_types").get(i).getAsString().equals("sliding_attention")) {
+                        attention.optWindow(peer.size("sliding_window"));
+                    }
+                    return gatedLayer(peer, attention, Nonlinearity.GEGLU_TANH)
+                            .optNormPlacement(NormPlacement.AROUND_PART);
+                }))
+                .optTiedOutput(true)
+                .build();
+        peer.initialize(stack, new Shape(1, 1));
+        WeightLoader loader = peer.loader()
+                .table("model.embed_tokens.weight", stack.getInput().getTokenTable())
+                .module("model.norm.", stack.getFinalNorm());
+        layers(loader, "model.layers.", stack, """
+                attention_queryProjection    self_attn.q_proj
+                attention_keyProjection      self_attn.k_proj
+                attention_valueProjection    self_attn.v_proj
+                attention_resultProjection   self_attn.o_proj
+                attentionNorm                input_layernorm
+                attentionResultNorm          post_attention_layernorm
+                feedForward_gateProjection   mlp.gate_proj
+                feedForward_hiddenProjection mlp.up_proj
+                feedForward_outputProjection mlp.down_proj
+                feedForwardNorm              pre_feedforward_layernorm
+                feedForwardResultNorm        post_feedforward_layernorm
+                """);
+        loader.load(stack);
+        stack.getParameters().forEach(each -> {
+            if (each.getKey().endsWith("gamma")) {
+                each.getValue().getArray().addi(1);
+            }
+        });
+        double cap = peer.number("final_logit_softcapping");
+        comparison.decoder(
+                stack,
+                (ids, mask, params) ->
+                        peer.forward(stack, params, ids, mask).div(cap).tanh().mul(cap));
+    }
+
+    /** With the head of a masked language model. */
+    private static void bert(ModelCase peer, ModelComparison comparison) throws Exception {
+        Block positions = new SequentialBlock()
+                .add(LearnedPositionalEncodingBlock.builder()
+                        .setEmbeddingSize(peer.size("hidden_size"))
+                        .optMaxSequenceLength(peer.size("max_position_embeddings"))
+                        .build())
+                .add(layerNorm(peer));
+        TransformerStackBlock stack = TransformerStackBlock.builder()
+                .optInput(tokens(peer)
+                        .optTokenTypes(peer.size("type_vocab_size"))
+                        .optPositionalEncoding(positions)
+                        .build())
+                .setLayers(layers(peer.size("num_hidden_layers"), i -> plainLayer(peer)))
+                .build();
+        Linear dense = Linear.builder().setUnits(peer.size("hidden_size")).build();
+        LayerNormBlock norm = layerNorm(peer);
+        peer.initialize(stack, new Shape(1, 1));
+        peer.initialize(dense, new Shape(1, peer.size("hidden_size")));
+        peer.initialize(norm, new Shape(1, peer.size("hidden_size")));
+        peer.loader()
+                .module("bert.", stack, TensorNames.BERT)
+                .module("cls.predictions.transform.dense.", dense)
+                .module("cls.predictions.transform.LayerNorm.", norm)
+                .allowUnused("cls.predictions.bias")
+                .load(stack, dense, norm);
+        NDArray table = stack.getInput().getTokenTable().getArray();
+        NDArray bias = peer.weight("cls.predictions.bias");
+        comparison.encoder(stack, (ids, mask, params) -> {
+            NDArray x = peer.forward(stack, params, ids, mask);
+            NDArray transformed = peer.forward(norm, null, Activation.gelu(peer.forward(dense, null, x)));
+            return Linear.linear(transformed, table, bias).singletonOrThrow();
+        });
+    }
+
+    private static void t5(ModelCase peer, ModelComparison comparison) throws Exception {
+        InputEmbeddingBlock input = InputEmbeddingBlock.builder()
+                .setVocabularySize(peer.size("vocab_size"))
+                .setEmbeddingSize(peer.size("d_model"))
+                .optNoPositions()
+                .build(); // of both
+        WeightLoader loader = peer.loader();
+        TransformerStackBlock encoder = t5Stack(peer, loader, input, false);
+        TransformerStackBlock decoder = t5Stack(peer, loader, input, true);
+        loader.table("shared.weight", input.getTokenTable()).load(encoder, decoder);
+        NDArray table = input.getTokenTable().getArray();
+        double scale = peer.is("scale_decoder_outputs") ? 1 / Math.sqrt(peer.size("d_model")) : 1;
+        comparison.sequenceToSequence(
+                encoder, decoder, x -> Linear.linear(x.mul(scale), table).singletonOrThrow());
+    }
+
+    private static TransformerStackBlock t5Stack(
+            ModelCase peer, WeightLoader loader, InputEmbeddingBlock input, boolean isDecoder) {
+        boolean isGated = peer.is("is_gated_act");
+        RelativePositionBiasBlock bias = RelativePositionBiasBlock.builder()
+                .setHeadCount(peer.size("num_heads"))
+                .optBidirectional(!isDecoder)
+                .optBuckets(peer.size("relative_attention_num_buckets"))
+                .optMaxDistance(peer.size("relative_attention_max_distance"))
+                .build(); // of all layers
+        TransformerStackBlock stack = TransformerStackBlock.builder()
+                .optInput(input)
+                .setLayers(layers(peer.size(isDecoder ? "num_decoder_layers" : "num_layers"), i -> {
+                    TransformerLayerBlock.Builder layer = layer(
+                                    t5Attention(peer).optRelativeEncoding(bias).optCausal(isDecoder),
+                                    peer.size("d_ff"),
+                                    isGated ? Nonlinearity.GEGLU_TANH : Nonlinearity.RELU,
+                                    false)
+                            .optNorm(Norm.RMS)
+                            .optEpsilon(peer.number("layer_norm_epsilon"))
+                            .optNormPlacement(NormPlacement.BEFORE_PART);
+                    return isDecoder ? layer.optCrossAttention(t5Attention(peer).build()) : layer;
+                }))
+                .build();
+        Shape ids = new Shape(1, 1);
+        Shape memory = new Shape(1, 1, peer.size("d_model"));
+        peer.initialize(stack, isDecoder ? new Shape[] {ids, memory} : new Shape[] {ids});
+        String prefix = isDecoder ? "decoder." : "encoder.";
+        loader.table(prefix + "block.0.layer.0.SelfAttention.relative_attention_bias.weight", bias.getBiases())
+                .module(prefix + "final_layer_norm.", stack.getFinalNorm());
+        String names = """
+                attention_queryProjection       layer.0.SelfAttention.q
+                attention_keyProjection         layer.0.SelfAttention.k
+                attention_valueProjection       layer.0.SelfAttention.v
+                attention_resultProjection      layer.0.SelfAttention.o
+                attentionNorm                   layer.0.layer_norm
+                crossAttention_queryProjection  layer.1.EncDecAttention.q
+                crossAttention_keyProjection    layer.1.EncDecAttention.k
+                crossAttention_valueProjection  layer.1.EncDecAttention.v
+                crossAttention_resultProjection layer.1.EncDecAttention.o
+                crossAttentionNorm              layer.1.layer_norm
+                feedForward_gateProjection      layer.last.DenseReluDense.wi_0
+                feedForward_hiddenProjection    layer.last.DenseReluDense.wi_1
+                feedForward_outputProjection    layer.last.DenseReluDense.wo
+                feedForwardNorm                 layer.last.layer_norm
+                """.replace("last", isDecoder ? "2" : "1").replace("wi_1", isGated ? "wi_1" : "wi");
+        layers(loader, prefix + "block.", stack, names);
+        return stack;
+    }
+
+    private static MultiHeadAttentionBlock.Builder t5Attention(ModelCase peer) {
+        return MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(peer.size("d_model"))
+                .setHeadCount(peer.size("num_heads"))
+                .optHeadSize(peer.size("d_kv"))
+                .optScale(1)
+                .optBias(false);
+    }
+
+    private static void vit(ModelCase peer, ModelComparison comparison) throws Exception {
+        NDArray pixels = peer.array("pixels");
+        int size = peer.size("hidden_size");
+        int patch = peer.size("patch_size");
+        int rows = peer.list("image_size").get(0).getAsInt() / patch;
+        int columns = peer.list("image_size").get(1).getAsInt() / patch;
+        Conv2d patches = Conv2d.builder()
+                .setKernelShape(new Shape(patch, patch))
+                .optStride(new Shape(patch, patch))
+                .setFilters(size)
+                .build();
+        LearnedPositionalEncodingBlock positions = LearnedPositionalEncodingBlock.builder()
+                .setEmbeddingSize(size)
+                .optGrid(1, rows, columns)
+                .optInitialEncodings(peer.weight("embeddings.position_embeddings"))
+                .build();
+        TransformerStackBlock stack = TransformerStackBlock.builder()
+                .setLayers(layers(
+                        peer.size("num_hidden_layers"),
+                        i -> plainLayer(peer).optNormPlacement(NormPlacement.BEFORE_PART)))
+                .build();
+        peer.initialize(patches, pixels.getShape());
+        peer.initialize(positions, new Shape(1, 1 + rows * columns, size));
+        peer.initialize(stack, new Shape(1, 1, size));
+        WeightLoader loader = peer.loader()
+                .module("embeddings.patch_embeddings.projection.", patches)
+                .module("layernorm.", stack.getFinalNorm())
+                .allowUnused("embeddings.cls_token", "embeddings.position_embeddings", "pooler.*");
+        layers(loader, "encoder.layer.", stack, """
+                attention_queryProjection    attention.attention.query
+                attention_keyProjection      attention.attention.key
+                attention_valueProjection    attention.attention.value
+                attention_resultProjection   attention.output.dense
+                attentionNorm                layernorm_before
+                feedForward_hiddenProjection intermediate.dense
+                feedForward_outputProjection output.dense
+                feedForwardNorm              layernorm_after
+                """);
+        loader.load(patches, stack);
+        NDArray cells = peer.forward(patches, null, pixels)
+                .reshape(-1, size, rows * columns)
+                .transpose(0, 2, 1);
+        NDArray first = peer.weight("embeddings.cls_token")
+                .broadcast(new Shape(cells.getShape().get(0), 1, size));
+        comparison.vision(stack, peer.forward(positions, null, first.concat(cells, 1)));
+    }
+
+    private static InputEmbeddingBlock.Builder tokens(ModelCase peer) {
+        return InputEmbeddingBlock.builder()
+                .setVocabularySize(peer.size("vocab_size"))
+                .setEmbeddingSize(peer.size("hidden_size"));
+    }
+
+    private static List<TransformerLayerBlock> layers(int count, IntFunction<TransformerLayerBlock.Builder> layer) {
+        return IntStream.range(0, count).mapToObj(i -> layer.apply(i).build()).toList();
+    }
+
+    /** A causal attention whose queries share keys and values. */
+    private static MultiHeadAttentionBlock.Builder grouped(ModelCase peer) {
+        return MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(peer.size("hidden_size"))
+                .setHeadCount(peer.size("num_attention_heads"))
+                .optKeyValueHeadCount(peer.size("num_key_value_heads"))
+                .optHeadSize(peer.size("head_dim"))
+                .optCausal(true)
+                .optBias(peer.is("attention_bias"));
+    }
+
+    private static TransformerLayerBlock.Builder layer(
+            MultiHeadAttentionBlock.Builder builder, int hiddenSize, Nonlinearity nonlinearity, boolean bias) {
+        MultiHeadAttentionBlock attention = builder.build();
+        return TransformerLayerBlock.builder()
+                .setAttention(attention)
+                .optFeedForward(FeedForwardBlock.builder()
+                        .setEmbeddingSize(attention.getEmbeddingSize())
+                        .setHiddenSize(hiddenSize)
+                        .optNonlinearity(nonlinearity)
+                        .optBias(bias)
+                        .build());
+    }
+
+    /** The layer of Llama. */
+    private static TransformerLayerBlock.Builder gatedLayer(
+            ModelCase peer, MultiHeadAttentionBlock.Builder attention, Nonlinearity nonlinearity) {
+        return layer(attention, peer.size("intermediate_size"), nonlinearity, false)
+                .optNorm(Norm.RMS)
+                .optEpsilon(peer.number("rms_norm_eps"))
+                .optNormPlacement(NormPlacement.BEFORE_PART);
+    }
+
+    /** The layer of BERT. */
+    private static TransformerLayerBlock.Builder plainLayer(ModelCase peer) {
+        MultiHeadAttentionBlock.Builder attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(peer.size("hidden_size"))
+                .setHeadCount(peer.size("num_attention_heads"));
+        return layer(attention, peer.size("intermediate_size"), Nonlinearity.GELU, true)
+                .optEpsilon(peer.number("layer_norm_eps"));
+    }
+
+    private static LayerNormBlock layerNorm(ModelCase peer) {
+        return LayerNormBlock.builder()
+                .setEmbeddingSize(peer.size("hidden_size"))
+                .optEpsilon(peer.number("layer_norm_eps"))
+                .build();
+    }
+
+    /**
+     * Adds the tensors of a stack's layers.
+     *
+     * @param prefix the text before the number of a layer
+     * @param table lines of a child of the layer, in the words of its parameters, and of its module in the file
+     */
+    private static void layers(WeightLoader loader, String prefix, TransformerStackBlock stack, String table) {
+        Map<String, String> modules =
+                table.lines().map(line -> line.split(" +")).collect(Collectors.toMap(line -> line[0], line -> line[1]));
+        for (int i = 0; i < stack.getLayers().size(); i++) {
+            String layer = prefix + i + ".";
+            stack.getLayers().get(i).getParameters().forEach(each -> {
+                String name = Peers.name(each.getKey());
+                String module = modules.get(name.replaceFirst("_[a-z]+$", ""));
+                if (module != null) { // others are parameters of an encoding
+                    String kind = name.matches(".*_(bias|beta)") ? ".bias" : ".weight";
+                    loader.table(layer + module + kind, each.getValue());
+                }
+            });
+        }
+    }
+}
