@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the list of keys by which the configuration classes of transformers describe a rotation or the size of a head.
 
-HuggingFaceRope rejects such a key where the model type does not read it. A key is a field of a class, a name of its
+HuggingFaceConfig rejects such a key where the model type does not read it. A key is a field of a class, a name of its
 attribute_map, or what its code takes from other arguments. Excluded are keys of parts that have no rotary encoding here.
 
 Run: python3 src/test/python/make_config_keys.py (transformers 5.23.0)

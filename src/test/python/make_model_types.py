@@ -3,7 +3,7 @@
 
 A small model of each type is built by transformers, with weights and inputs from a formula. Its configuration is a base
 with one change: a missing key, a null, another value. The file has the result of each layer's attention: two sums over
-its outputs, and how far a late token sees. Where HuggingFaceRope reads only the rotary encoding, the sums are over the
+its outputs, and how far a late token sees. Where HuggingFaceConfig reads only the rotary encoding, the sums are over the
 rotated queries, and the scale of the scores follows. Changes with the same result are on one line.
 
 Run: python3 src/test/python/make_model_types.py [type…] (torch 2, transformers 5.18.0)

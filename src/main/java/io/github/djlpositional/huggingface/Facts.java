@@ -67,7 +67,7 @@ record Facts(ModelType type, Map<String, ?> config) {
     /** Converts a value of a configuration. Numbers and booleans may be strings. */
     static <T> T converted(String key, Object value, Class<T> wanted) {
         try {
-            return Settings.value(HuggingFaceRope.class, Collections.singletonMap(key, value), key, wanted);
+            return Settings.value(HuggingFaceConfig.class, Collections.singletonMap(key, value), key, wanted);
         } catch (IllegalArgumentException e) {
             throw new IllegalArgumentException(
                     "'" + key + "' is " + inJson(value) + ": expected " + EXPECTED.get(wanted)

@@ -38,7 +38,7 @@ record ModelType(ModelType like, Map<?, ?> line) {
 
     private static final String FILE = "model-types.jsonc";
     private static final Set<String> COLUMNS =
-            Set.of("like", "defaults", "fixed", "nullable", "names", "also", "required");
+            Set.of("like", "defaults", "fixed", "nullable", "names", "also", "required", "built");
 
     /** The facts of the column sizes, which stands for defaults. */
     static final List<String> SIZES = List.of(

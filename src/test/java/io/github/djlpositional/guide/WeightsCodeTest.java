@@ -19,7 +19,7 @@ import io.github.djlpositional.LayerNormBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.huggingface.HuggingFaceRope;
+import io.github.djlpositional.huggingface.HuggingFaceConfig;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.Forward;
@@ -332,7 +332,7 @@ class WeightsCodeTest extends OnEachEngine {
     void configurations() throws Exception {
         Path path = Path.of("src/test/resources/configurations/gemma-3-1b-pt.json");
         // tag::config[]
-        HuggingFaceRope config = HuggingFaceRope.read(path); // the model's config.json
+        HuggingFaceConfig config = HuggingFaceConfig.read(path); // the model's config.json
         RotaryEmbeddingBlock full = config.rotary("full_attention").build(); // layers that see all tokens may share it
         RotaryEmbeddingBlock sliding = config.rotary("sliding_attention").build();
         MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()

@@ -1,6 +1,7 @@
 package io.github.djlpositional.huggingface;
 
 import io.github.djlpositional.guide.Tables;
+import io.github.djlpositional.internal.Json;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,6 +22,8 @@ public final class ModelTable {
 
     static final Path CONFIGURATIONS = Path.of("src/test/resources/configurations");
 
+    private static final Map<String, Object> MEANINGS = Json.resource(ModelTable.class, "meanings.jsonc");
+
     private ModelTable() {}
 
     /** Returns the models with their numbers. */
@@ -33,12 +36,12 @@ public final class ModelTable {
         return models().stream().filter(row -> !row.get("layer").isEmpty()).toList();
     }
 
-    /** Returns the model types that {@link HuggingFaceRope} reads. */
+    /** Returns the model types that {@link HuggingFaceConfig} reads. */
     public static List<Map<String, String>> types() throws IOException {
         Set<String> compared = compared();
         List<Map<String, String>> rows = new ArrayList<>();
         for (String name : ofText()) {
-            ModelType type = ModelAttention.TYPES.get(name);
+            ModelType type = ModelType.of(name);
             Map<String, String> row = new LinkedHashMap<>();
             row.put("model_type", name);
             row.put("layout", isInterleaved(name) ? "interleaved" : "concatenated");
@@ -123,7 +126,7 @@ public final class ModelTable {
     }
 
     private static String meaning(ModelType type) {
-        return type.column("meanings").entrySet().stream()
+        return MEANINGS.entrySet().stream()
                 .filter(entry -> isUsed(type, entry.getKey().toString()))
                 .map(entry -> entry.getValue()
                         .toString()

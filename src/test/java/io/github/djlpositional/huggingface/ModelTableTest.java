@@ -27,8 +27,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Compares docs/models.csv with the library: a model of which a layer is named with what {@link HuggingFaceRope} reads
- * from its published configuration, the others with the block that their encoding is.
+ * Compares docs/models.csv with the library: a model of which a layer is named with what {@link HuggingFaceConfig}
+ * reads from its published configuration, the others with the block that their encoding is.
  */
 class ModelTableTest {
 
@@ -47,21 +47,21 @@ class ModelTableTest {
 
     /**
      * With the classes of transformers or a published configuration, or it is the same as a type that is. Those of
-     * vision towers are in HuggingFaceRopeTest.
+     * vision towers are in HuggingFaceConfigTest.
      */
     @Test
     void everyModelTypeIsCompared() throws IOException {
-        assertThat(ModelAttention.TYPES.keySet()).isEqualTo(ModelType.names());
         Set<String> compared = ModelTable.compared();
         ModelTable.configured().forEach(row -> compared.add(row.get("model_type")));
         assertThat(ModelTable.ofText())
-                .allMatch(name -> compared.contains(name) || ModelTable.isOnlyLike(ModelAttention.TYPES.get(name)));
+                .allMatch(name -> compared.contains(name) || ModelTable.isOnlyLike(ModelType.of(name)));
     }
 
     @ParameterizedTest
     @MethodSource("io.github.djlpositional.huggingface.ModelTable#configured")
     void aConfigurationIsReadAsTheTableSays(Map<String, String> row) throws Exception {
-        HuggingFaceRope config = HuggingFaceRope.read(ModelTable.CONFIGURATIONS.resolve(row.get("model") + ".json"));
+        HuggingFaceConfig config =
+                HuggingFaceConfig.read(ModelTable.CONFIGURATIONS.resolve(row.get("model") + ".json"));
         ModelAttention layer = new ModelAttention(config, Integer.parseInt(row.get("layer")));
         Map<String, String> actual = new LinkedHashMap<>(row);
         actual.put("model_type", config.config.get("model_type").toString());
@@ -69,7 +69,8 @@ class ModelTableTest {
         if (row.get("window").equals(UNKNOWN)) {
             rotary = config.rotary(layer.layerType(), 1).build();
         } else {
-            MultiHeadAttentionBlock attention = layer.block();
+            MultiHeadAttentionBlock attention = layer.builder(config.facts.requireInt("max_position_embeddings"))
+                    .build();
             Map<String, Object> arguments = attention.getArguments();
             rotary = attention.getRelativeEncodings().stream()
                     .map(RotaryEmbeddingBlock.class::cast)

@@ -134,7 +134,7 @@ class ModelTypesTest extends OnPyTorch {
     @MethodSource("rotations")
     void rotatesTheLayersThatTransformersRotates(String line) throws Exception {
         String[] parts = line.split(" [|] ?", -1);
-        HuggingFaceRope config = HuggingFaceRope.of(json(parts[0]));
+        HuggingFaceConfig config = HuggingFaceConfig.of(json(parts[0]));
         Set<Integer> rotated = new TreeSet<>();
         for (String group : parts[1].isEmpty() ? new String[0] : parts[1].split("; ", -1)) {
             int end = group.indexOf(": ");
@@ -167,7 +167,7 @@ class ModelTypesTest extends OnPyTorch {
 
     /** Whether a change that transformers refuses is a null in place of a default that this library reads. */
     private static boolean isUnreadableNull(String name, String change) {
-        ModelType type = ModelAttention.TYPES.get(name);
+        ModelType type = ModelType.of(name);
         String key = change.startsWith("null ") ? change.substring("null ".length()) : null;
         return key != null
                 && !READ_IN_SOME_LAYERS.contains(key)
@@ -180,7 +180,8 @@ class ModelTypesTest extends OnPyTorch {
     /** Null for a configuration that is refused. */
     private static String accepted(Map<String, Object> config) {
         try {
-            new ModelAttention(HuggingFaceRope.of(config), 0).block();
+            HuggingFaceConfig read = HuggingFaceConfig.of(config);
+            read.attention(0, read.facts.requireInt("max_position_embeddings")).build();
             return "accepted";
         } catch (IllegalArgumentException e) {
             return null;
@@ -216,7 +217,7 @@ class ModelTypesTest extends OnPyTorch {
 
     private static String difference(NDManager manager, Map<String, Object> config, String expected) {
         try {
-            HuggingFaceRope rope = HuggingFaceRope.of(config);
+            HuggingFaceConfig rope = HuggingFaceConfig.of(config);
             Map<String, double[]> results = new HashMap<>();
             for (String group : expected.split("; ", -1)) {
                 int end = group.indexOf(": ");
@@ -239,7 +240,7 @@ class ModelTypesTest extends OnPyTorch {
     }
 
     private static double[] result(
-            NDManager manager, HuggingFaceRope config, ModelAttention attention, double... expected) {
+            NDManager manager, HuggingFaceConfig config, ModelAttention attention, double... expected) {
         if (expected.length > 3) {
             RotaryEmbeddingBlock rotary =
                     config.rotary(attention.layerType(), TOKENS).build();
@@ -248,7 +249,7 @@ class ModelTypesTest extends OnPyTorch {
                     COMPUTED.computeIfAbsent(rotary + " " + size, description -> rotated(manager, rotary, size));
             return new double[] {sums[0], sums[1], size, config.getScale()};
         }
-        MultiHeadAttentionBlock block = attention.block(TOKENS);
+        MultiHeadAttentionBlock block = attention.builder(TOKENS).build();
         boolean hasNorm = block.getArguments().get("queryNorm") != null
                 && !config.toString().contains("llama4"); // normalizes without weights
         boolean hasResult = !config.toString().contains("roformer"); // is compared without the last projection

@@ -59,7 +59,7 @@ class UntrustedConfigurationsTest {
 
     static Iterable<String> published() throws Exception {
         for (String name : ModelTable.published()) {
-            PUBLISHED.put(name, HuggingFaceRope.values(ModelTable.CONFIGURATIONS.resolve(name + ".json")));
+            PUBLISHED.put(name, HuggingFaceConfig.values(ModelTable.CONFIGURATIONS.resolve(name + ".json")));
         }
         return PUBLISHED.keySet();
     }
@@ -72,8 +72,8 @@ class UntrustedConfigurationsTest {
 
     /** Fails unless everything of a configuration is read, or rejected with a description of one line. */
     private static void read(Map<?, ?> config) {
-        HuggingFaceRope[] read = new HuggingFaceRope[1];
-        guard(config, () -> read[0] = HuggingFaceRope.of(keyed(config)));
+        HuggingFaceConfig[] read = new HuggingFaceConfig[1];
+        guard(config, () -> read[0] = HuggingFaceConfig.of(keyed(config)));
         if (read[0] != null) {
             guard(config, () -> read[0].rotary(ModelType.SLIDING, 5000).build());
             guard(config, () -> read[0].rotary(5000).build());
@@ -126,7 +126,7 @@ class UntrustedConfigurationsTest {
             }
             read(config);
             Map<String, Object> ofVision = Map.of("model_type", "minimax_m3_vl", "vision_config", keyed(config));
-            guard(ofVision, () -> HuggingFaceRope.ofVision(ofVision));
+            guard(ofVision, () -> HuggingFaceConfig.ofVision(ofVision));
         });
     }
 

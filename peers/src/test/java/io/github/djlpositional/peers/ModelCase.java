@@ -14,7 +14,7 @@ import ai.djl.util.PairList;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
-import io.github.djlpositional.huggingface.HuggingFaceRope;
+import io.github.djlpositional.huggingface.HuggingFaceConfig;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightLoader;
 import java.io.IOException;
@@ -89,8 +89,8 @@ final class ModelCase implements AutoCloseable {
         return value;
     }
 
-    HuggingFaceRope rope() throws IOException, MalformedModelException {
-        return HuggingFaceRope.read(folder.resolve("config.json"));
+    HuggingFaceConfig rope() throws IOException, MalformedModelException {
+        return HuggingFaceConfig.read(folder.resolve("config.json"));
     }
 
     WeightLoader loader() {

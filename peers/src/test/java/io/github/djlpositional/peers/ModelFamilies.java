@@ -13,7 +13,7 @@ import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LayerNormBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.huggingface.HuggingFaceRope;
+import io.github.djlpositional.huggingface.HuggingFaceConfig;
 import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.transformer.FeedForwardBlock;
@@ -68,7 +68,7 @@ final class ModelFamilies {
 
     /** Norms around each part, stored minus 1; windows in every second layer; caps of scores and logits. */
     private static void gemma2(ModelCase peer, ModelComparison comparison) throws Exception {
-        HuggingFaceRope rope = peer.rope();
+        HuggingFaceConfig rope = peer.rope();
         RotaryEmbeddingBlock rotary = rope.rotary().build();
         TransformerStackBlock stack = TransformerStackBlock.builder()
                 .optInput(tokens(peer).optNoPositions().optScaleEmbedding(true).build())

@@ -3,7 +3,7 @@ package io.github.djlpositional.examples.llama;
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.examples.Check;
-import io.github.djlpositional.huggingface.HuggingFaceRope;
+import io.github.djlpositional.huggingface.HuggingFaceConfig;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.math.BigDecimal;
 import java.util.List;
@@ -28,7 +28,7 @@ final class LlamaConfig {
 
     private final Map<String, ?> json;
     private final String modelType;
-    private final HuggingFaceRope rope;
+    private final HuggingFaceConfig rope;
 
     /** Takes the values of a {@code config.json}. */
     LlamaConfig(Map<String, ?> json) {
@@ -48,7 +48,7 @@ final class LlamaConfig {
                 activation.equals("silu"),
                 () -> "hidden_act " + activation + ": expected silu, the activation of the published models; give the"
                         + " folder of such a model");
-        rope = HuggingFaceRope.of(json);
+        rope = HuggingFaceConfig.of(json);
     }
 
     /** Returns a value that must be there and positive. */

@@ -9,7 +9,7 @@ import ai.djl.training.initializer.Initializer;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.examples.Check;
 import io.github.djlpositional.examples.UserError;
-import io.github.djlpositional.huggingface.HuggingFaceRope;
+import io.github.djlpositional.huggingface.HuggingFaceConfig;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.Nonlinearity;
@@ -89,7 +89,7 @@ public record LlamaDecoder(TransformerStackBlock stack, List<Long> endTokens, in
     public static LlamaDecoder load(Path folder, int length, NDManager manager) throws IOException {
         ModelFolder files = new ModelFolder(folder);
         try {
-            HuggingFaceRope.read(files.file("config.json")); // also refuses repeated keys and deep nesting
+            HuggingFaceConfig.read(files.file("config.json")); // also refuses repeated keys and deep nesting
             LlamaConfig config = new LlamaConfig(files.json("config.json"));
             Collection<WeightFile> weights = files.weights();
             List<Shape> tensors = weights.stream()

@@ -6,6 +6,7 @@ import static io.github.djlpositional.internal.InvalidFileException.shown;
 
 import ai.djl.MalformedModelException;
 import com.google.gson.stream.MalformedJsonException;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.internal.InvalidFileException;
 import io.github.djlpositional.internal.Json;
 import io.github.djlpositional.internal.options.Check;
@@ -32,7 +33,7 @@ import java.util.stream.IntStream;
  * The rotary encoding that the {@code config.json} of a model in Hugging Face's format describes.
  *
  * <pre>{@code
- * HuggingFaceRope config = HuggingFaceRope.read(Path.of("Llama-3.1-8B/config.json"));
+ * HuggingFaceConfig config = HuggingFaceConfig.read(Path.of("Llama-3.1-8B/config.json"));
  * RotaryEmbeddingBlock rotary = config.rotary().build();
  * }</pre>
  *
@@ -47,7 +48,7 @@ import java.util.stream.IntStream;
  * <p>Immutable and thread-safe. Every method throws {@link IllegalArgumentException} for a key that is missing, of
  * another type, or outside its range.
  */
-public final class HuggingFaceRope {
+public final class HuggingFaceConfig {
 
     /** Published files have a few kilobytes, or a few hundred if they list quantized layers. */
     private static final int MOST_BYTES = 4 << 20;
@@ -63,10 +64,10 @@ public final class HuggingFaceRope {
 
     final Map<String, Object> config;
     final Layers layers;
+    final Facts facts;
     private final ModelType type;
-    private final Facts facts;
 
-    private HuggingFaceRope(Map<String, ?> config) {
+    private HuggingFaceConfig(Map<String, ?> config) {
         this.config = Collections.unmodifiableMap(new LinkedHashMap<>(config));
         type = ModelType.of(config.get("model_type"));
         Check.that(
@@ -99,7 +100,7 @@ public final class HuggingFaceRope {
      * @throws MalformedModelException if the file is not one JSON object of at most 4 MiB without repeated keys
      * @throws IOException if the file does not exist or cannot be read
      */
-    public static HuggingFaceRope read(Path configJson) throws IOException, MalformedModelException {
+    public static HuggingFaceConfig read(Path configJson) throws IOException, MalformedModelException {
         return of(values(configJson));
     }
 
@@ -127,15 +128,15 @@ public final class HuggingFaceRope {
      * @return the configuration
      * @throws IllegalArgumentException as {@link #read} does
      */
-    public static HuggingFaceRope of(Map<String, ?> config) {
+    public static HuggingFaceConfig of(Map<String, ?> config) {
         Object textType = ModelType.WITH_TEXT_CONFIG.get(config.get("model_type"));
         if (textType != null && config.get("text_config") instanceof Map<?, ?> textConfig) {
             Object named = textConfig.get("model_type");
             Map<String, Object> text = nested(ModelType.TEXT_DEFAULTS.get(config.get("model_type")), null);
             text.putAll(nested(textConfig, named == null ? textType : named));
-            return new HuggingFaceRope(text);
+            return new HuggingFaceConfig(text);
         }
-        return new HuggingFaceRope(config);
+        return new HuggingFaceConfig(config);
     }
 
     /**
@@ -145,7 +146,7 @@ public final class HuggingFaceRope {
      * @throws MalformedModelException as {@link #read} does
      * @throws IOException as {@link #read} does
      */
-    public static HuggingFaceRope readVision(Path configJson) throws IOException, MalformedModelException {
+    public static HuggingFaceConfig readVision(Path configJson) throws IOException, MalformedModelException {
         return ofVision(values(configJson));
     }
 
@@ -156,14 +157,14 @@ public final class HuggingFaceRope {
      * @param config the values of the {@code config.json}, of which the {@code text_config} need not be known
      * @throws IllegalArgumentException as {@link #read} does, or if the model's vision tower is not known
      */
-    public static HuggingFaceRope ofVision(Map<String, ?> config) {
+    public static HuggingFaceConfig ofVision(Map<String, ?> config) {
         Object type = ModelType.WITH_VISION_CONFIG.get(config.get("model_type"));
         Check.that(
                 type != null && config.get("vision_config") instanceof Map,
                 () -> "model_type " + quoted(config.get("model_type")) + ": expected one of "
                         + ModelType.WITH_VISION_CONFIG.keySet()
                         + " with a vision_config; build other vision towers with RotaryPresets");
-        return new HuggingFaceRope(nested(config.get("vision_config"), type));
+        return new HuggingFaceConfig(nested(config.get("vision_config"), type));
     }
 
     private static Map<String, Object> nested(Object config, Object type) {
@@ -240,6 +241,45 @@ public final class HuggingFaceRope {
         return layers.isRotated(layer);
     }
 
+    /**
+     * Returns the attention of a layer, for a rope type that needs no length.
+     *
+     * @param layer the number of the layer, from 0
+     * @return a new builder with all that the configuration and the model type fix: sizes, biases, norms of queries and
+     *     keys, rotary encoding, window or chunks, scale, cap and sinks; each encoding is a new block
+     * @throws IllegalArgumentException if the model has no such layer, a {@link MultiHeadAttentionBlock} cannot compute
+     *     its attention, or the rope type is {@code longrope}, or {@code dynamic} without {@code alpha}
+     */
+    public MultiHeadAttentionBlock.Builder attention(int layer) {
+        return new ModelAttention(this, layer).builder(null);
+    }
+
+    /**
+     * Returns the attention of a layer.
+     *
+     * @param layer the number of the layer, from 0
+     * @param length the maximum length of the sequences, at least 1
+     * @return a new builder; see {@link #attention(int)}
+     * @throws IllegalArgumentException if the model has no such layer, or a {@link MultiHeadAttentionBlock} cannot
+     *     compute its attention
+     */
+    public MultiHeadAttentionBlock.Builder attention(int layer, int length) {
+        return new ModelAttention(this, layer).builder(length);
+    }
+
+    /** Checks that layers of this library have what the configuration asks for. */
+    void requireBuilt() {
+        Check.that(
+                facts.value("other_attention") == null,
+                () -> this + ": " + facts.value("other_attention")
+                        + ": expected a model whose attention is a MultiHeadAttentionBlock; use rotary only");
+        type.column("built")
+                .forEach((key, value) -> Check.that(
+                        config.get(key) == null || Facts.isSame(config.get(key), value),
+                        () -> key + " " + shown(config.get(key)) + " of " + this + ": expected " + value
+                                + ", which the attention of this library has; build it yourself"));
+    }
+
     /** Checks that some layers of a type have the rotary encoding. */
     private void requireRotated(String layerType) {
         requireKnown(layerType); // before the layers are counted
@@ -293,7 +333,7 @@ public final class HuggingFaceRope {
         return types.get(0);
     }
 
-    private RotaryEmbeddingBlock.Builder builder(String layerType, Integer length) {
+    RotaryEmbeddingBlock.Builder builder(String layerType, Integer length) {
         RopeSection section = section(layerType);
         requireLength(section, length);
         int headSize = headSize(layerType);
@@ -580,6 +620,6 @@ public final class HuggingFaceRope {
     /** {@return the model type} */
     @Override
     public String toString() {
-        return "HuggingFaceRope(" + config.get("model_type") + ")";
+        return "HuggingFaceConfig(" + config.get("model_type") + ")";
     }
 }

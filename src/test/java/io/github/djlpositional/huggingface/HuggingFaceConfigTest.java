@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Published configurations, from {@code src/test/resources/configurations}, which have the names of the models, and
  * changes of them that are rejected. The expected rotations are those of {@code make_rope_configs.py}.
  */
-class HuggingFaceRopeTest {
+class HuggingFaceConfigTest {
 
     /**
      * The relative error of a frequency of the independent code, base^-x in float64, is below ln(base) · x · 2^-53, so
@@ -48,33 +48,33 @@ class HuggingFaceRopeTest {
     private Path folder;
 
     /** A published configuration with other values. */
-    private static HuggingFaceRope changed(String model, Map<String, ?> values) throws Exception {
-        Map<String, Object> config = HuggingFaceRope.values(ModelTable.CONFIGURATIONS.resolve(model + ".json"));
+    private static HuggingFaceConfig changed(String model, Map<String, ?> values) throws Exception {
+        Map<String, Object> config = HuggingFaceConfig.values(ModelTable.CONFIGURATIONS.resolve(model + ".json"));
         Map<String, Object> changed = new HashMap<>(config);
         changed.putAll(values);
-        return HuggingFaceRope.of(changed);
+        return HuggingFaceConfig.of(changed);
     }
 
-    private static HuggingFaceRope published(String model) throws Exception {
+    private static HuggingFaceConfig published(String model) throws Exception {
         return changed(model, Map.of());
     }
 
     /** Llama 2: heads of 128, all of which are rotated. */
-    private static HuggingFaceRope llama(String key, Object value) throws Exception {
+    private static HuggingFaceConfig llama(String key, Object value) throws Exception {
         return changed("Llama-2-7b-hf", Collections.singletonMap(key, value));
     }
 
     /** Llama 2 for 2048 positions, with a section of scaled ones. */
-    private static HuggingFaceRope scaled(Map<String, ?> section) throws Exception {
+    private static HuggingFaceConfig scaled(Map<String, ?> section) throws Exception {
         return changed("Llama-2-7b-hf", Map.of("max_position_embeddings", 2048, "rope_scaling", section));
     }
 
-    private static HuggingFaceRope scaled(String type, Object factor) throws Exception {
+    private static HuggingFaceConfig scaled(String type, Object factor) throws Exception {
         return scaled(Map.of("type", type, "factor", factor));
     }
 
     /** LongRoPE whose factors for short and for long sequences are 2, with other values. */
-    private static HuggingFaceRope longRope(Map<String, ?> values) throws Exception {
+    private static HuggingFaceConfig longRope(Map<String, ?> values) throws Exception {
         List<Double> factors = Collections.nCopies(64, 2.0);
         Map<String, Object> section = new HashMap<>(
                 Map.of("rope_type", "longrope", "factor", 2, "short_factor", factors, "long_factor", factors));
@@ -82,8 +82,8 @@ class HuggingFaceRopeTest {
         return scaled(section);
     }
 
-    private static HuggingFaceRope vision(String type, Map<String, ?> config) {
-        return HuggingFaceRope.ofVision(Map.of("model_type", type, "vision_config", config));
+    private static HuggingFaceConfig vision(String type, Map<String, ?> config) {
+        return HuggingFaceConfig.ofVision(Map.of("model_type", type, "vision_config", config));
     }
 
     static List<Map<String, String>> rotations() throws Exception {
@@ -107,7 +107,8 @@ class HuggingFaceRopeTest {
     @ParameterizedTest
     @MethodSource("rotations")
     void readsTheRotationsOfPublishedModels(Map<String, String> row) throws Exception {
-        HuggingFaceRope config = HuggingFaceRope.read(ModelTable.CONFIGURATIONS.resolve(row.get("model") + ".json"));
+        HuggingFaceConfig config =
+                HuggingFaceConfig.read(ModelTable.CONFIGURATIONS.resolve(row.get("model") + ".json"));
         String layerType = row.get("layer_type");
         int length = Integer.parseInt(row.get("length"));
         RotaryEmbeddingBlock block =
@@ -138,7 +139,7 @@ class HuggingFaceRopeTest {
     void readsVisionTowers(String type, String vision, int headSize, double base, String axes) throws Exception {
         String json = "{\"model_type\": \"" + type + "\", \"vision_config\": " + vision + "}";
         Path file = Files.writeString(folder.resolve("config.json"), json);
-        HuggingFaceRope config = HuggingFaceRope.readVision(file);
+        HuggingFaceConfig config = HuggingFaceConfig.readVision(file);
         RotaryEmbeddingBlock block = config.rotary().build();
         int pairs = headSize / (2 * axes.length());
         assertThat(block.getHeadSize()).isEqualTo(headSize);
@@ -176,8 +177,8 @@ class HuggingFaceRopeTest {
         section.putAll(Map.of("short_mscale", 1.2, "long_mscale", 1.25));
         assertAll(rejected(() -> longRope(section), "\"short_mscale\"", "longrope"));
         Map<String, Object> phi = phiMoe(section, 2.0);
-        assertThat(attentionFactor(HuggingFaceRope.of(phi), 1024)).isEqualTo(1.2);
-        assertThat(attentionFactor(HuggingFaceRope.of(phi), 1025)).isEqualTo(1.25);
+        assertThat(attentionFactor(HuggingFaceConfig.of(phi), 1024)).isEqualTo(1.2);
+        assertThat(attentionFactor(HuggingFaceConfig.of(phi), 1025)).isEqualTo(1.25);
     }
 
     /**
@@ -188,7 +189,7 @@ class HuggingFaceRopeTest {
     void rejectsLengthsForWhichPublishedCodeDisagrees() throws Exception {
         Map<String, Object> section =
                 Map.of("original_max_position_embeddings", 1024, "short_mscale", 1.2, "long_mscale", 1.25);
-        HuggingFaceRope phi = HuggingFaceRope.of(phiMoe(section, 3.0));
+        HuggingFaceConfig phi = HuggingFaceConfig.of(phiMoe(section, 3.0));
         assertThat(attentionFactor(phi, 1024)).isEqualTo(1.2);
         assertAll(rejected(() -> phi.rotary(1025), "1025", "1024", "short_factor", "long_factor"));
     }
@@ -201,14 +202,14 @@ class HuggingFaceRopeTest {
         return Map.of("model_type", "phimoe", "max_position_embeddings", 2048, "rope_scaling", scaling);
     }
 
-    private static double attentionFactor(HuggingFaceRope config, int length) {
+    private static double attentionFactor(HuggingFaceConfig config, int length) {
         return config.rotary(length).build().getScaling().attentionFactor();
     }
 
     /** Cohere 2 rotates in layers with windows only. */
     @Test
     void theOnlyLayersWithARotaryEncodingNeedNoName() throws Exception {
-        HuggingFaceRope cohere = published("c4ai-command-r7b-12-2024");
+        HuggingFaceConfig cohere = published("c4ai-command-r7b-12-2024");
         assertThat(cohere.rotary().build().getArguments())
                 .isEqualTo(cohere.rotary(SLIDING).build().getArguments());
         assertAll(
@@ -224,14 +225,14 @@ class HuggingFaceRopeTest {
         Map<String, Object> nomic =
                 new HashMap<>(Map.of("model_type", "nomic_bert", "n_embd", 1024, "n_head", 8, "n_positions", 512));
         nomic.put("rotary_emb_base", 10_000);
-        RotaryEmbeddingBlock block = HuggingFaceRope.of(nomic).rotary().build();
+        RotaryEmbeddingBlock block = HuggingFaceConfig.of(nomic).rotary().build();
         assertThat(block.getHeadSize()).isEqualTo(128);
         assertThat(block.getArguments()).containsEntry("base", 10_000.0).containsEntry("maxSequenceLength", 512);
         nomic.putAll(Map.of("hidden_size", 1024, "n_positions", 8192, "max_position_embeddings", 2048));
         nomic.put("rope_parameters", Map.of("rope_theta", 10_000, "rope_type", "default"));
-        assertThat(HuggingFaceRope.of(nomic).rotary().build().getHeadSize()).isEqualTo(128);
+        assertThat(HuggingFaceConfig.of(nomic).rotary().build().getHeadSize()).isEqualTo(128);
         nomic.put("hidden_size", 768);
-        assertAll(rejected(() -> HuggingFaceRope.of(nomic), "n_embd 1024", 768));
+        assertAll(rejected(() -> HuggingFaceConfig.of(nomic), "n_embd 1024", 768));
         assertThat(changed("falcon-7b", Map.of("n_embed", 4544))
                         .rotary()
                         .build()
@@ -251,7 +252,7 @@ class HuggingFaceRopeTest {
     @Test
     void aTextConfigHasTheDefaultsOfItsModel() {
         for (Map<String, ?> text : List.<Map<String, ?>>of(Map.of(), Map.of("model_type", "qwen2"))) {
-            RotaryEmbeddingBlock block = HuggingFaceRope.of(Map.of("model_type", "voxtral", "text_config", text))
+            RotaryEmbeddingBlock block = HuggingFaceConfig.of(Map.of("model_type", "voxtral", "text_config", text))
                     .rotary()
                     .build();
             assertThat(block.getHeadSize()).isEqualTo(128);
@@ -313,20 +314,20 @@ class HuggingFaceRopeTest {
         Map<String, Object> gemma = Map.of("model_type", "gemma3_text");
         assertAll(
                 rejected(
-                        () -> HuggingFaceRope.of(with(
+                        () -> HuggingFaceConfig.of(with(
                                 gemma, "rope_parameters", Map.of(FULL, yarn), "original_max_position_embeddings", 512)),
                         "original_max_position_embeddings 512",
                         1024),
                 rejected(
-                        () -> HuggingFaceRope.of(
+                        () -> HuggingFaceConfig.of(
                                 with(gemma, "rope_scaling", yarn, "original_max_position_embeddings", 512)),
                         512,
                         1024),
                 rejected(
-                        () -> HuggingFaceRope.of(with(gemma, "rope_parameters", Map.of(FULL, exact), "a", 1)),
+                        () -> HuggingFaceConfig.of(with(gemma, "rope_parameters", Map.of(FULL, exact), "a", 1)),
                         "truncate false",
                         "transformers 4"),
-                () -> assertThat(HuggingFaceRope.of(with(
+                () -> assertThat(HuggingFaceConfig.of(with(
                                         gemma,
                                         "rope_parameters",
                                         Map.of(FULL, yarn),
@@ -354,8 +355,8 @@ class HuggingFaceRopeTest {
                 Map.of("model_type", "qwen3", "layer_types", List.of(FULL, SLIDING), "num_hidden_layers", 2);
         Map<String, Object> sections = new HashMap<>(Map.of(FULL, Map.of("rope_theta", 1e6)));
         sections.put(SLIDING, null);
-        HuggingFaceRope config =
-                HuggingFaceRope.of(with(qwen, "rope_parameters", sections, "use_sliding_window", true));
+        HuggingFaceConfig config =
+                HuggingFaceConfig.of(with(qwen, "rope_parameters", sections, "use_sliding_window", true));
         assertThat(config.rotary(FULL).build().getArguments()).containsEntry("base", 1e6);
         assertAll(
                 rejected(config::rotary, FULL, SLIDING),
@@ -366,7 +367,7 @@ class HuggingFaceRopeTest {
     /** From the class of Llama 4: every fourth layer has no rotary encoding, and another type. */
     @Test
     void saysWhichLayersRotate() throws Exception {
-        HuggingFaceRope llama = HuggingFaceRope.of(Map.of("model_type", "llama4_text"));
+        HuggingFaceConfig llama = HuggingFaceConfig.of(Map.of("model_type", "llama4_text"));
         assertThat(llama.isRotated(2)).isTrue();
         assertThat(llama.isRotated(3)).isFalse();
         assertThat(published("Llama-2-7b-hf").isRotated(31)).isTrue();
@@ -375,7 +376,7 @@ class HuggingFaceRopeTest {
                 rejected(() -> llama.isRotated(48), "layer 48", 47),
                 rejected(() -> llama.isRotated(-1), "layer -1"),
                 rejected(
-                        () -> HuggingFaceRope.of(
+                        () -> HuggingFaceConfig.of(
                                         Map.of("model_type", "granitemoehybrid", "position_embedding_type", "nope"))
                                 .rotary(FULL),
                         "position_embedding_type",
@@ -386,7 +387,7 @@ class HuggingFaceRopeTest {
     /** The class of Falcon-H1 multiplies the keys before their rotation; the scale of its scores is 1 / √H. */
     @Test
     void theFactorOfTheKeysIsNotInTheScale() throws Exception {
-        HuggingFaceRope falcon = HuggingFaceRope.of(
+        HuggingFaceConfig falcon = HuggingFaceConfig.of(
                 Map.of("model_type", "falcon_h1", "rope_theta", 1e11, "head_dim", 64, "key_multiplier", 0.390625));
         assertThat(falcon.getScale()).isEqualTo(0.125);
         assertThat(falcon.getKeyMultiplier()).isEqualTo(0.390625);
@@ -398,15 +399,16 @@ class HuggingFaceRopeTest {
         Map<String, ?> text = Map.of("model_type", "llama", "hidden_size", 4096, "num_attention_heads", 32);
         assertAll(
                 rejected(() -> llama("model_type", "mamba"), "\"mamba\"", "llama", "qwen3"),
-                rejected(() -> HuggingFaceRope.of(Map.of()), "model_type", "llama"),
+                rejected(() -> HuggingFaceConfig.of(Map.of()), "model_type", "llama"),
                 rejected(
-                        () -> HuggingFaceRope.of(
+                        () -> HuggingFaceConfig.of(
                                 Map.of("model_type", "llama4", "text_config", Map.of("model_type", "mamba"))),
                         "\"mamba\""),
                 // nothing says what this model does with the positions of its text
-                rejected(() -> HuggingFaceRope.of(Map.of("model_type", "other", "text_config", text)), "\"other\""),
-                rejected(() -> HuggingFaceRope.of(Map.of("model_type", "inkling_text")), "\"inkling_text\"", "rotary"),
-                rejected(() -> HuggingFaceRope.of(Map.of("model_type", "glm5_next")), "\"glm5_next\"", "rotary"));
+                rejected(() -> HuggingFaceConfig.of(Map.of("model_type", "other", "text_config", text)), "\"other\""),
+                rejected(
+                        () -> HuggingFaceConfig.of(Map.of("model_type", "inkling_text")), "\"inkling_text\"", "rotary"),
+                rejected(() -> HuggingFaceConfig.of(Map.of("model_type", "glm5_next")), "\"glm5_next\"", "rotary"));
     }
 
     @Test
@@ -492,12 +494,12 @@ class HuggingFaceRopeTest {
                 "max_position_embeddings",
                 "long");
         assertAll(
-                rejected(() -> HuggingFaceRope.read(file), "'rope_scaling'", "array", "object"),
+                rejected(() -> HuggingFaceConfig.read(file), "'rope_scaling'", "array", "object"),
                 () -> wrong.forEach((key, value) -> assertThatIllegalArgumentException()
                         .isThrownBy(() -> llama(key, value))
                         .withMessageContaining("'" + key + "'")
                         .satisfies(e -> assertThat(e.getMessage())
-                                .doesNotContainPattern("(?i)Map|BigDecimal|java|argument|HuggingFaceRope"))));
+                                .doesNotContainPattern("(?i)Map|BigDecimal|java|argument|HuggingFaceConfig"))));
     }
 
     @Test
@@ -536,8 +538,8 @@ class HuggingFaceRopeTest {
 
     @Test
     void dynamicNtkAndLongRopeNeedALength() throws Exception {
-        HuggingFaceRope dynamic = scaled("dynamic", 2);
-        HuggingFaceRope longRope = longRope(Map.of());
+        HuggingFaceConfig dynamic = scaled("dynamic", 2);
+        HuggingFaceConfig longRope = longRope(Map.of());
         assertAll(
                 rejected(dynamic::rotary, "dynamic", "rotary(int)"),
                 rejected(() -> dynamic.rotary(FULL), "dynamic", "rotary(String, int)"),
@@ -549,8 +551,8 @@ class HuggingFaceRopeTest {
 
     @Test
     void rejectsLayerTypesThatTheModelDoesNotHave() throws Exception {
-        HuggingFaceRope modernBert = published("ModernBERT-base");
-        HuggingFaceRope gemma = published("gemma-4-26B-A4B");
+        HuggingFaceConfig modernBert = published("ModernBERT-base");
+        HuggingFaceConfig gemma = published("gemma-4-26B-A4B");
         assertAll(
                 rejected(modernBert::rotary, "modernbert", FULL + ", " + SLIDING),
                 rejected(() -> modernBert.rotary("linear_attention"), "\"linear_attention\"", SLIDING),
@@ -561,7 +563,10 @@ class HuggingFaceRopeTest {
     void rejectsVisionTowersThatAreNotKnown() {
         assertAll(
                 rejected(() -> vision("llama", Map.of("hidden_size", 8)), "\"llama\"", "gemma4"),
-                rejected(() -> HuggingFaceRope.ofVision(Map.of("model_type", "gemma4")), "\"gemma4\"", "vision_config"),
+                rejected(
+                        () -> HuggingFaceConfig.ofVision(Map.of("model_type", "gemma4")),
+                        "\"gemma4\"",
+                        "vision_config"),
                 rejected(() -> vision("gemma4", Map.of("head_dim", 66)), "headSize 66", 4),
                 rejected(() -> vision("minimax_m3_vl", Map.of("hidden_size", 64)), "headSize 4", 6),
                 rejected(
@@ -580,15 +585,15 @@ class HuggingFaceRopeTest {
         Path loop = folder.resolve("loop.json");
         Files.createSymbolicLink(loop, loop);
         assertAll(
-                rejected(FileSystemException.class, () -> HuggingFaceRope.read(loop), "loop.json"),
+                rejected(FileSystemException.class, () -> HuggingFaceConfig.read(loop), "loop.json"),
                 rejected(
                         FileSystemException.class,
-                        () -> HuggingFaceRope.read(loop.resolve("config.json")),
+                        () -> HuggingFaceConfig.read(loop.resolve("config.json")),
                         "loop.json"),
-                rejected(() -> HuggingFaceRope.read(folder), folder),
+                rejected(() -> HuggingFaceConfig.read(folder), folder),
                 rejected(
                         NoSuchFileException.class,
-                        () -> HuggingFaceRope.read(folder.resolve("none.json")),
+                        () -> HuggingFaceConfig.read(folder.resolve("none.json")),
                         "none.json"));
     }
 
@@ -600,7 +605,7 @@ class HuggingFaceRopeTest {
                 List.of("", "{\"hidden_size\": 1, \"hidden_size\": 2}", "{\"rope_theta\": 1e99999999999}", huge)) {
             Path file = Files.writeString(folder.resolve("config.json"), text);
             assertThatExceptionOfType(MalformedModelException.class)
-                    .isThrownBy(() -> HuggingFaceRope.read(file))
+                    .isThrownBy(() -> HuggingFaceConfig.read(file))
                     .withMessageContaining(file.toString())
                     .satisfies(e -> assertThat(e.getMessage()).hasLineCount(1));
         }
