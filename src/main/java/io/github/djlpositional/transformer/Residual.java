@@ -8,6 +8,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.nn.norm.Dropout;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
@@ -61,7 +62,11 @@ record Residual(TransformerLayerBlock.Options options, Block norm, Block resultN
     NDArray addInOneCall(Call call, NDArray x, FeedForwardBlock feedForward) {
         boolean isFirst = options.normPlacement() == NormPlacement.BEFORE_PART;
         boolean isLast = options.normPlacement() == NormPlacement.AFTER_SUM;
-        if (call.training || !(isFirst || isLast) || norm == null || scale != null) {
+        if (call.training
+                || !(isFirst || isLast)
+                || norm == null
+                || scale != null
+                || options.residualFactor() != null) {
             return null;
         }
         // as DJL passes it to a layer normalization
@@ -78,6 +83,9 @@ record Residual(TransformerLayerBlock.Options options, Block norm, Block resultN
                 : result;
         Block after = options.normPlacement() == NormPlacement.AFTER_PART ? norm : resultNorm;
         NDArray normed = call.apply(after, dropped);
+        if (options.residualFactor() != null) {
+            normed = call.temporaries.add(Arithmetic.multiply(normed, options.residualFactor()));
+        }
         if (scale == null) {
             return dropPath(call, normed);
         }

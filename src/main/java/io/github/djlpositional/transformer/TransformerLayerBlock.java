@@ -85,6 +85,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
             Boolean attentionNorm,
             Boolean feedForwardNorm,
             @Range Float residualScale,
+            @Range Double residualFactor,
             Boolean returnMask,
 
             @NotSaved @Default("0") @Range(min = 0, below = 1)
@@ -103,6 +104,7 @@ public final class TransformerLayerBlock extends OptionsBlock {
                             .build();
             returnMask = Boolean.TRUE.equals(returnMask) ? true : null;
             // files without them stay valid
+            residualFactor = residualFactor == null || residualFactor == 1 ? null : residualFactor;
             attentionNorm = Boolean.FALSE.equals(attentionNorm) ? false : null;
             feedForwardNorm = Boolean.FALSE.equals(feedForwardNorm) ? false : null;
             Check.that(
@@ -521,6 +523,13 @@ public final class TransformerLayerBlock extends OptionsBlock {
         /** Sets how attention and feed-forward network follow each other (default: {@link Arrangement#SEQUENTIAL}). */
         public Builder optArrangement(Arrangement arrangement) {
             return set("arrangement", arrangement);
+        }
+
+        /**
+         * Multiplies the result of each part by a fixed number, {@code residual_multiplier} of Granite (default: 1).
+         */
+        public Builder optResidualFactor(double residualFactor) {
+            return set("residualFactor", residualFactor);
         }
 
         /** Normalizes in the attention's part (default: true); ModernBERT's first layer does not. */

@@ -96,7 +96,9 @@ public final class TransformerStackBlock extends OptionsBlock {
             Pooling pooling,
             @Range(min = 1) Integer outputSize,
             Boolean outputBias,
-            Boolean tiedOutput) {
+            Boolean tiedOutput,
+            @Range Double scoreScale,
+            @Range(above = 0) Double scoreCap) {
 
         Options {
             Check.that(
@@ -111,6 +113,10 @@ public final class TransformerStackBlock extends OptionsBlock {
                     outputBias == null || outputSize != null,
                     "outputBias " + outputBias
                             + " without outputSize: expected both; set optOutputSize, or leave it out");
+            Check.that(
+                    (scoreScale == null && scoreCap == null) || outputSize != null || tiedOutput != null,
+                    "scoreScale " + scoreScale + " and scoreCap " + scoreCap + " without an output layer: expected one;"
+                            + " set optOutputSize or optTiedOutput, or leave them out");
             Check.that(
                     tiedOutput == null || outputSize == null,
                     "tiedOutput true with outputSize " + outputSize
@@ -326,8 +332,22 @@ public final class TransformerStackBlock extends OptionsBlock {
         return earlier == 0 ? mask : temporaries.add(mask.get(NDIndex.sliceAxis(1, earlier, shape.get(1))));
     }
 
-    /** The result of the output layer, a new array; x itself without one. */
+    /** The scores of the output layer, a new array; x itself without one. */
     private NDArray scores(Temporaries temporaries, ParameterStore parameterStore, NDArray x, boolean training) {
+        NDArray y = output(temporaries, parameterStore, x, training);
+        if (options.scoreScale != null) {
+            y = temporaries.add(Arithmetic.multiply(y, options.scoreScale));
+        }
+        if (options.scoreCap == null) {
+            return y;
+        }
+        NDArray scores = y;
+        double cap = options.scoreCap;
+        return temporaries.addResult(
+                () -> Arithmetic.multiply(Arithmetic.multiply(scores, 1 / cap).tanh(), cap));
+    }
+
+    private NDArray output(Temporaries temporaries, ParameterStore parameterStore, NDArray x, boolean training) {
         if (output != null) {
             return temporaries.add(
                     output.forward(parameterStore, new NDList(x), training).singletonOrThrow());
@@ -491,6 +511,16 @@ public final class TransformerStackBlock extends OptionsBlock {
          */
         public Builder optTiedOutput(boolean tiedOutput) {
             return set("tiedOutput", tiedOutput);
+        }
+
+        /** Multiplies the scores of the output layer by a number, {@code logit_scale} of Cohere (default: 1). */
+        public Builder optScoreScale(double scoreScale) {
+            return set("scoreScale", scoreScale);
+        }
+
+        /** Limits the scores to cap · tanh(score / cap), after their scale, as in Gemma 2 (default: no limit). */
+        public Builder optScoreCap(double scoreCap) {
+            return set("scoreCap", scoreCap);
         }
     }
 }

@@ -331,6 +331,14 @@ public enum BlockCase implements TestBlocks {
                                     .optEpsilon(1e-5))
                     .optFinalNorm(true)
                     .build()),
+    STACK_WITH_LIMITED_SCORES(
+            input(2, 3, 8),
+            () -> TransformerStackBlock.builder()
+                    .setLayers(1, () -> layer().optResidualFactor(0.5))
+                    .optOutputSize(3)
+                    .optScoreScale(0.25)
+                    .optScoreCap(1.5)
+                    .build()),
     STACK_OF_REPEATED_LAYERS(
             input(2, 3, 8),
             () -> TransformerStackBlock.builder()

@@ -109,6 +109,19 @@ class TransformerLayerBlockTest extends OnEachEngine {
         requireClose(infer(manager, layer, x), doubles(expected), 1e-12);
     }
 
+    /** x + 0.25 · f(n(x)). */
+    @Test
+    void multipliesTheResultOfEachPart() {
+        NDArray x = x();
+        TransformerLayerBlock.Builder builder =
+                layer().optNormPlacement(NormPlacement.BEFORE_PART).optResidualFactor(0.25);
+        TransformerLayerBlock layer = filled(manager, builder.build(), DataType.FLOAT64, x.getShape());
+        NDArray attended = infer(manager, layer.getAttention(), infer(manager, layer.getAttentionNorm(), x));
+        NDArray h = x.add(attended.mul(0.25));
+        NDArray fed = infer(manager, layer.getFeedForward(), infer(manager, layer.getFeedForwardNorm(), h));
+        requireClose(infer(manager, layer, x), doubles(h.add(fed.mul(0.25))), 1e-12);
+    }
+
     @ParameterizedTest
     @EnumSource(names = {"SEQUENTIAL", "PARALLEL"})
     void aFeedForwardNetworkMayHaveNoNorm(Arrangement arrangement) {

@@ -557,6 +557,21 @@ class TransformerStackBlockTest extends OnEachEngine {
     }
 
     @Test
+    void scalesAndLimitsScores() {
+        TransformerStackBlock.Builder scored = encoder().optOutputSize(3);
+        NDArray plain = infer(manager, filled(manager, scored.build(), DataType.FLOAT64, x().getShape()), x());
+        TransformerStackBlock.Builder limited =
+                encoder().optOutputSize(3).optScoreScale(0.25).optScoreCap(1.5);
+        NDArray y = infer(manager, filled(manager, limited.build(), DataType.FLOAT64, x().getShape()), x());
+        double[] expected = doubles(plain);
+        Arrays.setAll(expected, i -> 1.5 * Math.tanh(0.25 * expected[i] / 1.5));
+        requireClose(y, expected, TOLERANCE);
+        assertAll(
+                rejected(encoder().optScoreScale(2)::build, "scoreScale 2.0", "output layer"),
+                rejected(encoder().optScoreCap(2)::build, "scoreCap 2.0", "output layer"));
+    }
+
+    @Test
     void pooledScoresAreThoseOfArguments() {
         TransformerStackBlock stack = ofIds().optPooling(Pooling.LAST)
                 .optOutputSize(3)
