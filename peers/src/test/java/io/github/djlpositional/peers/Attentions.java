@@ -1,0 +1,85 @@
+package io.github.djlpositional.peers;
+
+import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.attention.KeyValueCache;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RelativeEncoding;
+import java.io.IOException;
+import java.util.Map;
+
+/** The cases of attentions and of biases, as {@code attention.py} and {@code biases.py} write them. */
+final class Attentions {
+
+    private Attentions() {}
+
+    /** The bias of queries for all keys. */
+    static NDArray bias(Peers peers, Block block) throws IOException, MalformedModelException {
+        PeerCase peer = peers.peer();
+        return peers.forward(
+                block,
+                new NDList(
+                        peers.manager().zeros(new Shape(1, peer.integer("queries"), 4)),
+                        peers.manager().zeros(new Shape(1, peer.integer("keys"), 4))),
+                new PairList<>(Map.of(PositionalEncodingBlock.START_POSITION, peer.integer("start"))));
+    }
+
+    /** The output of an attention with the options of the case. */
+    static NDArray output(Peers peers, RelativeEncoding... encodings) throws IOException, MalformedModelException {
+        return output(peers, builder(peers, encodings));
+    }
+
+    /** The output of an attention, in steps and with a mask of keys if the case has them. */
+    static NDArray output(Peers peers, MultiHeadAttentionBlock.Builder builder)
+            throws IOException, MalformedModelException {
+        MultiHeadAttentionBlock attention = builder.build();
+        NDArray x = peers.array("x");
+        NDArray mask = peers.peer().is("mask") ? peers.array("mask") : null;
+        if (!peers.peer().has("steps")) {
+            return peers.forward(attention, mask == null ? new NDArray[] {x} : new NDArray[] {x, mask});
+        }
+        peers.initialize(attention, x.getShape());
+        NDList outputs = new NDList();
+        try (KeyValueCache cache = new KeyValueCache(peers.manager())) {
+            for (double step : peers.peer().numbers("steps")) {
+                NDIndex tokens = new NDIndex(":, {}:{}", cache.getLength(), cache.getLength() + (int) step);
+                NDList inputs = mask == null ? new NDList(x.get(tokens)) : new NDList(x.get(tokens), mask.get(tokens));
+                outputs.addAll(
+                        attention.forward(new ParameterStore(peers.manager(), false), inputs, false, cache.nextStep()));
+            }
+        }
+        return outputs.stream().reduce((before, step) -> before.concat(step, 1)).orElseThrow();
+    }
+
+    /** An attention with the options of the case. */
+    static MultiHeadAttentionBlock.Builder builder(Peers peers, RelativeEncoding... encodings)
+            throws IOException, MalformedModelException {
+        PeerCase peer = peers.peer();
+        MultiHeadAttentionBlock.Builder builder = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize((int) peers.array("x").getShape().get(2))
+                .setHeadCount(peer.integer("heads"))
+                .optHeadSize(peer.integer("head_size"))
+                .optKeyValueHeadCount(peer.integer("key_heads"))
+                .optRelativeEncoding(encodings)
+                .optCausal(peer.is("causal"))
+                .optSinks(peer.is("sinks"))
+                .optCosine(peer.is("cosine"));
+        if (peer.has("scale")) {
+            builder.optScale(peer.number("scale"));
+        }
+        if (peer.has("window")) {
+            builder.optWindow(peer.integer("window"));
+        }
+        if (peer.has("cap")) {
+            builder.optScoreCap(peer.number("cap"));
+        }
+        return builder;
+    }
+}

@@ -1,0 +1,148 @@
+package io.github.djlpositional.peers;
+
+import static io.github.djlpositional.peers.Attentions.bias;
+import static io.github.djlpositional.peers.Attentions.output;
+import static java.util.Map.entry;
+
+import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.util.PairList;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.RmsNormBlock;
+import io.github.djlpositional.math.AlibiSlopes;
+import io.github.djlpositional.relative.AlibiBiasBlock;
+import io.github.djlpositional.relative.DistanceNetworkBiasBlock;
+import io.github.djlpositional.relative.ForgettingBiasBlock;
+import io.github.djlpositional.relative.ProjectedDistanceBiasBlock;
+import io.github.djlpositional.relative.RelativePositionBiasBlock;
+import java.io.IOException;
+import java.util.Map;
+
+/** Biases that depend on the distance of query and key. */
+class BiasPeersTest extends EncodingPeersTest {
+
+    BiasPeersTest() throws IOException, MalformedModelException {
+        super(
+                "biases",
+                "Biases of distances",
+                Map.ofEntries(
+                        entry(
+                                "x-transformers ALiBi",
+                                peers -> bias(peers, alibi(peers).build())),
+                        entry("x-transformers ALiBi with slopes", BiasPeersTest::alibiWithSlopes),
+                        entry(
+                                "x-transformers ALiBi with trained slopes",
+                                peers -> bias(
+                                        peers, alibi(peers).optLearned(true).build())),
+                        entry("x-transformers ALiBi at positions", BiasPeersTest::alibiAtPositions),
+                        entry(
+                                "x-transformers attention with ALiBi",
+                                peers -> output(peers, alibi(peers).build())),
+                        entry("BLOOM", peers -> output(peers, alibi(peers).build())),
+                        entry("MPT", peers -> output(peers, mpt(peers))),
+                        entry("MPT's slopes", peers -> bias(peers, mpt(peers))),
+                        entry(
+                                "Falcon",
+                                peers -> output(
+                                        peers, alibi(peers).optScaled(true).build())),
+                        entry("T5's buckets", peers -> bias(peers, t5(peers))),
+                        entry("x-transformers T5", peers -> bias(peers, t5(peers))),
+                        entry("x-transformers attention with T5", peers -> output(peers, t5(peers))),
+                        entry("T5", peers -> output(peers, t5(peers))),
+                        entry("KerasHub T5", peers -> output(peers, t5(peers))),
+                        entry("x-transformers distance network", peers -> bias(peers, network(peers))),
+                        entry(
+                                "x-transformers attention with a distance network",
+                                peers -> output(peers, network(peers))),
+                        entry("x-transformers FoX", peers -> peers.forward(forgetting(peers), peers.array("x"))),
+                        entry("x-transformers attention with FoX", peers -> output(peers, forgetting(peers))),
+                        entry("fla FoX", peers -> output(peers, forgetting(peers))),
+                        entry("x-transformers Inkling", peers -> peers.forward(projected(peers), peers.array("x"))),
+                        entry("x-transformers attention as in Inkling", peers -> output(peers, projected(peers))),
+                        entry("Inkling", BiasPeersTest::inkling)));
+    }
+
+    private static AlibiBiasBlock.Builder alibi(Peers peers) {
+        return AlibiBiasBlock.builder().setHeadCount(peers.peer().integer("heads"));
+    }
+
+    private static NDArray alibiWithSlopes(Peers peers) throws IOException, MalformedModelException {
+        double[] slopes = peers.peer().numbers("slopes");
+        return bias(
+                peers,
+                AlibiBiasBlock.builder()
+                        .setHeadCount(slopes.length)
+                        .optSlopes(AlibiSlopes.custom(slopes))
+                        .build());
+    }
+
+    private static NDArray alibiAtPositions(Peers peers) throws IOException, MalformedModelException {
+        NDArray positions = peers.array("positions");
+        return peers.forward(
+                alibi(peers).build(),
+                new NDList(peers.manager().zeros(positions.getShape().add(4))),
+                new PairList<>(Map.of(PositionalEncodingBlock.POSITIONS, positions)));
+    }
+
+    private static AlibiBiasBlock mpt(Peers peers) {
+        int maximum = peers.peer().integer("maximum");
+        return alibi(peers)
+                .optSlopes(AlibiSlopes.of(peers.peer().integer("heads"), maximum))
+                .build();
+    }
+
+    private static RelativePositionBiasBlock t5(Peers peers) {
+        return RelativePositionBiasBlock.builder()
+                .setHeadCount(peers.peer().integer("heads"))
+                .optBidirectional(peers.peer().is("bidirectional"))
+                .optBuckets(peers.peer().integer("buckets"))
+                .optMaxDistance(peers.peer().integer("maximum"))
+                .build();
+    }
+
+    private static DistanceNetworkBiasBlock network(Peers peers) {
+        return DistanceNetworkBiasBlock.builder()
+                .setHeadCount(peers.peer().integer("heads"))
+                .setHiddenSize(peers.peer().integer("hidden"))
+                .optLogarithmic(peers.peer().is("logarithmic"))
+                .optNormalized(peers.peer().is("normalized"))
+                .build();
+    }
+
+    private static ForgettingBiasBlock forgetting(Peers peers) throws IOException, MalformedModelException {
+        return ForgettingBiasBlock.builder()
+                .setHeadCount(peers.peer().integer("heads"))
+                .setEmbeddingSize(size(peers))
+                .build();
+    }
+
+    private static ProjectedDistanceBiasBlock projected(Peers peers) throws IOException, MalformedModelException {
+        return ProjectedDistanceBiasBlock.builder()
+                .setHeadCount(peers.peer().integer("heads"))
+                .setEmbeddingSize(size(peers))
+                .optCurves(peers.peer().integer("curves"))
+                .optMaxDistance(peers.peer().integer("maximum"))
+                .build();
+    }
+
+    /** Its queries and keys are normalized, and its keys and values pass a convolution, which is 0 here. */
+    private static NDArray inkling(Peers peers) throws IOException, MalformedModelException {
+        return output(
+                peers,
+                Attentions.builder(peers, projected(peers))
+                        .optQueryNorm(norm(peers))
+                        .optKeyNorm(norm(peers)));
+    }
+
+    private static RmsNormBlock norm(Peers peers) {
+        return RmsNormBlock.builder()
+                .setEmbeddingSize(peers.peer().integer("head_size"))
+                .optEpsilon((float) peers.peer().number("epsilon"))
+                .build();
+    }
+
+    private static int size(Peers peers) throws IOException, MalformedModelException {
+        return (int) peers.array("x").getShape().get(2);
+    }
+}
