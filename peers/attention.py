@@ -55,6 +55,13 @@ def randomize(module, scale=0.3):
     return module.eval()
 
 
+def randomize_keras(layer, scale=0.3):
+    """The same for a layer of Keras that is built."""
+    for weight in layer.weights:
+        weight.assign(normal(*weight.shape, scale=scale))
+    return layer
+
+
 def eager(config):
     config._attn_implementation = "eager"
     return config

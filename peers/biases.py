@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from attention import (
-    HEADS, SIZE, additive, case, eager, in_steps, masks, randomize, seeing, split, visible, ways, x_transformers,
+    HEADS, SIZE, additive, case, eager, in_steps, masks, randomize, randomize_keras, seeing, split, visible, ways, x_transformers,
     x_transformers_case,
 )
 from peer import Part, normal
@@ -235,7 +235,8 @@ def keras_t5():
     for decoder in (False, True):
         module = T5MultiHeadAttention(decoder, SIZE, SIZE // HEADS, HEADS, 0, use_relative_attention_bias=True)
         x = normal(2, 150, SIZE)
-        y = module(x, mask=visible(150, causal=decoder)[0])[0]
+        module(x)  # builds it
+        y = randomize_keras(module)(x, mask=visible(150, causal=decoder)[0])[0]
         dense = module.query_projector, module.key_projector, module.value_projector, module.output_projector
         projections = [(each.kernel.value.T, None) for each in dense]
         table = {"biases": module.relative_attention_bias.value}

@@ -16,7 +16,7 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-PARTS = ["attention", "biases"]
+PARTS = ["attention", "biases", "terms"]
 
 
 def wrong_versions():
