@@ -52,7 +52,8 @@ def randomize(module, scale=0.3):
     """Gives a module random parameters; many are 0 at first."""
     for parameter in module.parameters():
         parameter.copy_(normal(*parameter.shape, scale=scale))
-    return module.eval()
+    module.eval()
+    return module
 
 
 def randomize_keras(layer, scale=0.3):

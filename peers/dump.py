@@ -16,7 +16,7 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-PARTS = ["attention", "biases", "terms"]
+PARTS = ["attention", "biases", "terms", "windows"]
 
 
 def wrong_versions():
