@@ -3,28 +3,19 @@
 import torch
 import torch.nn.functional as F
 
-from attention import (
-    HEADS, SIZE, additive, case, eager, in_steps, masks, randomize, randomize_keras, seeing, split, visible, ways, x_transformers,
-    x_transformers_case,
+from multi_head import (
+    HEADS, SIZE, additive, bias, case, eager, in_steps, masks, randomize, randomize_keras, seeing, split, visible, ways,
+    x_transformers, x_transformers_case,
 )
 from peer import Part, normal
 
 part = Part("biases")
 
 
-def bias(y, parameters=None, start=None, **arguments):
-    """The bias y of queries, (1, N, T, F) or (N, T, F), the first of them at a start, by default that of the last ones."""
-    y = y if y.ndim == 4 else y[None]
-    queries, keys = y.shape[2:]
-    start = keys - queries if start is None else start
-    parameters = {f"p.{name}": value for name, value in (parameters or {}).items()}
-    return dict(queries=queries, keys=keys, start=start) | arguments, parameters, y
-
-
 LENGTHS = (9, 9), (3, 9), (1, 9)
 
 
-@part.kind("x-transformers ALiBi", "AlibiBiasBlock", "x-transformers")
+@part.kind("ALiBi", "AlibiBiasBlock", "x-transformers")
 def alibi():
     from x_transformers.x_transformers import AlibiPositionalBias
 
@@ -34,7 +25,16 @@ def alibi():
         yield bias(AlibiPositionalBias(4)(*lengths), heads=4)
 
 
-@part.kind("x-transformers ALiBi with slopes", "AlibiBiasBlock", "x-transformers")
+@part.kind("ALiBi", "AlibiBiasBlock", "KerasHub")
+def keras_alibi():
+    from keras_hub.layers import AlibiBias
+
+    # of the last query for all keys
+    for heads in (1, 4, 6, 12):
+        yield bias(AlibiBias()(torch.zeros(1, heads, 1, 9)), heads=heads)
+
+
+@part.kind("ALiBi with slopes", "AlibiBiasBlock", "x-transformers")
 def alibi_slopes():
     from x_transformers.x_transformers import AlibiPositionalBias
 
@@ -44,7 +44,7 @@ def alibi_slopes():
     yield bias(AlibiPositionalBias(4, 6)(9, 9), slopes=[2.0**-h for h in (2, 4, 6, 8)] + [0, 0])
 
 
-@part.kind("x-transformers ALiBi with trained slopes", "AlibiBiasBlock", "x-transformers")
+@part.kind("trained ALiBi", "AlibiBiasBlock", "x-transformers")
 def alibi_learned():
     from x_transformers.x_transformers import AlibiPositionalBias
 
@@ -53,7 +53,7 @@ def alibi_learned():
         yield bias(module(*lengths), {"logSlopes": module.slopes.flatten().log()}, heads=4)
 
 
-@part.kind("x-transformers ALiBi at positions", "AlibiBiasBlock", "x-transformers")
+@part.kind("ALiBi at positions", "AlibiBiasBlock", "x-transformers")
 def alibi_positions():
     from x_transformers.x_transformers import AlibiPositionalBias
 
@@ -61,7 +61,7 @@ def alibi_positions():
         yield dict(heads=4), {"positions": positions}, AlibiPositionalBias(4).forward_custom_pos(positions)
 
 
-@part.kind("x-transformers attention with ALiBi", "AlibiBiasBlock", "x-transformers")
+@part.kind("attention with ALiBi", "AlibiBiasBlock", "x-transformers")
 def alibi_attention():
     from x_transformers.x_transformers import AlibiPositionalBias
 
@@ -174,7 +174,7 @@ def buckets():
     yield each(compute_relative_buckets(32, 128, distances), False, 32, 128, "ProphetNet")
 
 
-@part.kind("x-transformers T5", "RelativePositionBiasBlock", "x-transformers")
+@part.kind("T5's bias", "RelativePositionBiasBlock", "x-transformers")
 def x_transformers_t5():
     for causal in (True, False):
         module = x_transformers_bias(causal)
@@ -197,7 +197,7 @@ def t5(bidirectional):
     return dict(bidirectional=bidirectional, buckets=32, maximum=128)
 
 
-@part.kind("x-transformers attention with T5", "RelativePositionBiasBlock", "x-transformers")
+@part.kind("attention with T5", "RelativePositionBiasBlock", "x-transformers")
 def x_transformers_t5_attention():
     for causal in (True, False):
         module, biases = x_transformers(causal=causal, one_kv_head=causal), x_transformers_bias(causal)
@@ -207,7 +207,7 @@ def x_transformers_t5_attention():
                 yield x_transformers_case(module, table, biases, mask, steps, **t5(not causal))
 
 
-@part.kind("T5", "RelativePositionBiasBlock", "transformers")
+@part.kind("attention with T5", "RelativePositionBiasBlock", "transformers")
 def t5_attention():
     from transformers.models.t5.modeling_t5 import T5Attention, T5Config
 
@@ -228,7 +228,7 @@ def t5_attention():
                 yield case(x, attend(x, visible(length), None, None), projections, table, scale=1, **t5(True))
 
 
-@part.kind("KerasHub T5", "RelativePositionBiasBlock", "keras-hub")
+@part.kind("attention with T5", "RelativePositionBiasBlock", "KerasHub")
 def keras_t5():
     from keras_hub.src.models.t5.t5_multi_head_attention import T5MultiHeadAttention
 
@@ -243,14 +243,14 @@ def keras_t5():
         yield case(x, y, projections, table, causal=decoder, scale=1, **t5(not decoder))
 
 
-@part.kind("x-transformers distance network", "DistanceNetworkBiasBlock", "x-transformers")
+@part.kind("distance network", "DistanceNetworkBiasBlock", "x-transformers")
 def distance_network():
     for options, module, parameters in distance_networks():
         for lengths in ((20, 20), (3, 20)):
             yield bias(module(*lengths), parameters, heads=HEADS, **options)
 
 
-@part.kind("x-transformers attention with a distance network", "DistanceNetworkBiasBlock", "x-transformers")
+@part.kind("attention with a distance network", "DistanceNetworkBiasBlock", "x-transformers")
 def distance_network_attention():
     for options, module, parameters in distance_networks():
         attention = x_transformers(causal=True)
@@ -276,7 +276,7 @@ def distance_networks():
             yield dict(hidden=6, logarithmic=logarithmic, normalized=normalized), module, parameters
 
 
-@part.kind("x-transformers FoX", "ForgettingBiasBlock", "x-transformers")
+@part.kind("FoX", "ForgettingBiasBlock", "x-transformers")
 def forgetting():
     from x_transformers.x_transformers import DataDependentAlibi
 
@@ -285,22 +285,22 @@ def forgetting():
         x = normal(2, 11, SIZE)
         # later keys are hidden
         y = module(x).masked_fill(~visible(11, causal=True), torch.nan)
-        yield dict(heads=heads), {"x": x, "p.weight": gates(module).weight, "p.bias": gates(module).bias}, y
+        yield dict(heads=heads), {"x": x, "p.weight": forget_gates(module).weight, "p.bias": forget_gates(module).bias}, y
 
 
-def gates(module):
+def forget_gates(module):
     return module.to_forget_gates[0]
 
 
-@part.kind("x-transformers attention with FoX", "ForgettingBiasBlock", "x-transformers")
+@part.kind("attention with FoX", "ForgettingBiasBlock", "x-transformers")
 def forgetting_attention():
     for heads in (4, 1):
         module = x_transformers(causal=True, data_dependent_alibi=True, kv_heads=heads)
-        linear = gates(module.data_dependent_alibi)
+        linear = forget_gates(module.data_dependent_alibi)
         yield x_transformers_case(module, {"weight": linear.weight, "bias": linear.bias})
 
 
-@part.kind("fla FoX", "ForgettingBiasBlock", "flash-linear-attention")
+@part.kind("attention with FoX", "ForgettingBiasBlock", "flash-linear-attention")
 def fla_forgetting():
     from fla.ops.forgetting_attn.naive import naive_forgetting_attn
 
@@ -311,12 +311,13 @@ def fla_forgetting():
         weight, offset = normal(HEADS, SIZE), normal(HEADS)
         x = normal(2, 11, SIZE)
         queries, keys, values = (F.linear(x, *each).unflatten(2, (-1, 6)) for each in projections[:3])
-        y = naive_forgetting_attn(queries, keys, values, F.logsigmoid(F.linear(x, weight, offset)), window_size=window)
+        gates = F.logsigmoid(F.linear(x, weight, offset))
+        y = naive_forgetting_attn(queries, keys, values, gates, window_size=window)
         y = F.linear(y.flatten(2), *projections[3])
         yield case(x, y, projections, {"weight": weight, "bias": offset}, causal=True, window=window)
 
 
-@part.kind("x-transformers Inkling", "ProjectedDistanceBiasBlock", "x-transformers")
+@part.kind("Inkling's bias", "ProjectedDistanceBiasBlock", "x-transformers")
 def x_transformers_inkling():
     from x_transformers.x_transformers import RelativeProjPositionalBias
 
@@ -332,7 +333,7 @@ def projected(module):
     return {"weight": linear.weight, "bias": linear.bias, "curves": module.distance_bank}
 
 
-@part.kind("x-transformers attention as in Inkling", "ProjectedDistanceBiasBlock", "x-transformers")
+@part.kind("attention as in Inkling", "ProjectedDistanceBiasBlock", "x-transformers")
 def x_transformers_inkling_attention():
     for causal in (False, True):
         options = dict(use_rel_proj_pos_bias=True, rel_proj_num_distance_basis=5, rel_proj_max_dist=4)

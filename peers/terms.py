@@ -3,7 +3,9 @@
 import torch
 import torch.nn.functional as F
 
-from attention import HEADS, SIZE, additive, case, eager, in_steps, masks, randomize, randomize_keras, seeing, split, visible, ways
+from multi_head import (
+    HEADS, SIZE, additive, case, eager, in_steps, masks, randomize, randomize_keras, seeing, split, visible, ways,
+)
 from peer import Part, normal
 
 part = Part("terms")
@@ -224,7 +226,7 @@ def xlnet():
             yield case(x, y, projections, encoding, **options)
 
 
-@part.kind("KerasHub XLNet", "TransformerXlPositionBlock", "keras-hub")
+@part.kind("XLNet", "TransformerXlPositionBlock", "KerasHub")
 def keras_xlnet():
     from keras_hub.src.models.xlnet.relative_attention import TwoStreamRelativeAttention
     from keras_hub.src.models.xlnet.xlnet_content_and_query_embedding import ContentAndQueryEmbedding
@@ -333,7 +335,7 @@ def deberta():
     yield from encoder_cases(attend, projections, encoding, buckets=32, maximum=64)
 
 
-@part.kind("KerasHub DeBERTa V3", "DisentangledPositionBlock", "keras-hub")
+@part.kind("DeBERTa V2", "DisentangledPositionBlock", "KerasHub")
 def keras_deberta():
     from keras_hub.src.models.deberta_v3.disentangled_self_attention import DisentangledSelfAttention
 

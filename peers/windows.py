@@ -4,8 +4,7 @@ import types
 
 import torch
 
-from attention import HEADS, SIZE, additive, case, eager, randomize, randomize_keras, split
-from biases import bias
+from multi_head import HEADS, SIZE, additive, bias, case, eager, randomize, randomize_keras, split
 from peer import Part, normal
 
 part = Part("windows")
@@ -33,7 +32,7 @@ WINDOWS = (3, 5), (4, 4), (4, 2), (1, 4)
 SQUARES = (3, 3), (4, 4)
 
 
-@part.kind("Swin", "WindowBiasBlock", "transformers")
+@part.kind("Swin's bias", "WindowBiasBlock", "transformers")
 def swin():
     from transformers.models.swin.modeling_swin import SwinRelativePositionBias
 
@@ -53,7 +52,7 @@ def swin_attention():
         yield from attention_cases(lambda x, mask: module(x, mask)[0], (size, size), projections, encoding)
 
 
-@part.kind("timm Swin's attention", "WindowBiasBlock", "timm")
+@part.kind("Swin's attention", "WindowBiasBlock", "timm")
 def timm_swin():
     from timm.models.swin_transformer import WindowAttention
 
@@ -63,7 +62,7 @@ def timm_swin():
         yield from attention_cases(module, window, (*split(module.qkv), module.proj), encoding)
 
 
-@part.kind("KerasHub Swin's attention", "WindowBiasBlock", "keras-hub")
+@part.kind("Swin's attention", "WindowBiasBlock", "KerasHub")
 def keras_swin():
     from keras_hub.src.models.swin_transformer.swin_transformer_layers import WindowAttention
 
@@ -77,7 +76,7 @@ def keras_swin():
         yield from attention_cases(lambda x, mask: module(x, mask=mask), window, projections, encoding)
 
 
-@part.kind("timm biases", "WindowBiasBlock", "timm")
+@part.kind("Swin's bias", "WindowBiasBlock", "timm")
 def timm_biases():
     from timm.layers.pos_embed_rel import RelPosBias
 
@@ -87,7 +86,7 @@ def timm_biases():
             yield window_bias(module.get_bias(), module.relative_position_bias_table, window, tokens)
 
 
-@part.kind("timm MaxViT of TensorFlow", "WindowBiasBlock", "timm")
+@part.kind("MaxViT of TensorFlow", "WindowBiasBlock", "timm")
 def timm_maxvit():
     from timm.layers.pos_embed_rel import RelPosBiasTf
 
@@ -98,7 +97,7 @@ def timm_maxvit():
         yield window_bias(module.get_bias(), table, window)
 
 
-@part.kind("timm LeViT", "WindowBiasBlock", "timm")
+@part.kind("LeViT", "WindowBiasBlock", "timm")
 def timm_levit():
     from timm.models.levit import Attention
 
@@ -120,7 +119,8 @@ def beit():
 def beit_biases(size):
     from transformers.models.beit.modeling_beit import BeitConfig, BeitRelativePositionBias
 
-    return randomize(BeitRelativePositionBias(BeitConfig(image_size=8 * size, patch_size=8, num_attention_heads=HEADS)))
+    config = BeitConfig(image_size=8 * size, patch_size=8, num_attention_heads=HEADS)
+    return randomize(BeitRelativePositionBias(config))
 
 
 @part.kind("BEiT in another window", "WindowBiasBlock", "transformers")
@@ -131,7 +131,7 @@ def beit_resampled():
         yield window_bias(module(window), module.relative_position_bias_table, window, 1, **options)
 
 
-@part.kind("timm Swin in another window", "WindowBiasBlock", "timm")
+@part.kind("Swin in another window", "WindowBiasBlock", "timm")
 def timm_resampled():
     from timm.layers.pos_embed_rel import RelPosBias, resize_rel_pos_bias_table_simple
 
@@ -143,7 +143,7 @@ def timm_resampled():
         yield window_bias(module.get_bias(), table, window, trained=(4, 4), method="BICUBIC")
 
 
-@part.kind("timm BEiT's attention", "WindowBiasBlock", "timm")
+@part.kind("BEiT's attention", "WindowBiasBlock", "timm")
 def timm_beit():
     from timm.models.beit import Attention
 
@@ -163,7 +163,7 @@ def network(first, last):
 
 
 def network_options(hidden, trained=(0, 0)):
-    return dict(hidden=hidden, trained=trained if trained[0] else None)
+    return dict(hidden=hidden, trained=trained) if trained[0] else dict(hidden=hidden)
 
 
 @part.kind("Swin V2", "WindowNetworkBiasBlock", "transformers")
@@ -180,7 +180,7 @@ def swinv2():
         yield from attention_cases(lambda x, mask: module(x, mask)[0], window, projections, encoding, **options)
 
 
-@part.kind("timm Swin V2", "WindowNetworkBiasBlock", "timm")
+@part.kind("Swin V2", "WindowNetworkBiasBlock", "timm")
 def timm_swinv2():
     from timm.models.swin_transformer_v2 import WindowAttention
 
@@ -193,7 +193,7 @@ def timm_swinv2():
         yield from attention_cases(module, window, projections, encoding, **options)
 
 
-@part.kind("timm network of Swin V2", "WindowNetworkBiasBlock", "timm")
+@part.kind("network of Swin V2", "WindowNetworkBiasBlock", "timm")
 def timm_network():
     from timm.layers.pos_embed_rel import RelPosMlp
 
@@ -254,7 +254,7 @@ def vitdet_resampled():
         yield dict(head_size=8, window_size=window, trained=trained), arrays, y[:, None]
 
 
-@part.kind("KerasHub ViTDet", "WindowVectorsBlock", "keras-hub")
+@part.kind("ViTDet", "WindowVectorsBlock", "KerasHub")
 def keras_vitdet():
     from keras_hub.src.models.vit_det.vit_layers import MultiHeadAttentionWithRelativePE
 
@@ -270,7 +270,7 @@ def keras_vitdet():
         yield from attention_cases(image(module, window), window, projections, encoding, masked=False)
 
 
-@part.kind("timm MViTv2", "WindowVectorsBlock", "timm")
+@part.kind("MViTv2", "WindowVectorsBlock", "timm")
 def timm_mvitv2():
     from timm.models.mvitv2 import MultiScaleAttention
 
@@ -284,7 +284,7 @@ def timm_mvitv2():
         yield from attention_cases(attend, window, projections, encoding, masked=False)
 
 
-@part.kind("timm BoTNet", "WindowVectorsBlock", "timm")
+@part.kind("BoTNet", "WindowVectorsBlock", "timm")
 def timm_botnet():
     from timm.layers.bottleneck_attn import BottleneckAttn
 

@@ -4,18 +4,20 @@ import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import java.io.IOException;
 import java.util.Map;
 
-/** The cases of attentions and of biases, as {@code attention.py} and {@code biases.py} write them. */
+/** The cases of attentions and of biases, as {@code multi_head.py} writes them. */
 final class Attentions {
 
     private Attentions() {}
@@ -41,21 +43,52 @@ final class Attentions {
             throws IOException, MalformedModelException {
         MultiHeadAttentionBlock attention = builder.build();
         NDArray x = peers.array("x");
-        NDArray mask = peers.peer().is("mask") ? peers.array("mask") : null;
         if (!peers.peer().has("steps")) {
-            return peers.forward(attention, mask == null ? new NDArray[] {x} : new NDArray[] {x, mask});
+            return peers.forward(attention, masked(peers, x), null);
         }
         peers.initialize(attention, x.getShape());
+        NDArray mask = peers.peer().hasArray("mask") ? peers.array("mask") : null;
         NDList outputs = new NDList();
         try (KeyValueCache cache = new KeyValueCache(peers.manager())) {
-            for (double step : peers.peer().numbers("steps")) {
-                NDIndex tokens = new NDIndex(":, {}:{}", cache.getLength(), cache.getLength() + (int) step);
+            for (int step : peers.peer().integers("steps")) {
+                NDIndex tokens = new NDIndex(":, {}:{}", cache.getLength(), cache.getLength() + step);
                 NDList inputs = mask == null ? new NDList(x.get(tokens)) : new NDList(x.get(tokens), mask.get(tokens));
                 outputs.addAll(
                         attention.forward(new ParameterStore(peers.manager(), false), inputs, false, cache.nextStep()));
             }
         }
         return outputs.stream().reduce((before, step) -> before.concat(step, 1)).orElseThrow();
+    }
+
+    /** Arrays, and the mask of the case if it has one. */
+    static NDList masked(Peers peers, NDArray... arrays) throws IOException, MalformedModelException {
+        NDList inputs = new NDList(arrays);
+        if (peers.peer().hasArray("mask")) {
+            NDArray mask = peers.array("mask");
+            // integers stand for booleans, which a mask of each head must have
+            boolean areBooleans =
+                    mask.getDataType() == DataType.INT64 && mask.getShape().dimension() == 4;
+            inputs.add(areBooleans ? mask.toType(DataType.BOOLEAN, false) : mask);
+        }
+        return inputs;
+    }
+
+    /** Sets norms of queries and keys. */
+    static MultiHeadAttentionBlock.Builder withNorms(
+            Peers peers, boolean areOfAllHeads, MultiHeadAttentionBlock.Builder builder) {
+        PeerCase peer = peers.peer();
+        int queries = areOfAllHeads ? peer.integer("heads") : 1;
+        int keys = areOfAllHeads ? peer.integer("key_heads") : 1;
+        return builder.optNormOfAllHeads(areOfAllHeads)
+                .optQueryNorm(norm(peer, queries))
+                .optKeyNorm(norm(peer, keys));
+    }
+
+    private static RmsNormBlock norm(PeerCase peer, int heads) {
+        return RmsNormBlock.builder()
+                .setEmbeddingSize(heads * peer.integer("head_size"))
+                .optEpsilon((float) peer.number("epsilon"))
+                .build();
     }
 
     /** An attention with the options of the case. */
@@ -76,6 +109,9 @@ final class Attentions {
         }
         if (peer.has("window")) {
             builder.optWindow(peer.integer("window"));
+        }
+        if (peer.has("chunk")) {
+            builder.optChunkSize(peer.integer("chunk"));
         }
         if (peer.has("cap")) {
             builder.optScoreCap(peer.number("cap"));

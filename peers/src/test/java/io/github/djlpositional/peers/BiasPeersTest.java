@@ -2,6 +2,7 @@ package io.github.djlpositional.peers;
 
 import static io.github.djlpositional.peers.Attentions.bias;
 import static io.github.djlpositional.peers.Attentions.output;
+import static io.github.djlpositional.peers.Attentions.withNorms;
 import static java.util.Map.entry;
 
 import ai.djl.MalformedModelException;
@@ -9,7 +10,6 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.util.PairList;
 import io.github.djlpositional.PositionalEncodingBlock;
-import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.relative.DistanceNetworkBiasBlock;
@@ -27,17 +27,15 @@ class BiasPeersTest extends EncodingPeersTest {
                 "biases",
                 "Biases of distances",
                 Map.ofEntries(
+                        entry("ALiBi", peers -> bias(peers, alibi(peers).build())),
+                        entry("ALiBi with slopes", BiasPeersTest::alibiWithSlopes),
                         entry(
-                                "x-transformers ALiBi",
-                                peers -> bias(peers, alibi(peers).build())),
-                        entry("x-transformers ALiBi with slopes", BiasPeersTest::alibiWithSlopes),
-                        entry(
-                                "x-transformers ALiBi with trained slopes",
+                                "trained ALiBi",
                                 peers -> bias(
                                         peers, alibi(peers).optLearned(true).build())),
-                        entry("x-transformers ALiBi at positions", BiasPeersTest::alibiAtPositions),
+                        entry("ALiBi at positions", BiasPeersTest::alibiAtPositions),
                         entry(
-                                "x-transformers attention with ALiBi",
+                                "attention with ALiBi",
                                 peers -> output(peers, alibi(peers).build())),
                         entry("BLOOM", peers -> output(peers, alibi(peers).build())),
                         entry("MPT", peers -> output(peers, mpt(peers))),
@@ -46,21 +44,19 @@ class BiasPeersTest extends EncodingPeersTest {
                                 "Falcon",
                                 peers -> output(
                                         peers, alibi(peers).optScaled(true).build())),
+                        entry("T5's bias", peers -> bias(peers, t5(peers))),
                         entry("T5's buckets", peers -> bias(peers, t5(peers))),
-                        entry("x-transformers T5", peers -> bias(peers, t5(peers))),
-                        entry("x-transformers attention with T5", peers -> output(peers, t5(peers))),
-                        entry("T5", peers -> output(peers, t5(peers))),
-                        entry("KerasHub T5", peers -> output(peers, t5(peers))),
-                        entry("x-transformers distance network", peers -> bias(peers, network(peers))),
+                        entry("attention with T5", peers -> output(peers, t5(peers))),
+                        entry("distance network", peers -> bias(peers, network(peers))),
+                        entry("attention with a distance network", peers -> output(peers, network(peers))),
+                        entry("FoX", peers -> peers.encode(forgetting(peers))),
+                        entry("attention with FoX", peers -> output(peers, forgetting(peers))),
+                        entry("Inkling's bias", peers -> peers.encode(projected(peers))),
+                        entry("attention as in Inkling", peers -> output(peers, projected(peers))),
                         entry(
-                                "x-transformers attention with a distance network",
-                                peers -> output(peers, network(peers))),
-                        entry("x-transformers FoX", peers -> peers.forward(forgetting(peers), peers.array("x"))),
-                        entry("x-transformers attention with FoX", peers -> output(peers, forgetting(peers))),
-                        entry("fla FoX", peers -> output(peers, forgetting(peers))),
-                        entry("x-transformers Inkling", peers -> peers.forward(projected(peers), peers.array("x"))),
-                        entry("x-transformers attention as in Inkling", peers -> output(peers, projected(peers))),
-                        entry("Inkling", BiasPeersTest::inkling)));
+                                "Inkling",
+                                peers -> output(
+                                        peers, withNorms(peers, false, Attentions.builder(peers, projected(peers)))))));
     }
 
     private static AlibiBiasBlock.Builder alibi(Peers peers) {
@@ -123,22 +119,6 @@ class BiasPeersTest extends EncodingPeersTest {
                 .setEmbeddingSize(size(peers))
                 .optCurves(peers.peer().integer("curves"))
                 .optMaxDistance(peers.peer().integer("maximum"))
-                .build();
-    }
-
-    /** Its queries and keys are normalized, and its keys and values pass a convolution, which is 0 here. */
-    private static NDArray inkling(Peers peers) throws IOException, MalformedModelException {
-        return output(
-                peers,
-                Attentions.builder(peers, projected(peers))
-                        .optQueryNorm(norm(peers))
-                        .optKeyNorm(norm(peers)));
-    }
-
-    private static RmsNormBlock norm(Peers peers) {
-        return RmsNormBlock.builder()
-                .setEmbeddingSize(peers.peer().integer("head_size"))
-                .optEpsilon((float) peers.peer().number("epsilon"))
                 .build();
     }
 

@@ -37,12 +37,10 @@ class TermPeersTest extends EncodingPeersTest {
                         entry("Parakeet", peers -> output(peers, transformerXl(peers))),
                         entry("Nemotron ASR", peers -> output(peers, transformerXl(peers))),
                         entry("XLNet", peers -> output(peers, transformerXl(peers))),
-                        entry("KerasHub XLNet", peers -> output(peers, transformerXl(peers))),
                         entry("Wav2Vec2-Conformer with rotation", TermPeersTest::rotatedInput),
                         entry("DeBERTa", peers -> output(peers, deberta(peers))),
                         entry("DeBERTa V2", peers -> output(peers, deberta(peers))),
                         entry("DeBERTa V2 with one term", peers -> output(peers, deberta(peers))),
-                        entry("KerasHub DeBERTa V3", peers -> output(peers, deberta(peers))),
                         entry("DeBERTa V2's buckets", TermPeersTest::debertaBuckets)));
     }
 

@@ -6,11 +6,8 @@ import static java.util.Map.entry;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.Block;
-import ai.djl.training.ParameterStore;
 import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.relative.WindowBiasBlock;
 import io.github.djlpositional.relative.WindowNetworkBiasBlock;
@@ -26,85 +23,77 @@ class WindowPeersTest extends EncodingPeersTest {
                 "windows",
                 "Windows",
                 Map.ofEntries(
-                        entry("Swin", peers -> bias(peers, biases(peers, "window_size"))),
-                        entry("Swin's attention", peers -> output(peers, biases(peers, "window_size"))),
-                        entry("timm Swin's attention", peers -> output(peers, biases(peers, "window_size"))),
-                        entry("KerasHub Swin's attention", peers -> output(peers, biases(peers, "window_size"))),
-                        entry("timm biases", peers -> bias(peers, biases(peers, "window_size"))),
-                        entry("timm MaxViT of TensorFlow", peers -> bias(peers, biases(peers, "window_size"))),
-                        entry("timm LeViT", peers -> bias(peers, biases(peers, "window_size"))),
-                        entry("BEiT", peers -> bias(peers, biases(peers, "window_size"))),
-                        entry("timm BEiT's attention", peers -> output(peers, biases(peers, "window_size"))),
+                        entry("Swin's bias", peers -> bias(peers, biases(peers))),
+                        entry("MaxViT of TensorFlow", peers -> bias(peers, biases(peers))),
+                        entry("LeViT", peers -> bias(peers, biases(peers))),
+                        entry("BEiT", peers -> bias(peers, biases(peers))),
+                        entry("Swin's attention", peers -> output(peers, biases(peers))),
+                        entry("BEiT's attention", peers -> output(peers, biases(peers))),
                         entry("BEiT in another window", WindowPeersTest::resampledBiases),
-                        entry("timm Swin in another window", WindowPeersTest::resampledBiases),
+                        entry("Swin in another window", WindowPeersTest::resampledBiases),
                         entry("Swin V2", peers -> output(peers, network(peers))),
-                        entry("timm Swin V2", peers -> output(peers, network(peers))),
-                        entry("timm network of Swin V2", peers -> bias(peers, network(peers))),
-                        entry("SAM", peers -> output(peers, vectors(peers, "window_size"))),
-                        entry("ViTDet", peers -> output(peers, vectors(peers, "window_size"))),
-                        entry("KerasHub ViTDet", peers -> output(peers, vectors(peers, "window_size"))),
-                        entry("timm MViTv2", peers -> output(peers, vectors(peers, "window_size"))),
-                        entry("timm BoTNet", peers -> output(peers, vectors(peers, "window_size"))),
+                        entry("network of Swin V2", peers -> bias(peers, network(peers))),
+                        entry("SAM", peers -> output(peers, vectors(peers))),
+                        entry("ViTDet", peers -> output(peers, vectors(peers))),
+                        entry("MViTv2", peers -> output(peers, vectors(peers))),
+                        entry("BoTNet", peers -> output(peers, vectors(peers))),
                         entry("ViTDet in another window", WindowPeersTest::resampledVectors)));
     }
 
-    private static WindowBiasBlock biases(Peers peers, String window) {
-        int[] sizes = sizes(peers, window);
+    private static WindowBiasBlock biases(Peers peers) {
+        return biases(peers, peers.peer().integers("window_size"));
+    }
+
+    private static WindowBiasBlock biases(Peers peers, int... window) {
         return WindowBiasBlock.builder()
                 .setHeadCount(peers.peer().integer("heads"))
-                .setWindow(sizes[0], sizes[1])
+                .setWindow(window[0], window[1])
                 .optClassToken(peers.peer().is("class_token"))
                 .build();
     }
 
+    /** The bias of another window than that of the parameters. */
+    private static NDArray resampledBiases(Peers peers) throws IOException, MalformedModelException {
+        NDArray cells = peers.manager().zeros(new Shape(1, peers.peer().integer("keys"), 4));
+        WindowBiasBlock trained = biases(peers, peers.peer().integers("trained"));
+        peers.initialize(trained, cells.getShape());
+        WindowBiasBlock block = biases(peers);
+        block.initialize(peers.manager(), DataType.FLOAT32, cells.getShape());
+        block.resample(trained, GridResampling.valueOf(peers.peer().text("method")));
+        return peers.forward(block, cells);
+    }
+
     private static WindowNetworkBiasBlock network(Peers peers) {
-        int[] window = sizes(peers, "window_size");
+        int[] window = peers.peer().integers("window_size");
         WindowNetworkBiasBlock.Builder builder = WindowNetworkBiasBlock.builder()
                 .setHeadCount(peers.peer().integer("heads"))
                 .setWindow(window[0], window[1])
                 .optHiddenSize(peers.peer().integer("hidden"));
         if (peers.peer().has("trained")) {
-            int[] trained = sizes(peers, "trained");
+            int[] trained = peers.peer().integers("trained");
             builder.optTrainedWindow(trained[0], trained[1]);
         }
         return builder.build();
     }
 
-    private static WindowVectorsBlock vectors(Peers peers, String window) {
-        int[] sizes = sizes(peers, window);
+    private static WindowVectorsBlock vectors(Peers peers) {
+        return vectors(peers, peers.peer().integers("window_size"));
+    }
+
+    private static WindowVectorsBlock vectors(Peers peers, int... window) {
         return WindowVectorsBlock.builder()
                 .setHeadSize(peers.peer().integer("head_size"))
-                .setWindow(sizes[0], sizes[1])
+                .setWindow(window[0], window[1])
                 .build();
-    }
-
-    private static int[] sizes(Peers peers, String name) {
-        double[] sizes = peers.peer().numbers(name);
-        return new int[] {(int) sizes[0], (int) sizes[1]};
-    }
-
-    private static NDArray resampledBiases(Peers peers) throws IOException, MalformedModelException {
-        NDArray cells = peers.manager().zeros(new Shape(1, peers.peer().integer("keys"), 4));
-        WindowBiasBlock trained = biases(peers, "trained");
-        peers.initialize(trained, new Shape(1, 1, 4));
-        WindowBiasBlock block = biases(peers, "window_size");
-        block.initialize(peers.manager(), DataType.FLOAT32, cells.getShape());
-        block.resample(trained, GridResampling.valueOf(peers.peer().text("method")));
-        return forward(peers, block, cells);
     }
 
     private static NDArray resampledVectors(Peers peers) throws IOException, MalformedModelException {
         NDArray queries = peers.array("q");
-        WindowVectorsBlock trained = vectors(peers, "trained");
+        WindowVectorsBlock trained = vectors(peers, peers.peer().integers("trained"));
         peers.initialize(trained, queries.getShape());
-        WindowVectorsBlock block = vectors(peers, "window_size");
+        WindowVectorsBlock block = vectors(peers);
         block.initialize(peers.manager(), DataType.FLOAT32, queries.getShape());
         block.resample(trained);
-        return forward(peers, block, queries);
-    }
-
-    private static NDArray forward(Peers peers, Block block, NDArray input) {
-        return block.forward(new ParameterStore(peers.manager(), false), new NDList(input), false)
-                .head();
+        return peers.forward(block, queries);
     }
 }
