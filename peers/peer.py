@@ -75,7 +75,10 @@ class Part:
 
 
 def case(arguments, arrays, y):
-    return arguments, {name: array(value) for name, value in {**arrays, "y": y}.items()}
+    arrays = {name: array(value) for name, value in {**arrays, "y": y}.items()}
+    if np.isnan(arrays["y"]).all():
+        raise ValueError(f"y is NaN for {arguments}: nothing would be compared")
+    return arguments, arrays
 
 
 def array(value):
