@@ -110,7 +110,9 @@ def transformers_cases(module, rule=None, ways=ways(), own=None, **options):
 
     def seen(queries, keys, mask):
         positions = torch.arange(keys)
-        allowed = (rule or causal_mask_function)(0, 0, positions[-queries:, None], positions)[None, None]
+        rows = rule or causal_mask_function
+        allowed = rows(torch.arange(2)[:, None, None, None], 0, positions[-queries:, None], positions)
+        allowed = allowed.expand(2, 1, queries, keys)
         return allowed if mask is None else allowed & mask[:, None, None, :keys].bool()
 
     for mask, steps in ways:
@@ -152,24 +154,29 @@ def gpt_oss():
 
 @part.kind("Llama 4", "MultiHeadAttentionBlock", "transformers")
 def llama4():
-    yield from transformers_cases(llama4_attention(), coefficient=0.5, length=3)
+    module = llama4_attention(attn_temperature_tuning=True, floor_scale=3, attn_scale=0.5)
+    yield from transformers_cases(module, coefficient=0.5, length=3)
 
 
 @part.kind("Llama 4 with chunks", "MultiHeadAttentionBlock", "transformers")
 def llama4_chunks():
     from transformers.masking_utils import chunked_causal_mask_function
 
-    rule = chunked_causal_mask_function(4, torch.zeros(1, dtype=torch.long))
-    # with padding at the start, the positions of chunks would be those of the tokens
-    chosen = [(mask, steps) for mask, steps in ways() if mask is None or mask[1, 0]]
-    yield from transformers_cases(llama4_attention(), rule, chosen, coefficient=0.5, length=3, chunk=4)
+    module = llama4_attention(attn_temperature_tuning=False)
+    for mask, steps in ways():
+        # chunks begin with the first token
+        padding = torch.zeros(2).long() if mask is None else (mask.cumsum(1) == 0).sum(1)
+        positions = {"positions": torch.arange(9) - padding[:, None]}
+        rule = chunked_causal_mask_function(4, padding)
+        for options, arrays, y in transformers_cases(module, rule, [(mask, steps)], chunk=4):
+            yield options, arrays | positions, y
 
 
-def llama4_attention():
+def llama4_attention(**options):
     from transformers.models.llama4.modeling_llama4 import Llama4TextAttention, Llama4TextConfig
 
-    options = dict(no_rope_layers=[0, 0], floor_scale=3, attn_scale=0.5, use_qk_norm=False, attention_bias=True)
-    return randomize(Llama4TextAttention(eager(Llama4TextConfig(**SMALL, **options)), 0))
+    config = Llama4TextConfig(**SMALL, no_rope_layers=[0, 0], use_qk_norm=False, attention_bias=True, **options)
+    return randomize(Llama4TextAttention(eager(config), 0))
 
 
 @part.kind("Qwen 3", "MultiHeadAttentionBlock", "transformers")

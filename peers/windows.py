@@ -143,6 +143,19 @@ def timm_resampled():
         yield window_bias(module.get_bias(), table, window, trained=(4, 4), method="BICUBIC")
 
 
+@part.kind("BEiT's attention", "WindowBiasBlock", "transformers")
+def beit_attention():
+    from transformers.models.beit.modeling_beit import BeitAttention, BeitConfig
+
+    for size in (3, 4):
+        module = randomize(BeitAttention(eager(BeitConfig(hidden_size=SIZE, num_attention_heads=HEADS))))
+        biases = beit_biases(size)
+        encoding = {"biases": biases.relative_position_bias_table}
+        projections = module.q_proj, module.k_proj, module.v_proj, module.o_proj
+        attend = lambda x, _: module(x, biases((size, size)))[0]
+        yield from attention_cases(attend, (size, size), projections, encoding, 1, masked=False)
+
+
 @part.kind("BEiT's attention", "WindowBiasBlock", "timm")
 def timm_beit():
     from timm.models.beit import Attention

@@ -37,7 +37,7 @@ class AttentionPeersTest extends EncodingPeersTest {
                         entry("Qwen 3", peers -> output(peers, withNorms(peers, false, builder(peers)))),
                         entry("OLMo 2", peers -> output(peers, withNorms(peers, true, builder(peers)))),
                         entry("Llama 4", AttentionPeersTest::llama4),
-                        entry("Llama 4 with chunks", AttentionPeersTest::llama4)));
+                        entry("Llama 4 with chunks", Attentions::output)));
     }
 
     private static NDArray llama4(Peers peers) throws IOException, MalformedModelException {

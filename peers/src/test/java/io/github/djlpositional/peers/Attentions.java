@@ -7,7 +7,6 @@ import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
-import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.RmsNormBlock;
@@ -38,26 +37,34 @@ final class Attentions {
         return output(peers, builder(peers, encodings));
     }
 
-    /** The output of an attention, in steps and with a mask of keys if the case has them. */
+    /** The output of an attention, in steps, with a mask of keys and at positions if the case has them. */
     static NDArray output(Peers peers, MultiHeadAttentionBlock.Builder builder)
             throws IOException, MalformedModelException {
         MultiHeadAttentionBlock attention = builder.build();
-        NDArray x = peers.array("x");
+        NDList inputs = masked(peers, peers.array("x"));
+        NDArray positions = peers.peer().hasArray("positions") ? peers.array("positions") : null;
         if (!peers.peer().has("steps")) {
-            return peers.forward(attention, masked(peers, x), null);
+            return peers.forward(attention, inputs, at(positions, new PairList<>()));
         }
-        peers.initialize(attention, x.getShape());
-        NDArray mask = peers.peer().hasArray("mask") ? peers.array("mask") : null;
+        peers.initialize(attention, inputs.head().getShape());
         NDList outputs = new NDList();
         try (KeyValueCache cache = new KeyValueCache(peers.manager())) {
             for (int step : peers.peer().integers("steps")) {
                 NDIndex tokens = new NDIndex(":, {}:{}", cache.getLength(), cache.getLength() + step);
-                NDList inputs = mask == null ? new NDList(x.get(tokens)) : new NDList(x.get(tokens), mask.get(tokens));
-                outputs.addAll(
-                        attention.forward(new ParameterStore(peers.manager(), false), inputs, false, cache.nextStep()));
+                NDList of =
+                        new NDList(inputs.stream().map(each -> each.get(tokens)).toList());
+                NDArray here = positions == null ? null : positions.get(tokens);
+                outputs.add(peers.forward(attention, of, at(here, cache.nextStep())));
             }
         }
         return outputs.stream().reduce((before, step) -> before.concat(step, 1)).orElseThrow();
+    }
+
+    private static PairList<String, Object> at(NDArray positions, PairList<String, Object> params) {
+        if (positions != null) {
+            params.add(PositionalEncodingBlock.POSITIONS, positions);
+        }
+        return params;
     }
 
     /** Arrays, and the mask of the case if it has one. */
