@@ -1,0 +1,199 @@
+"""Options of an attention without an encoding."""
+
+import torch
+
+from multi_head import (
+    HEADS, SIZE, STEPS, additive, case, eager, in_steps, masks, randomize, seeing, visible, ways, x_transformers,
+    x_transformers_case,
+)
+from peer import Part, normal
+
+part = Part("attention")
+
+
+@part.kind("heads of keys", "MultiHeadAttentionBlock", "x-transformers")
+def key_heads():
+    for options in (dict(kv_heads=4), dict(kv_heads=2), dict(one_kv_head=True), dict(kv_heads=2, head_size=5)):
+        for causal in (False, True):
+            yield x_transformers_case(x_transformers(causal=causal, **options))
+    for mask, steps in ways():
+        yield x_transformers_case(x_transformers(one_kv_head=True, causal=True), mask=mask, steps=steps)
+
+
+@part.kind("cap", "MultiHeadAttentionBlock", "x-transformers")
+def cap():
+    for limit in (0.5, 3.0):
+        module = x_transformers(causal=True, softclamp_logits=True, logit_softclamp_value=limit)
+        for mask, steps in ways():
+            yield x_transformers_case(module, mask=mask, steps=steps, cap=limit)
+
+
+@part.kind("sinks", "MultiHeadAttentionBlock", "x-transformers")
+def sinks():
+    for causal in (False, True):
+        module = x_transformers(causal=causal, head_learned_sink=True)
+        yield x_transformers_case(module, own={"sinks": module.attend.head_attn_sink}, sinks=True)
+
+
+@part.kind("cosine", "MultiHeadAttentionBlock", "x-transformers")
+def cosine():
+    for scale in (1.0, 10.0):
+        module = x_transformers(causal=True, qk_norm=True, qk_norm_scale=scale)
+        for mask, steps in ways():
+            own = {"temperature": torch.full((HEADS,), scale).log()}
+            yield x_transformers_case(module, own=own, mask=mask, steps=steps, cosine=True)
+
+
+@part.kind("window", "MultiHeadAttentionBlock", "x-transformers")
+def window():
+    for past in (1, 3, 20):
+        module = x_transformers(causal=True, max_attend_past=past)
+        for steps in (None, STEPS):
+            yield x_transformers_case(module, steps=steps, window=past + 1)
+
+
+def torch_attention(heads=HEADS):
+    """An attention of torch, and its projections."""
+    module = randomize(torch.nn.MultiheadAttention(SIZE, heads, batch_first=True))
+    return module, [*zip(module.in_proj_weight.chunk(3), module.in_proj_bias.chunk(3)), module.out_proj]
+
+
+@part.kind("MultiheadAttention", "MultiHeadAttentionBlock", "torch")
+def self_attention():
+    for heads in (1, 3, 8):
+        module, projections = torch_attention(heads)
+        for mask in masks():
+            for causal in (False, True):
+                x = normal(2, 9, SIZE)
+                hidden = None if mask is None else mask == 0
+                order = ~visible(9, causal=True)[0, 0] if causal else None
+                y = module(x, x, x, key_padding_mask=hidden, attn_mask=order, need_weights=False)[0]
+                y = seeing(y, mask if causal else None)
+                yield case(x, y, projections, heads=heads, mask=mask, causal=causal)
+
+
+@part.kind("MultiheadAttention with a mask of pairs", "MultiHeadAttentionBlock", "torch")
+def pairs():
+    module, projections = torch_attention()
+    # of each query, of each head too, or numbers that are added to the scores
+    for shape in ((2, 1), (2, HEADS), (1, HEADS)):
+        for mask in ((torch.rand(*shape, 9, 9) < 0.7) | torch.eye(9).bool(), normal(*shape, 9, 9)):
+            x = normal(2, 9, SIZE)
+            hidden = mask.expand(2, HEADS, 9, 9).flatten(0, 1)
+            y = module(x, x, x, attn_mask=~hidden if mask.dtype == torch.bool else hidden, need_weights=False)[0]
+            yield case(x, y, projections, mask=mask)
+
+
+@part.kind("MultiheadAttention of other keys", "MultiHeadAttentionBlock", "torch")
+def cross_attention():
+    module, projections = torch_attention()
+    for mask in masks():
+        queries, keys, values = normal(2, 4, SIZE), normal(2, 9, SIZE), normal(2, 9, SIZE)
+        y = module(queries, keys, values, key_padding_mask=None if mask is None else mask == 0)[0]
+        options, arrays, y = case(queries, y, projections, mask=mask)
+        yield options, arrays | {"keys": keys, "values": values}, y
+
+
+@part.kind("probabilities", "MultiHeadAttentionBlock", "torch")
+def probabilities():
+    module, projections = torch_attention()
+    for mask in masks():
+        x = normal(2, 9, SIZE)
+        y = module(x, x, x, key_padding_mask=None if mask is None else mask == 0, average_attn_weights=False)[1]
+        yield case(x, y, projections, mask=mask)
+
+
+def transformers_cases(module, rule=None, ways=ways(), own=None, **options):
+    """Cases of a causal attention of transformers, whose rotation turns by 0; the rule is one of its masks."""
+    from transformers import DynamicCache
+    from transformers.masking_utils import causal_mask_function
+
+    def seen(queries, keys, mask):
+        positions = torch.arange(keys)
+        rows = rule or causal_mask_function
+        allowed = rows(torch.arange(2)[:, None, None, None], 0, positions[-queries:, None], positions)
+        allowed = allowed.expand(2, 1, queries, keys)
+        return allowed if mask is None else allowed & mask[:, None, None, :keys].bool()
+
+    for mask, steps in ways:
+        x = normal(2, 9, SIZE)
+        cache = DynamicCache() if steps else None
+
+        def forward(piece, end):
+            length = piece.shape[1]
+            rotation = torch.ones(1, length, 1), torch.zeros(1, length, 1)
+            hidden = additive(seen(length, end, mask))
+            return module(piece, position_embeddings=rotation, attention_mask=hidden, past_key_values=cache)[0]
+
+        # packages differ in the outputs of queries that see no key
+        y = in_steps(x, steps, forward).masked_fill(~seen(9, 9, mask).any(3)[:, 0, :, None], torch.nan)
+        projections = module.q_proj, module.k_proj, module.v_proj, module.o_proj
+        yield case(x, y, projections, own=own, mask=mask, causal=True, steps=steps, **options)
+
+
+SMALL = dict(hidden_size=SIZE, num_attention_heads=HEADS, num_key_value_heads=2, num_hidden_layers=2, head_dim=6)
+
+
+@part.kind("Gemma 2", "MultiHeadAttentionBlock", "transformers")
+def gemma2():
+    from transformers.models.gemma2.modeling_gemma2 import Gemma2Attention, Gemma2Config
+
+    config = eager(Gemma2Config(**SMALL, query_pre_attn_scalar=9, attn_logit_softcapping=2.0, attention_bias=True))
+    yield from transformers_cases(randomize(Gemma2Attention(config, 0)), scale=1 / 3, cap=2)
+
+
+@part.kind("GPT-OSS", "MultiHeadAttentionBlock", "transformers")
+def gpt_oss():
+    from transformers.masking_utils import sliding_window_causal_mask_function
+    from transformers.models.gpt_oss.modeling_gpt_oss import GptOssAttention, GptOssConfig
+
+    module = randomize(GptOssAttention(eager(GptOssConfig(**SMALL, attention_bias=True)), 0))
+    own, rule = {"sinks": module.sinks}, sliding_window_causal_mask_function(4)
+    yield from transformers_cases(module, rule, own=own, window=4, sinks=True)
+
+
+@part.kind("Llama 4", "MultiHeadAttentionBlock", "transformers")
+def llama4():
+    module = llama4_attention(attn_temperature_tuning=True, floor_scale=3, attn_scale=0.5)
+    yield from transformers_cases(module, coefficient=0.5, length=3)
+
+
+@part.kind("Llama 4 with chunks", "MultiHeadAttentionBlock", "transformers")
+def llama4_chunks():
+    from transformers.masking_utils import chunked_causal_mask_function
+
+    module = llama4_attention(attn_temperature_tuning=False)
+    for mask, steps in ways():
+        # chunks begin with the first token
+        padding = torch.zeros(2).long() if mask is None else (mask.cumsum(1) == 0).sum(1)
+        positions = {"positions": torch.arange(9) - padding[:, None]}
+        rule = chunked_causal_mask_function(4, padding)
+        for options, arrays, y in transformers_cases(module, rule, [(mask, steps)], chunk=4):
+            yield options, arrays | positions, y
+
+
+def llama4_attention(**options):
+    from transformers.models.llama4.modeling_llama4 import Llama4TextAttention, Llama4TextConfig
+
+    config = Llama4TextConfig(**SMALL, no_rope_layers=[0, 0], use_qk_norm=False, attention_bias=True, **options)
+    return randomize(Llama4TextAttention(eager(config), 0))
+
+
+@part.kind("Qwen 3", "MultiHeadAttentionBlock", "transformers")
+def qwen3():
+    from transformers.models.qwen3.modeling_qwen3 import Qwen3Attention, Qwen3Config
+
+    module = randomize(Qwen3Attention(eager(Qwen3Config(**SMALL)), 0))
+    yield from transformers_cases(module, own=norms(module), epsilon=1e-6, all_heads=False)
+
+
+@part.kind("OLMo 2", "MultiHeadAttentionBlock", "transformers")
+def olmo2():
+    from transformers.models.olmo2.modeling_olmo2 import Olmo2Attention, Olmo2Config
+
+    module = randomize(Olmo2Attention(eager(Olmo2Config(**SMALL, rms_norm_eps=1e-6)), 0))
+    yield from transformers_cases(module, own=norms(module), epsilon=1e-6, all_heads=True)
+
+
+def norms(module):
+    return {"queryNorm_gamma": module.q_norm.weight, "keyNorm_gamma": module.k_norm.weight}

@@ -1,0 +1,63 @@
+package io.github.djlpositional.peers;
+
+import static io.github.djlpositional.peers.Attentions.builder;
+import static io.github.djlpositional.peers.Attentions.masked;
+import static io.github.djlpositional.peers.Attentions.output;
+import static io.github.djlpositional.peers.Attentions.withNorms;
+import static java.util.Map.entry;
+
+import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.training.ParameterStore;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.math.QueryScale;
+import java.io.IOException;
+import java.util.Map;
+
+/** The options of an attention without an encoding; most are arguments of the cases. */
+class AttentionPeersTest extends EncodingPeersTest {
+
+    AttentionPeersTest() throws IOException, MalformedModelException {
+        super(
+                "attention",
+                "Attention",
+                Map.ofEntries(
+                        entry("MultiheadAttention", Attentions::output),
+                        entry("MultiheadAttention with a mask of pairs", Attentions::output),
+                        entry("MultiheadAttention of other keys", AttentionPeersTest::ofOtherKeys),
+                        entry("probabilities", AttentionPeersTest::probabilities),
+                        entry("heads of keys", Attentions::output),
+                        entry("cap", Attentions::output),
+                        entry("sinks", Attentions::output),
+                        entry("cosine", Attentions::output),
+                        entry("window", Attentions::output),
+                        entry("Gemma 2", Attentions::output),
+                        entry("GPT-OSS", Attentions::output),
+                        entry("Qwen 3", peers -> output(peers, withNorms(peers, false, builder(peers)))),
+                        entry("OLMo 2", peers -> output(peers, withNorms(peers, true, builder(peers)))),
+                        entry("Llama 4", AttentionPeersTest::llama4),
+                        entry("Llama 4 with chunks", Attentions::output)));
+    }
+
+    private static NDArray llama4(Peers peers) throws IOException, MalformedModelException {
+        PeerCase peer = peers.peer();
+        return output(
+                peers,
+                builder(peers)
+                        .optQueryScale(
+                                new QueryScale.FloorLogarithm(peer.number("coefficient"), peer.number("length"))));
+    }
+
+    private static NDArray ofOtherKeys(Peers peers) throws IOException, MalformedModelException {
+        NDList inputs = masked(peers, peers.array("keys"), peers.array("x"), peers.array("values"));
+        return peers.forward(builder(peers).build(), inputs, null);
+    }
+
+    private static NDArray probabilities(Peers peers) throws IOException, MalformedModelException {
+        NDList inputs = masked(peers, peers.array("x"));
+        MultiHeadAttentionBlock attention = builder(peers).build();
+        peers.initialize(attention, inputs.getShapes());
+        return attention.probabilities(new ParameterStore(peers.manager(), false), inputs);
+    }
+}

@@ -1,0 +1,128 @@
+package io.github.djlpositional.peers;
+
+import static io.github.djlpositional.peers.Attentions.bias;
+import static io.github.djlpositional.peers.Attentions.output;
+import static io.github.djlpositional.peers.Attentions.withNorms;
+import static java.util.Map.entry;
+
+import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.util.PairList;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.math.AlibiSlopes;
+import io.github.djlpositional.relative.AlibiBiasBlock;
+import io.github.djlpositional.relative.DistanceNetworkBiasBlock;
+import io.github.djlpositional.relative.ForgettingBiasBlock;
+import io.github.djlpositional.relative.ProjectedDistanceBiasBlock;
+import io.github.djlpositional.relative.RelativePositionBiasBlock;
+import java.io.IOException;
+import java.util.Map;
+
+/** Biases that depend on the distance of query and key. */
+class BiasPeersTest extends EncodingPeersTest {
+
+    BiasPeersTest() throws IOException, MalformedModelException {
+        super(
+                "biases",
+                "Biases of distances",
+                Map.ofEntries(
+                        entry("ALiBi", peers -> bias(peers, alibi(peers).build())),
+                        entry("ALiBi with slopes", BiasPeersTest::alibiWithSlopes),
+                        entry(
+                                "trained ALiBi",
+                                peers -> bias(
+                                        peers, alibi(peers).optLearned(true).build())),
+                        entry("ALiBi at positions", BiasPeersTest::alibiAtPositions),
+                        entry(
+                                "attention with ALiBi",
+                                peers -> output(peers, alibi(peers).build())),
+                        entry("BLOOM", peers -> output(peers, alibi(peers).build())),
+                        entry("MPT", peers -> output(peers, mpt(peers))),
+                        entry("MPT's slopes", peers -> bias(peers, mpt(peers))),
+                        entry(
+                                "Falcon",
+                                peers -> output(
+                                        peers, alibi(peers).optScaled(true).build())),
+                        entry("T5's bias", peers -> bias(peers, t5(peers))),
+                        entry("T5's buckets", peers -> bias(peers, t5(peers))),
+                        entry("attention with T5", peers -> output(peers, t5(peers))),
+                        entry("distance network", peers -> bias(peers, network(peers))),
+                        entry("attention with a distance network", peers -> output(peers, network(peers))),
+                        entry("FoX", peers -> peers.encode(forgetting(peers))),
+                        entry("attention with FoX", peers -> output(peers, forgetting(peers))),
+                        entry("Inkling's bias", peers -> peers.encode(projected(peers))),
+                        entry("attention as in Inkling", peers -> output(peers, projected(peers))),
+                        entry(
+                                "Inkling",
+                                peers -> output(
+                                        peers, withNorms(peers, false, Attentions.builder(peers, projected(peers)))))));
+    }
+
+    private static AlibiBiasBlock.Builder alibi(Peers peers) {
+        return AlibiBiasBlock.builder().setHeadCount(peers.peer().integer("heads"));
+    }
+
+    private static NDArray alibiWithSlopes(Peers peers) throws IOException, MalformedModelException {
+        double[] slopes = peers.peer().numbers("slopes");
+        return bias(
+                peers,
+                AlibiBiasBlock.builder()
+                        .setHeadCount(slopes.length)
+                        .optSlopes(AlibiSlopes.custom(slopes))
+                        .build());
+    }
+
+    private static NDArray alibiAtPositions(Peers peers) throws IOException, MalformedModelException {
+        NDArray positions = peers.array("positions");
+        return peers.forward(
+                alibi(peers).build(),
+                new NDList(peers.manager().zeros(positions.getShape().add(4))),
+                new PairList<>(Map.of(PositionalEncodingBlock.POSITIONS, positions)));
+    }
+
+    private static AlibiBiasBlock mpt(Peers peers) {
+        int maximum = peers.peer().integer("maximum");
+        return alibi(peers)
+                .optSlopes(AlibiSlopes.of(peers.peer().integer("heads"), maximum))
+                .build();
+    }
+
+    private static RelativePositionBiasBlock t5(Peers peers) {
+        return RelativePositionBiasBlock.builder()
+                .setHeadCount(peers.peer().integer("heads"))
+                .optBidirectional(peers.peer().is("bidirectional"))
+                .optBuckets(peers.peer().integer("buckets"))
+                .optMaxDistance(peers.peer().integer("maximum"))
+                .build();
+    }
+
+    private static DistanceNetworkBiasBlock network(Peers peers) {
+        return DistanceNetworkBiasBlock.builder()
+                .setHeadCount(peers.peer().integer("heads"))
+                .setHiddenSize(peers.peer().integer("hidden"))
+                .optLogarithmic(peers.peer().is("logarithmic"))
+                .optNormalized(peers.peer().is("normalized"))
+                .build();
+    }
+
+    private static ForgettingBiasBlock forgetting(Peers peers) throws IOException, MalformedModelException {
+        return ForgettingBiasBlock.builder()
+                .setHeadCount(peers.peer().integer("heads"))
+                .setEmbeddingSize(size(peers))
+                .build();
+    }
+
+    private static ProjectedDistanceBiasBlock projected(Peers peers) throws IOException, MalformedModelException {
+        return ProjectedDistanceBiasBlock.builder()
+                .setHeadCount(peers.peer().integer("heads"))
+                .setEmbeddingSize(size(peers))
+                .optCurves(peers.peer().integer("curves"))
+                .optMaxDistance(peers.peer().integer("maximum"))
+                .build();
+    }
+
+    private static int size(Peers peers) throws IOException, MalformedModelException {
+        return (int) peers.array("x").getShape().get(2);
+    }
+}

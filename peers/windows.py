@@ -1,0 +1,310 @@
+"""Biases and vectors of the cells of windows: Swin, BEiT, ViTDet, and what follows them."""
+
+import types
+
+import torch
+
+from multi_head import HEADS, SIZE, additive, bias, case, eager, randomize, randomize_keras, split
+from peer import Part, normal
+
+part = Part("windows")
+
+
+def hidden_pairs(windows, cells):
+    """What the cells of shifted windows see of each other, (windows, cells, cells): random, and themselves."""
+    return (torch.rand(windows, cells, cells) < 0.7) | torch.eye(cells).bool()
+
+
+def attention_cases(attend, window, projections, encoding, tokens=0, masked=True, **arguments):
+    """Cases of an attention to the cells of a window: attend(x, what is added to the scores or None)."""
+    cells = window[0] * window[1] + tokens
+    for mask in (None, hidden_pairs(3, cells)) if masked else (None,):
+        x = normal(3, cells, SIZE)
+        y = attend(x, None if mask is None else additive(mask))
+        yield case(x, y, projections, encoding, mask=mask, window_size=window, class_token=tokens > 0, **arguments)
+
+
+def window_bias(y, table, window, tokens=0, **arguments):
+    return bias(y, {"biases": table}, heads=HEADS, window_size=window, class_token=tokens > 0, **arguments)
+
+
+WINDOWS = (3, 5), (4, 4), (4, 2), (1, 4)
+SQUARES = (3, 3), (4, 4)
+
+
+@part.kind("Swin's bias", "WindowBiasBlock", "transformers")
+def swin():
+    from transformers.models.swin.modeling_swin import SwinRelativePositionBias
+
+    for window in (*WINDOWS, (7, 7)):
+        module = randomize(SwinRelativePositionBias(HEADS, window))
+        yield window_bias(module(), module.relative_position_bias_table, window)
+
+
+@part.kind("Swin's attention", "WindowBiasBlock", "transformers")
+def swin_attention():
+    from transformers.models.swin.modeling_swin import SwinAttention, SwinConfig
+
+    for size in (3, 4):
+        module = randomize(SwinAttention(eager(SwinConfig()), SIZE, HEADS, size))
+        encoding = {"biases": module.relative_position_bias.relative_position_bias_table}
+        projections = module.q_proj, module.k_proj, module.v_proj, module.o_proj
+        yield from attention_cases(lambda x, mask: module(x, mask)[0], (size, size), projections, encoding)
+
+
+@part.kind("Swin's attention", "WindowBiasBlock", "timm")
+def timm_swin():
+    from timm.models.swin_transformer import WindowAttention
+
+    for window in WINDOWS:
+        module = randomize(WindowAttention(SIZE, HEADS, window_size=window))
+        encoding = {"biases": module.relative_position_bias_table}
+        yield from attention_cases(module, window, (*split(module.qkv), module.proj), encoding)
+
+
+@part.kind("Swin's attention", "WindowBiasBlock", "KerasHub")
+def keras_swin():
+    from keras_hub.src.models.swin_transformer.swin_transformer_layers import WindowAttention
+
+    for window in SQUARES:  # others read wrong rows; see "Differences"
+        module = WindowAttention(SIZE, HEADS, window_size=window)
+        module(torch.zeros(3, window[0] * window[1], SIZE))  # builds it
+        randomize_keras(module)
+        weights = module.qkv.kernel.value.T.chunk(3), module.qkv.bias.value.chunk(3)
+        projections = [*zip(*weights), (module.proj.kernel.value.T, module.proj.bias.value)]
+        encoding = {"biases": module.relative_position_bias_table.value}
+        yield from attention_cases(lambda x, mask: module(x, mask=mask), window, projections, encoding)
+
+
+@part.kind("Swin's bias", "WindowBiasBlock", "timm")
+def timm_biases():
+    from timm.layers.pos_embed_rel import RelPosBias
+
+    for window in WINDOWS:
+        for tokens in (0, 1):
+            module = randomize(RelPosBias(window, HEADS, prefix_tokens=tokens))
+            yield window_bias(module.get_bias(), module.relative_position_bias_table, window, tokens)
+
+
+@part.kind("MaxViT of TensorFlow", "WindowBiasBlock", "timm")
+def timm_maxvit():
+    from timm.layers.pos_embed_rel import RelPosBiasTf
+
+    for window in WINDOWS[:3]:
+        module = randomize(RelPosBiasTf(window, HEADS))
+        # key minus query, and the heads first
+        table = module.relative_position_bias_table.reshape(HEADS, -1).T.flip(0)
+        yield window_bias(module.get_bias(), table, window)
+
+
+@part.kind("LeViT", "WindowBiasBlock", "timm")
+def timm_levit():
+    from timm.models.levit import Attention
+
+    height, width = 3, 4
+    module = randomize(Attention(SIZE, 6, num_heads=HEADS, resolution=(height, width)))
+    # one bias for (dy, dx) and (-dy, -dx), (-dy, dx), (dy, -dx)
+    rows = [abs(dy) * width + abs(dx) for dy in range(1 - height, height) for dx in range(1 - width, width)]
+    biases = module.attention_biases[:, module.attention_bias_idxs]
+    yield window_bias(biases, module.attention_biases[:, rows].T, (height, width))
+
+
+@part.kind("BEiT", "WindowBiasBlock", "transformers")
+def beit():
+    for size in (3, 4):
+        module = beit_biases(size)
+        yield window_bias(module((size, size)), module.relative_position_bias_table, (size, size), 1)
+
+
+def beit_biases(size):
+    from transformers.models.beit.modeling_beit import BeitConfig, BeitRelativePositionBias
+
+    config = BeitConfig(image_size=8 * size, patch_size=8, num_attention_heads=HEADS)
+    return randomize(BeitRelativePositionBias(config))
+
+
+@part.kind("BEiT in another window", "WindowBiasBlock", "transformers")
+def beit_resampled():
+    for size, window in ((4, (5, 6)), (4, (3, 3)), (3, (7, 2)), (2, (3, 3))):
+        module = beit_biases(size)
+        options = dict(trained=(size, size), method="BILINEAR")
+        yield window_bias(module(window), module.relative_position_bias_table, window, 1, **options)
+
+
+@part.kind("Swin in another window", "WindowBiasBlock", "timm")
+def timm_resampled():
+    from timm.layers.pos_embed_rel import RelPosBias, resize_rel_pos_bias_table_simple
+
+    for window in ((7, 7), (3, 3), (6, 5)):
+        table = normal(49, HEADS)
+        module = RelPosBias(window, HEADS)
+        rows = len(module.relative_position_bias_table)
+        module.relative_position_bias_table.data = resize_rel_pos_bias_table_simple(table, window, (rows, HEADS))
+        yield window_bias(module.get_bias(), table, window, trained=(4, 4), method="BICUBIC")
+
+
+@part.kind("BEiT's attention", "WindowBiasBlock", "transformers")
+def beit_attention():
+    from transformers.models.beit.modeling_beit import BeitAttention, BeitConfig
+
+    for size in (3, 4):
+        module = randomize(BeitAttention(eager(BeitConfig(hidden_size=SIZE, num_attention_heads=HEADS))))
+        biases = beit_biases(size)
+        encoding = {"biases": biases.relative_position_bias_table}
+        projections = module.q_proj, module.k_proj, module.v_proj, module.o_proj
+        attend = lambda x, _: module(x, biases((size, size)))[0]
+        yield from attention_cases(attend, (size, size), projections, encoding, 1, masked=False)
+
+
+@part.kind("BEiT's attention", "WindowBiasBlock", "timm")
+def timm_beit():
+    from timm.models.beit import Attention
+
+    for window in WINDOWS[:2]:
+        module = randomize(Attention(SIZE, HEADS, qkv_bias=True, window_size=window))
+        encoding = {"biases": module.relative_position_bias_table}
+        projections = *without_key_bias(module), module.proj
+        yield from attention_cases(lambda x, _: module(x), window, projections, encoding, 1, masked=False)
+
+
+def without_key_bias(module):
+    return list(zip(module.qkv.weight.chunk(3), (module.q_bias, None, module.v_bias)))
+
+
+def network(first, last):
+    return {"weight1": first.weight, "bias1": first.bias, "weight2": last.weight}
+
+
+def network_options(hidden, trained=(0, 0)):
+    return dict(hidden=hidden, trained=trained) if trained[0] else dict(hidden=hidden)
+
+
+@part.kind("Swin V2", "WindowNetworkBiasBlock", "transformers")
+def swinv2():
+    from transformers.models.swinv2.modeling_swinv2 import Swinv2Config, Swinv2SelfAttention
+
+    for window, trained in (((4, 4), (0, 0)), ((4, 4), (8, 8)), ((3, 5), (0, 0)), ((6, 6), (4, 5))):
+        module = randomize(Swinv2SelfAttention(Swinv2Config(qkv_bias=True), SIZE, HEADS, window, trained))
+        perceptron = module.continuous_position_bias_mlp
+        own = {"temperature": module.logit_scale.flatten()}
+        projections = module.query, module.key, module.value, None
+        options = dict(own=own, cosine=True, **network_options(512, trained))
+        encoding = network(perceptron[0], perceptron[2])
+        yield from attention_cases(lambda x, mask: module(x, mask)[0], window, projections, encoding, **options)
+
+
+@part.kind("Swin V2", "WindowNetworkBiasBlock", "timm")
+def timm_swinv2():
+    from timm.models.swin_transformer_v2 import WindowAttention
+
+    for window, trained in (((3, 5), (0, 0)), ((4, 4), (8, 6)), ((1, 4), (0, 0))):
+        module = randomize(WindowAttention(SIZE, window, HEADS, pretrained_window_size=trained))
+        own = {"temperature": module.logit_scale.flatten()}
+        options = dict(own=own, cosine=True, **network_options(512, trained))
+        encoding = network(module.cpb_mlp[0], module.cpb_mlp[2])
+        projections = *without_key_bias(module), module.proj
+        yield from attention_cases(module, window, projections, encoding, **options)
+
+
+@part.kind("network of Swin V2", "WindowNetworkBiasBlock", "timm")
+def timm_network():
+    from timm.layers.pos_embed_rel import RelPosMlp
+
+    for window, trained in (((3, 5), (0, 0)), ((6, 6), (4, 4))):
+        options = dict(hidden_dim=16, mode="swin", pretrained_window_size=trained)
+        module = randomize(RelPosMlp(window, HEADS, **options))
+        options = dict(heads=HEADS, window_size=window, **network_options(16, trained))
+        yield bias(module.get_bias(), network(module.mlp.fc1, module.mlp.fc2), **options)
+
+
+def vectors(rows, columns):
+    return {"rows": rows, "columns": columns}
+
+
+def image(attend, window):
+    """An attention to an image (B, h, w, C) as one to its cells."""
+    return lambda x, _: attend(x.unflatten(1, window)).flatten(1, 2)
+
+
+@part.kind("SAM", "WindowVectorsBlock", "transformers")
+def sam():
+    from transformers.models.sam.modeling_sam import SamVisionAttention
+
+    for size in (3, 4):
+        options = dict(image_size=8 * size, patch_size=8, num_attention_heads=HEADS, hidden_size=SIZE)
+        config = types.SimpleNamespace(**options, attention_dropout=0.0, qkv_bias=True, use_rel_pos=True)
+        module = randomize(SamVisionAttention(config, 0))
+        encoding = vectors(module.rel_pos_h, module.rel_pos_w)
+        attend = image(lambda x: module(x)[0], (size, size))
+        projections = *split(module.qkv), module.proj
+        yield from attention_cases(attend, (size, size), projections, encoding, masked=False)
+
+
+@part.kind("ViTDet", "WindowVectorsBlock", "transformers")
+def vitdet():
+    from transformers.models.vitdet.modeling_vitdet import VitDetAttention, VitDetConfig
+
+    for window in WINDOWS:
+        config = VitDetConfig(hidden_size=SIZE, num_attention_heads=HEADS, use_relative_position_embeddings=True)
+        module = randomize(VitDetAttention(config, window))
+        encoding = vectors(module.rel_pos_h, module.rel_pos_w)
+        attend = image(lambda x: module(x)[0], window)
+        projections = *split(module.qkv), module.proj
+        yield from attention_cases(attend, window, projections, encoding, masked=False)
+
+
+@part.kind("ViTDet in another window", "WindowVectorsBlock", "transformers")
+def vitdet_resampled():
+    from transformers.models.vitdet.modeling_vitdet import add_decomposed_relative_positions
+
+    for trained, window in (((4, 5), (5, 4)), ((7, 7), (3, 2)), ((2, 3), (6, 6))):
+        cells = window[0] * window[1]
+        rows, columns = (normal(2 * size - 1, 8) for size in trained)
+        queries = normal(2, cells, 8)
+        scores = torch.zeros(2, cells, cells)
+        y = add_decomposed_relative_positions(scores, queries, rows, columns, window, window)
+        arrays = {"q": queries[:, None], "p.rows": rows, "p.columns": columns}
+        yield dict(head_size=8, window_size=window, trained=trained), arrays, y[:, None]
+
+
+@part.kind("ViTDet", "WindowVectorsBlock", "KerasHub")
+def keras_vitdet():
+    from keras_hub.src.models.vit_det.vit_layers import MultiHeadAttentionWithRelativePE
+
+    for window in WINDOWS[:2]:
+        options = dict(use_bias=True, use_rel_pos=True, input_size=window)
+        module = MultiHeadAttentionWithRelativePE(HEADS, SIZE // HEADS, **options)
+        module(torch.zeros(1, *window, SIZE))  # builds it
+        randomize_keras(module)
+        weights = module.qkv.kernel.value.T.chunk(3), module.qkv.bias.value.chunk(3)
+        projections = [*zip(*weights), (module.projection.kernel.value.T, module.projection.bias.value)]
+        positions = module.add_decomposed_relative_pe
+        encoding = vectors(positions.rel_pos_h.value, positions.rel_pos_w.value)
+        yield from attention_cases(image(module, window), window, projections, encoding, masked=False)
+
+
+@part.kind("MViTv2", "WindowVectorsBlock", "timm")
+def timm_mvitv2():
+    from timm.models.mvitv2 import MultiScaleAttention
+
+    for window in SQUARES:
+        # neither pooling nor a class token
+        options = dict(num_heads=HEADS, has_cls_token=False, residual_pooling=False)
+        module = randomize(MultiScaleAttention(SIZE, SIZE, window, **options))
+        encoding = vectors(module.rel_pos_h, module.rel_pos_w)
+        attend = lambda x, _: module(x, list(window))[0]
+        projections = *split(module.qkv), module.proj
+        yield from attention_cases(attend, window, projections, encoding, masked=False)
+
+
+@part.kind("BoTNet", "WindowVectorsBlock", "timm")
+def timm_botnet():
+    from timm.layers.bottleneck_attn import BottleneckAttn
+
+    for window in WINDOWS[:3]:
+        module = randomize(BottleneckAttn(SIZE, num_heads=HEADS, feat_size=window, qkv_bias=True))
+        # key minus query
+        encoding = vectors(module.pos_embed.height_rel.flip(0), module.pos_embed.width_rel.flip(0))
+        attend = image(lambda x: module(x.permute(0, 3, 1, 2)).permute(0, 2, 3, 1), window)
+        qkv = types.SimpleNamespace(weight=module.qkv.weight.flatten(1), bias=module.qkv.bias)
+        yield from attention_cases(attend, window, (*split(qkv), None), encoding, masked=False)
