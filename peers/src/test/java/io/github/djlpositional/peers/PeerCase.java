@@ -55,8 +55,10 @@ final class PeerCase {
         return entry.get("package").getAsString();
     }
 
+    /** Whether the case has an argument, and not None. */
     boolean has(String name) {
-        return !argument(name).isJsonNull();
+        JsonElement argument = entry.getAsJsonObject("arguments").get(name);
+        return argument != null && !argument.isJsonNull();
     }
 
     int integer(String name) {
@@ -81,12 +83,22 @@ final class PeerCase {
                 .toArray();
     }
 
+    int[] integers(String name) {
+        return argument(name).getAsJsonArray().asList().stream()
+                .mapToInt(JsonElement::getAsInt)
+                .toArray();
+    }
+
     private JsonElement argument(String name) {
         JsonElement argument = entry.getAsJsonObject("arguments").get(name);
         if (argument == null) {
             throw new AssertionError(this + " has no argument " + name);
         }
         return argument;
+    }
+
+    boolean hasArray(String name) {
+        return file.getTensors().containsKey(prefix + name);
     }
 
     NDArray array(NDManager manager, String name) throws IOException, MalformedModelException {
@@ -107,6 +119,6 @@ final class PeerCase {
 
     @Override
     public String toString() {
-        return kind() + " " + entry.get("arguments");
+        return peer() + " " + kind() + " " + entry.get("arguments");
     }
 }

@@ -11,6 +11,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.Pair;
 import ai.djl.util.PairList;
+import io.github.djlpositional.PositionalEncodingBlock;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
@@ -23,16 +24,34 @@ record Peers(NDManager manager, PeerCase peer) {
         return peer.array(manager, name);
     }
 
-    /** The output of a block in inference, initialized for the inputs, with the parameters of the case. */
+    /**
+     * The output of a block in inference. Unless it is initialized, this initializes it for the inputs, with the
+     * parameters of the case.
+     */
     NDArray forward(Block block, NDList inputs, PairList<String, Object> params)
             throws IOException, MalformedModelException {
-        initialize(block, inputs.getShapes());
+        if (!block.isInitialized()) {
+            initialize(block, inputs.getShapes());
+        }
         return block.forward(new ParameterStore(manager, false), inputs, false, params)
                 .head();
     }
 
     NDArray forward(Block block, NDArray... inputs) throws IOException, MalformedModelException {
         return forward(block, new NDList(inputs), null);
+    }
+
+    /** The output for the array x, at the positions or from the start position of the case if it has any. */
+    NDArray encode(Block block) throws IOException, MalformedModelException {
+        NDList inputs = new NDList(array("x"));
+        if (peer.hasArray("positions")) {
+            inputs.add(array("positions"));
+        }
+        PairList<String, Object> params = new PairList<>();
+        if (peer.has("start")) {
+            params.add(PositionalEncodingBlock.START_POSITION, peer.integer("start"));
+        }
+        return forward(block, inputs, params);
     }
 
     /** Initializes a block and sets its parameters to those of the case: each of them, and no other. */
