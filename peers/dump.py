@@ -16,7 +16,7 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-PARTS = ["sinusoids", "relative"]
+PARTS = ["sinusoids", "learned", "relative"]
 
 
 def wrong_versions():
