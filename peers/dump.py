@@ -16,7 +16,7 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-PARTS = ["sinusoids", "learned", "grids", "relative"]
+PARTS = ["sinusoids", "learned", "grids", "coordinates", "relative"]
 
 
 def wrong_versions():
