@@ -16,7 +16,7 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-PARTS = ["sinusoids", "learned", "grids", "coordinates", "rotary", "relative"]
+PARTS = ["sinusoids", "learned", "grids", "coordinates", "rotary", "axes", "relative"]
 
 
 def wrong_versions():
