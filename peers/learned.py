@@ -65,7 +65,8 @@ def tokens(embedding, encodings, y, ids=IDS, **arguments):
 
 @part.kind("learned, after tokens", TOKENS, "transformers")
 def tokens_of_transformers():
-    from transformers import RobertaConfig
+    from transformers import BertConfig, RobertaConfig
+    from transformers.models.bert.modeling_bert import BertEmbeddings
     from transformers.models.esm.modeling_esm import create_position_ids_from_input_ids
     from transformers.models.opt.modeling_opt import OPTLearnedPositionalEmbedding
     from transformers.models.roberta.modeling_roberta import RobertaEmbeddings
@@ -76,6 +77,11 @@ def tokens_of_transformers():
     for model, ids in (("RoBERTa", roberta.create_position_ids_from_input_ids(IDS, 1)),
                        ("ESM", create_position_ids_from_input_ids(IDS, 1))):
         yield tokens(words, positions.weight, words(IDS) + positions(ids), model=model, padding=1)
+    bert = BertEmbeddings(BertConfig(vocab_size=10, hidden_size=8, max_position_embeddings=20)).eval()
+    bert.LayerNorm = torch.nn.Identity()
+    types = torch.tensor([[0, 0, 1, 1, 1], [0, 1, 1, 1, 1], [0, 0, 0, 0, 1]])
+    arguments, arrays, y = tokens(bert.word_embeddings, bert.position_embeddings.weight, bert(IDS, types), model="BERT")
+    yield arguments, arrays | {"types": types, "p.tokenTypes": bert.token_type_embeddings.weight}, y
     # OPT's positions of padding differ, which no token sees
     module = OPTLearnedPositionalEmbedding(18, 8)
     visible = IDS.ne(1)

@@ -1,6 +1,7 @@
 """Rotary encodings on one axis: layouts, scalings, XPos, learned frequencies."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import torch
@@ -220,12 +221,26 @@ def rotation_of_transformers():
     from transformers.models.glm import modeling_glm as glm
     from transformers.models.gpt_neox import modeling_gpt_neox as neox
     from transformers.models.gptj.modeling_gptj import apply_rotary_pos_emb, create_sinusoidal_positions
+    from transformers.models.roformer.modeling_roformer import RoFormerSelfAttention, RoFormerSinusoidalPositionalEmbedding
+    from transformers.models.wav2vec2_conformer import modeling_wav2vec2_conformer as conformer
 
     yield llama({"rope_type": "default"}, start=77)
     yield llama({"rope_type": "default"}, base=500000.0, start=4000)
     x = heads(16)
     sines, cosines = create_sinusoidal_positions(9, 16)[None].chunk(2, -1)
-    yield dict(sequenceAxis=1, model="GPT-J"), dict(x=x.transpose(1, 2)), apply_rotary_pos_emb(x.transpose(1, 2), sines, cosines)
+    y = apply_rotary_pos_emb(x.transpose(1, 2), sines, cosines)
+    yield dict(sequenceAxis=1, model="GPT-J"), dict(x=x.transpose(1, 2)), y
+    rows = RoFormerSinusoidalPositionalEmbedding(9, 16).create_weight()
+    rotated = RoFormerSelfAttention.apply_rotary_position_embeddings(rows, x, x)[0]
+    yield dict(model="RoFormer"), dict(x=x), rotated
+    # the input is rotated before the projections: a function of tokens (B, T, D)
+    config = SimpleNamespace(hidden_size=48, num_attention_heads=3, rotary_embedding_base=500)
+    tokens = x.transpose(1, 2).flatten(2)
+    rows = conformer.Wav2Vec2ConformerRotaryPositionalEmbedding(config)(tokens)
+    attention = SimpleNamespace(num_heads=3, head_size=16)
+    y = conformer.Wav2Vec2ConformerSelfAttention._apply_rotary_embedding(attention, tokens, rows)
+    arguments = dict(model="Wav2Vec2-Conformer", halves=True, sequenceAxis=1, base=500)
+    yield arguments, dict(x=tokens.unflatten(2, (3, 16))), y.unflatten(2, (3, 16))
     rope = dict(rope_type="default", rope_theta=10000.0, partial_rotary_factor=0.5)
     for model, module, config, rotary in (("GLM", glm, GlmConfig, "GlmRotaryEmbedding"),
                                           ("GPT-NeoX", neox, GPTNeoXConfig, "GPTNeoXRotaryEmbedding")):

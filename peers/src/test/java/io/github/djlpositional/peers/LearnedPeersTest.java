@@ -63,7 +63,12 @@ class LearnedPeersTest extends EncodingPeersTest {
             int padding = peer.integer("padding");
             builder.optPaddingIndex(padding).optPositionsFromPadding(padding + 1);
         }
-        return peers.forward(builder.build(), peers.array("ids"));
+        PairList<String, Object> params = new PairList<>();
+        if (peer.hasArray("types")) {
+            builder.optTokenTypes(2);
+            params.add(InputEmbeddingBlock.TOKEN_TYPES, peers.array("types"));
+        }
+        return peers.forward(builder.build(), new NDList(peers.array("ids")), params);
     }
 
     /** A table of the old grid, for an input with the new one. */
