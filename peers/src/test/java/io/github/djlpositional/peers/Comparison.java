@@ -57,12 +57,9 @@ final class Comparison {
         return count;
     }
 
-    /** The largest error, rounded up to one digit. */
+    /** The largest error, rounded up to one digit: 2e-7. */
     String largest() {
-        return largest == 0
-                ? "0"
-                : new BigDecimal(largest)
-                        .round(new MathContext(1, RoundingMode.UP))
-                        .toString();
+        BigDecimal rounded = new BigDecimal(largest).round(new MathContext(1, RoundingMode.UP));
+        return largest == 0 ? "0" : rounded.unscaledValue() + "e" + -rounded.scale();
     }
 }

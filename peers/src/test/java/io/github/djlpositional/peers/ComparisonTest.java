@@ -25,7 +25,7 @@ class ComparisonTest {
         comparison.requireEqual(array(150), array(100), 0.6);
         comparison.requireEqual(array(0.001f), array(0), 0.002);
         assertThat(comparison.count()).isEqualTo(3);
-        assertThat(comparison.largest()).isEqualTo("0.5");
+        assertThat(comparison.largest()).isEqualTo("5e-1");
     }
 
     @Test
