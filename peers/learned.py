@@ -42,7 +42,7 @@ def table_of_x_transformers():
     yield arguments, arrays | dict(positions=positions), y
 
 
-@part.kind("table", BLOCK, "KerasHub")
+@part.kind("table", BLOCK, "keras-hub")
 def table_of_keras():
     from keras_hub.layers import PositionEmbedding
 
@@ -89,7 +89,7 @@ def tokens_of_transformers():
     yield tokens(words, module.weight, y, model="OPT", padding=1)
 
 
-@part.kind("learned, after tokens", TOKENS, "KerasHub")
+@part.kind("learned, after tokens", TOKENS, "keras-hub")
 def tokens_of_keras():
     from keras_hub.layers import TokenAndPositionEmbedding
 

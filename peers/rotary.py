@@ -142,7 +142,7 @@ def keras(x, positions=None, start=0, **options):
     return RotaryEmbedding(**options)(x.numpy(), start_index=start, positions=positions)
 
 
-@part.kind("rotation", BLOCK, "KerasHub")
+@part.kind("rotation", BLOCK, "keras-hub")
 def rotation_of_keras():
     x = heads().transpose(1, 2)
     for base, start in ((10000, 0), (500, 7), (10000, 4000)):
@@ -154,7 +154,7 @@ def rotation_of_keras():
     yield dict(halves=True), dict(x=x), keras(x, sequence_axis=2)
 
 
-@part.kind("linear", BLOCK, "KerasHub")
+@part.kind("linear", BLOCK, "keras-hub")
 def linear_of_keras():
     x = heads().transpose(1, 2)
     yield dict(halves=True, sequenceAxis=1, factor=4), dict(x=x), keras(x, scaling_factor=4.0)
@@ -168,7 +168,7 @@ def yarn(factor, original, fast=32, slow=1, truncate=True, attention=None):
     return dict(factor=factor, original=original, fast=fast, slow=slow, truncate=truncate, attention=attention)
 
 
-@part.kind("yarn", BLOCK, "KerasHub")
+@part.kind("yarn", BLOCK, "keras-hub")
 def yarn_of_keras():
     x = heads(64).transpose(1, 2)
     for truncate in (True, False):
@@ -177,7 +177,7 @@ def yarn_of_keras():
             yield dict(halves=True, sequenceAxis=1, **yarn(factor, original, truncate=truncate)), dict(x=x), y
 
 
-@part.kind("frequencies", BLOCK, "KerasHub")
+@part.kind("frequencies", BLOCK, "keras-hub")
 def frequencies_of_keras():
     x = heads().transpose(1, 2)
     arrays = dict(x=x, frequencies=10000.0 ** (-np.arange(4) / 8))

@@ -24,7 +24,7 @@ def rounded_up():
         yield dict(size=size), dict(x=x), Summer(PositionalEncoding1D(size))(x)
 
 
-@part.kind("vaswani", BLOCK, "KerasHub")
+@part.kind("vaswani", BLOCK, "keras-hub")
 def vaswani_of_keras():
     from keras_hub.layers import SinePositionEncoding
 
