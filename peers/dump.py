@@ -37,7 +37,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kind", type=re.compile, default=re.compile(""))
     parser.add_argument("parts", nargs="*", metavar="PART", help=" ".join(PARTS))
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     if wrong := list(wrong_versions()):
         sys.exit("\n".join(wrong) + f"\nexpected the versions of {HERE}/requirements.txt: pip install -r requirements.txt")
     # random models need no network
