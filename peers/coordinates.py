@@ -148,4 +148,4 @@ def nerf():
             if not times_pi:
                 encoded = torch.cat([x, encoded], 1)
             limit = angles_up_to(2**frequencies * math.pi / 2 * x.abs().max())
-            yield dict(frequencies=frequencies, timesPi=times_pi, limit=limit), dict(x=x), encoded
+            yield dict(frequencies=frequencies, times_pi=times_pi, limit=limit), dict(x=x), encoded

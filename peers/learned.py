@@ -122,7 +122,7 @@ METHODS = {  # mode, antialias, align_corners
 def resampled(weights, method, old, new, y, prefix=0, **arguments):
     """A case where y is the table of a grid, resampled to another, added to tokens."""
     x = normal(1, *y.shape[-2:])
-    arguments = dict(method=method, old=old, new=new, prefix=prefix, prefixEncoded=True) | arguments
+    arguments = dict(method=method, old=old, new=new, prefix=prefix, prefix_encoded=True) | arguments
     return arguments, {"x": x, "p.encodings": weights}, x + y
 
 
@@ -136,7 +136,7 @@ def vision_transformers():
         for parameter in (model.pos_embed, model.cls_token, model.reg_token):
             parameter.data = normal(*parameter.shape)
         patches = normal(1, 5, 3, 8)
-        arguments = dict(method="BICUBIC_ANTIALIASED", old=(4, 4), new=(5, 3), prefix=3, prefixEncoded=not no_embed_class)
+        arguments = dict(method="BICUBIC_ANTIALIASED", old=(4, 4), new=(5, 3), prefix=3, prefix_encoded=not no_embed_class)
         x = torch.cat([model.cls_token, model.reg_token, patches.reshape(1, 15, 8)], 1)
         yield arguments, {"x": x, "p.encodings": model.pos_embed[0]}, model._pos_embed(patches)
 

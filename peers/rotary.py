@@ -56,7 +56,7 @@ def xpos_of_x_transformers():
         queries, keys = heads(), heads()
         options = dict(size=size, use_xpos=True, scale_base=scale_base, interpolation_factor=factor)
         y = x_transformers(queries, **options) @ x_transformers(keys, are_keys=True, **options).mT
-        yield dict(size=size, scaleBase=scale_base, factor=factor), dict(queries=queries, keys=keys), y
+        yield dict(size=size, scale_base=scale_base, factor=factor), dict(queries=queries, keys=keys), y
 
 
 # rotary-embedding-torch
@@ -79,7 +79,7 @@ def rotation_of_rotary_embedding_torch():
     y = apply_rotary_emb(lucidrains(4)(torch.arange(9.0)), x, start_index=2)
     yield dict(first=2, size=4), dict(x=x), y
     x = x.transpose(1, 2)
-    yield dict(sequenceAxis=1), dict(x=x), lucidrains(8, seq_before_head_dim=True).rotate_queries_or_keys(x)
+    yield dict(sequence_axis=1), dict(x=x), lucidrains(8, seq_before_head_dim=True).rotate_queries_or_keys(x)
     queries, keys = heads(tokens=2), heads()
     rotated_queries, rotated_keys = lucidrains(8).rotate_queries_with_cached_keys(queries, keys)
     yield dict(start=7), dict(x=queries), rotated_queries
@@ -107,7 +107,7 @@ def xpos_of_rotary_embedding_torch():
         module = lucidrains(8, use_xpos=True, xpos_scale_base=scale_base, interpolate_factor=factor)
         rotated_queries, rotated_keys = module.rotate_queries_and_keys(queries, keys)
         # here products decay with the interpolated distance
-        arguments = dict(scaleBase=scale_base * factor, factor=factor)
+        arguments = dict(scale_base=scale_base * factor, factor=factor)
         yield arguments, dict(queries=queries, keys=keys), rotated_queries @ rotated_keys.mT
 
 
@@ -146,10 +146,10 @@ def keras(x, positions=None, start=0, **options):
 def rotation_of_keras():
     x = heads().transpose(1, 2)
     for base, start in ((10000, 0), (500, 7), (10000, 4000)):
-        arguments = dict(halves=True, sequenceAxis=1, base=base, start=start, limit=angles_up_to(start + 9))
+        arguments = dict(halves=True, sequence_axis=1, base=base, start=start, limit=angles_up_to(start + 9))
         yield arguments, dict(x=x), keras(x, max_wavelength=base, start=start)
     arrays = dict(x=x, positions=POSITIONS)
-    yield dict(halves=True, sequenceAxis=1, limit=angles_up_to(100)), arrays, keras(x, positions=POSITIONS.numpy())
+    yield dict(halves=True, sequence_axis=1, limit=angles_up_to(100)), arrays, keras(x, positions=POSITIONS.numpy())
     x = heads()
     yield dict(halves=True), dict(x=x), keras(x, sequence_axis=2)
 
@@ -157,10 +157,10 @@ def rotation_of_keras():
 @part.kind("linear", BLOCK, "keras-hub")
 def linear_of_keras():
     x = heads().transpose(1, 2)
-    yield dict(halves=True, sequenceAxis=1, factor=4), dict(x=x), keras(x, scaling_factor=4.0)
+    yield dict(halves=True, sequence_axis=1, factor=4), dict(x=x), keras(x, scaling_factor=4.0)
     # KerasHub's own "dynamic" divides all frequencies by a power of the factor
     y = keras(x, scaling_factor=4.0, rope_type="dynamic")
-    yield dict(halves=True, sequenceAxis=1, factor=4 ** (8 / 6), rope_type="dynamic"), dict(x=x), y
+    yield dict(halves=True, sequence_axis=1, factor=4 ** (8 / 6), rope_type="dynamic"), dict(x=x), y
 
 
 def yarn(factor, original, fast=32, slow=1, truncate=True, attention=None):
@@ -174,14 +174,14 @@ def yarn_of_keras():
     for truncate in (True, False):
         for factor, original in ((4.0, 64), (40.0, 4096)):
             y = keras(x, scaling_factor=factor, rope_type="yarn", original_max_position_embeddings=original, truncate=truncate)
-            yield dict(halves=True, sequenceAxis=1, **yarn(factor, original, truncate=truncate)), dict(x=x), y
+            yield dict(halves=True, sequence_axis=1, **yarn(factor, original, truncate=truncate)), dict(x=x), y
 
 
 @part.kind("frequencies", BLOCK, "keras-hub")
 def frequencies_of_keras():
     x = heads().transpose(1, 2)
     arrays = dict(x=x, frequencies=10000.0 ** (-np.arange(4) / 8))
-    yield dict(halves=True, sequenceAxis=1, of="denominator_dim"), arrays, keras(x, denominator_dim=16)
+    yield dict(halves=True, sequence_axis=1, of="denominator_dim"), arrays, keras(x, denominator_dim=16)
 
 
 # diffusers
@@ -229,7 +229,7 @@ def rotation_of_transformers():
     x = heads(16)
     sines, cosines = create_sinusoidal_positions(9, 16)[None].chunk(2, -1)
     y = apply_rotary_pos_emb(x.transpose(1, 2), sines, cosines)
-    yield dict(sequenceAxis=1, model="GPT-J"), dict(x=x.transpose(1, 2)), y
+    yield dict(sequence_axis=1, model="GPT-J"), dict(x=x.transpose(1, 2)), y
     rows = RoFormerSinusoidalPositionalEmbedding(9, 16).create_weight()
     rotated = RoFormerSelfAttention.apply_rotary_position_embeddings(rows, x, x)[0]
     yield dict(model="RoFormer"), dict(x=x), rotated
@@ -239,7 +239,7 @@ def rotation_of_transformers():
     rows = conformer.Wav2Vec2ConformerRotaryPositionalEmbedding(config)(tokens)
     attention = SimpleNamespace(num_heads=3, head_size=16)
     y = conformer.Wav2Vec2ConformerSelfAttention._apply_rotary_embedding(attention, tokens, rows)
-    arguments = dict(model="Wav2Vec2-Conformer", halves=True, sequenceAxis=1, base=500)
+    arguments = dict(model="Wav2Vec2-Conformer", halves=True, sequence_axis=1, base=500)
     yield arguments, dict(x=tokens.unflatten(2, (3, 16))), y.unflatten(2, (3, 16))
     rope = dict(rope_type="default", rope_theta=10000.0, partial_rotary_factor=0.5)
     for model, module, config, rotary in (("GLM", glm, GlmConfig, "GlmRotaryEmbedding"),

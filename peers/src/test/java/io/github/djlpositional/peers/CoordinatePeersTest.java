@@ -61,7 +61,7 @@ class CoordinatePeersTest extends EncodingPeersTest {
     }
 
     private static FourierFeatures powersOfTwo(PeerCase peer) {
-        boolean timesPi = peer.is("timesPi");
+        boolean timesPi = peer.is("times_pi");
         return FourierFeatures.powersOfTwo(3, peer.integer("frequencies"), timesPi, !timesPi);
     }
 }

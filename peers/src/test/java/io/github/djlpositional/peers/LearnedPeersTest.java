@@ -101,7 +101,7 @@ class LearnedPeersTest extends EncodingPeersTest {
         return LearnedPositionalEncodingBlock.builder()
                 .setEmbeddingSize(size(peers))
                 .optGrid(peer.integer("prefix"), sizes)
-                .optPrefixEncoded(peer.is("prefixEncoded"))
+                .optPrefixEncoded(peer.is("prefix_encoded"))
                 .optResampling(GridResampling.valueOf(peer.text("method")));
     }
 

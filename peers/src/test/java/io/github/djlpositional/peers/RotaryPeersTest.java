@@ -104,8 +104,8 @@ class RotaryPeersTest extends EncodingPeersTest {
         RotaryEmbeddingBlock.Builder builder = RotaryEmbeddingBlock.builder()
                 .setHeadSize(Math.toIntExact(peers.array(x).getShape().get(3)))
                 .optLayout(peer.has("halves") ? PairLayout.CONCATENATED : PairLayout.INTERLEAVED);
-        if (peer.has("sequenceAxis")) {
-            builder.optSequenceAxis(peer.integer("sequenceAxis"));
+        if (peer.has("sequence_axis")) {
+            builder.optSequenceAxis(peer.integer("sequence_axis"));
         }
         if (peer.has("first")) {
             builder.optRotaryStart(peer.integer("first"));
@@ -123,7 +123,7 @@ class RotaryPeersTest extends EncodingPeersTest {
     private static NDArray productsWithXpos(Peers peers) throws IOException, MalformedModelException {
         PeerCase peer = peers.peer();
         RotaryEmbeddingBlock block = options(peers)
-                .optXpos(peer.number("scaleBase"))
+                .optXpos(peer.number("scale_base"))
                 .optMaxSequenceLength(64)
                 .optScaling(RotaryScaling.linear(peer.number("factor")))
                 .build();
