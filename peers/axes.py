@@ -64,12 +64,11 @@ def multimodal(name, rotary, base, sections):
 
 @part.kind("qwen3Vl", BLOCK, "timm")
 def qwen3_vl_of_timm():
-    from timm.layers import pos_embed_sincos as timm
+    from timm.layers.pos_embed_sincos import RotaryEmbeddingMRope
 
     x = heads(72)
-    positions = torch.cat([torch.zeros(1, 15), cells(*GRID)])[:, None]
-    y = timm.apply_rot_embed_cat(x, timm.RotaryEmbeddingMRope(72, (12, 12, 12)).get_embed(list(GRID)), half=True)
-    yield dict(base=10000, sections=(12, 12, 12)), dict(x=x, positions=positions), y
+    y = timm(RotaryEmbeddingMRope(72, (12, 12, 12)), x, half=True)
+    yield dict(base=10000, sections=(12, 12, 12)), dict(x=x, positions=cells(1, *GRID)[:, None]), y
 
 
 # vision towers of transformers
@@ -154,11 +153,10 @@ def eva():
 # timm
 
 
-def timm(module, x, grid=GRID, half=False):
-    from timm.layers import pos_embed_sincos
+def timm(module, x, half=False):
+    from timm.layers.pos_embed_sincos import apply_rot_embed_cat
 
-    module = getattr(pos_embed_sincos, module) if isinstance(module, str) else module
-    return pos_embed_sincos.apply_rot_embed_cat(x, module.get_embed(list(grid)), half=half)
+    return apply_rot_embed_cat(x, module.get_embed(list(GRID)), half=half)
 
 
 @part.kind("eva, trained on 16 x 16 patches", BLOCK, "timm")
@@ -211,8 +209,7 @@ def frequencies_of_timm():
     yield *options(2 * math.pi / module.periods, x, True, grid_type="centered"), timm(module, x, half=True)
     # sections that do not fill the head
     x, module = heads(), RotaryEmbeddingMRope(64, (8, 12, 12))
-    positions = torch.cat([torch.zeros(1, 15), cells(*GRID)])[:, None]
-    arrays = dict(x=x, positions=positions, frequencies=10000 ** (-np.arange(32) / 32))
+    arrays = dict(x=x, positions=cells(1, *GRID)[:, None], frequencies=10000 ** (-np.arange(32) / 32))
     yield dict(axes=module.axis.tolist(), halves=True), arrays, timm(module, x, half=True)
 
 
@@ -226,7 +223,7 @@ def mixed():
         positions = (cells(*GRID).flip(0) if indexing == "xy" else cells(*GRID))[:, None]
         for layer in (0, 1):
             arrays = {"x": x, "positions": positions, "p.frequencies": module.freqs[:, layer]}
-            largest = (positions.abs().sum(0).max()) * module.freqs.abs().max()
+            largest = positions.sum(0).max() * module.freqs.abs().max()
             y = apply_rot_embed_cat(x, module.get_embed(list(GRID))[layer])
             yield dict(indexing=indexing, limit=angles_up_to(largest)), arrays, y
 
@@ -245,7 +242,7 @@ def light_glue():
 
 
 @part.kind("frequencies by axis", BLOCK, "transformers")
-def kimi():
+def kimi_k25():
     kimi = model("kimi_k25")
     x = heads()
     rows = kimi.Kimi_K25VisionRotaryEmbedding(config("axial", 10000.0))(x, cells(*GRID).T)
@@ -267,7 +264,7 @@ def pixels():
 
 
 @part.kind("side by side", BLOCK, "rotary-embedding-torch")
-def side_by_side():
+def side_by_side_of_rotary_embedding_torch():
     from rotary_embedding_torch import RotaryEmbedding, apply_rotary_emb
 
     for grid, offsets in ((GRID, (2, 7)), ((2, 3, 4), (0, 1, 2))):
@@ -282,7 +279,7 @@ def side_by_side():
 
 
 @part.kind("side by side", BLOCK, "diffusers")
-def wan():
+def side_by_side_of_diffusers():
     from diffusers.models.embeddings import apply_rotary_emb
     from diffusers.models.transformers.transformer_flux2 import Flux2PosEmbed
     from diffusers.models.transformers.transformer_hunyuan_video import HunyuanVideoRotaryPosEmbed

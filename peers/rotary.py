@@ -175,6 +175,9 @@ def yarn_of_keras():
         for factor, original in ((4.0, 64), (40.0, 4096)):
             y = keras(x, scaling_factor=factor, rope_type="yarn", original_max_position_embeddings=original, truncate=truncate)
             yield dict(halves=True, sequence_axis=1, **yarn(factor, original, truncate=truncate)), dict(x=x), y
+    options = dict(scaling_factor=8.0, original_max_position_embeddings=512)
+    y = keras(x, rope_type="yarn", beta_fast=16.0, beta_slow=2.0, **options)
+    yield dict(halves=True, sequence_axis=1, **yarn(8.0, 512, fast=16, slow=2)), dict(x=x), y
 
 
 @part.kind("frequencies", BLOCK, "keras-hub")

@@ -1,6 +1,5 @@
 """Sinusoids of sequences and times."""
 
-import numpy as np
 import torch
 
 from peer import Part, angles_up_to, normal
