@@ -25,7 +25,7 @@ def alibi():
         yield bias(AlibiPositionalBias(4)(*lengths), heads=4)
 
 
-@part.kind("ALiBi", "AlibiBiasBlock", "KerasHub")
+@part.kind("ALiBi", "AlibiBiasBlock", "keras-hub")
 def keras_alibi():
     from keras_hub.layers import AlibiBias
 
@@ -228,7 +228,7 @@ def t5_attention():
                 yield case(x, attend(x, visible(length), None, None), projections, table, scale=1, **t5(True))
 
 
-@part.kind("attention with T5", "RelativePositionBiasBlock", "KerasHub")
+@part.kind("attention with T5", "RelativePositionBiasBlock", "keras-hub")
 def keras_t5():
     from keras_hub.src.models.t5.t5_multi_head_attention import T5MultiHeadAttention
 

@@ -16,7 +16,7 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-PARTS = ["attention", "biases", "terms", "windows", "models"]
+PARTS = ["sinusoids", "learned", "grids", "coordinates", "rotary", "axes", "attention", "biases", "terms", "windows", "models"]
 
 
 def wrong_versions():

@@ -225,7 +225,7 @@ def xlnet():
             yield case(x, y, projections, encoding, **options)
 
 
-@part.kind("XLNet", "TransformerXlPositionBlock", "KerasHub")
+@part.kind("XLNet", "TransformerXlPositionBlock", "keras-hub")
 def keras_xlnet():
     from keras_hub.src.models.xlnet.relative_attention import TwoStreamRelativeAttention
     from keras_hub.src.models.xlnet.xlnet_content_and_query_embedding import ContentAndQueryEmbedding
@@ -333,7 +333,7 @@ def deberta():
     yield from encoder_cases(attend, projections, encoding, buckets=32, maximum=64)
 
 
-@part.kind("DeBERTa V2", "DisentangledPositionBlock", "KerasHub")
+@part.kind("DeBERTa V2", "DisentangledPositionBlock", "keras-hub")
 def keras_deberta():
     from keras_hub.src.models.deberta_v3.disentangled_self_attention import DisentangledSelfAttention
 

@@ -62,7 +62,7 @@ def timm_swin():
         yield from attention_cases(module, window, (*split(module.qkv), module.proj), encoding)
 
 
-@part.kind("Swin's attention", "WindowBiasBlock", "KerasHub")
+@part.kind("Swin's attention", "WindowBiasBlock", "keras-hub")
 def keras_swin():
     from keras_hub.src.models.swin_transformer.swin_transformer_layers import WindowAttention
 
@@ -267,7 +267,7 @@ def vitdet_resampled():
         yield dict(head_size=8, window_size=window, trained=trained), arrays, y[:, None]
 
 
-@part.kind("ViTDet", "WindowVectorsBlock", "KerasHub")
+@part.kind("ViTDet", "WindowVectorsBlock", "keras-hub")
 def keras_vitdet():
     from keras_hub.src.models.vit_det.vit_layers import MultiHeadAttentionWithRelativePE
 

@@ -1,0 +1,318 @@
+"""Rotary encodings on several axes: images, videos, and multimodal texts."""
+
+import importlib
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import torch
+
+from peer import Part, angles_up_to, normal
+
+part = Part("axes")
+BLOCK = "RotaryEmbeddingBlock"
+LEARNED = "LearnedRotaryEmbeddingBlock"
+GRID = (3, 5)
+
+
+def cells(*sizes):
+    """The indices of the cells of a grid, (axes, T)."""
+    return torch.stack(torch.meshgrid(*map(torch.arange, sizes), indexing="ij")).flatten(1)
+
+
+def heads(size=64, tokens=15):
+    """Queries or keys (B, N, T, H)."""
+    return normal(2, 2, tokens, size)
+
+
+def config(rope_type, base, head=64, **more):
+    """What the classes of transformers read."""
+    rope = dict(rope_type=rope_type, rope_theta=base)
+    return SimpleNamespace(hidden_size=2 * head, embed_dim=2 * head, num_attention_heads=2, num_heads=2, head_dim=head,
+                           max_position_embeddings=128, rope_parameters=rope | more)
+
+
+def model(name):
+    return importlib.import_module(f"transformers.models.{name}.modeling_{name}")
+
+
+# texts with images
+
+
+@part.kind("qwen2Vl", BLOCK, "transformers")
+def qwen2_vl():
+    yield from multimodal("qwen2_vl", "Qwen2VLRotaryEmbedding", 1000000, (16, 24, 24))
+
+
+@part.kind("qwen3Vl", BLOCK, "transformers")
+def qwen3_vl():
+    yield from multimodal("qwen3_vl", "Qwen3VLTextRotaryEmbedding", 5000000, (24, 20, 20))
+
+
+@part.kind("ernie45Vl", BLOCK, "transformers")
+def ernie45_vl():
+    yield from multimodal("ernie4_5_vl_moe", "Ernie4_5_VLMoeTextRotaryEmbedding", 500000, (22, 22, 20))
+
+
+def multimodal(name, rotary, base, sections):
+    x = heads(128, 9)
+    module = getattr(model(name), rotary)(config("default", base, 128, mrope_section=list(sections)))
+    for places in (torch.randint(0, 40, (3, 2, 9)), torch.rand(3, 2, 9) * 40):
+        y = model(name).apply_rotary_pos_emb(x, x, *module(x, places))[0]
+        yield dict(base=base, sections=sections), dict(x=x, positions=places), y
+
+
+@part.kind("qwen3Vl", BLOCK, "timm")
+def qwen3_vl_of_timm():
+    from timm.layers.pos_embed_sincos import RotaryEmbeddingMRope
+
+    x = heads(72)
+    y = timm(RotaryEmbeddingMRope(72, (12, 12, 12)), x, half=True)
+    yield dict(base=10000, sections=(12, 12, 12)), dict(x=x, positions=cells(1, *GRID)[:, None]), y
+
+
+# vision towers of transformers
+
+
+def tower(x, y, **arguments):
+    return dict(grid=GRID, **arguments), dict(x=x), y
+
+
+@part.kind("qwenVision", BLOCK, "transformers")
+def qwen_vision():
+    for name, rotary in (("qwen2_vl", "Qwen2VLVisionRotaryEmbedding"), ("qwen2_5_vl", "Qwen2_5_VLVisionRotaryEmbedding")):
+        x = heads()
+        rows = getattr(model(name), rotary)(config("axial", 10000.0))(x, cells(*GRID).T)
+        yield tower(x, tokens_first(model(name).apply_rotary_pos_emb_vision, x, rows), model=name)
+
+
+def tokens_first(apply, x, rows):
+    """Of a function for (T, N, H)."""
+    return torch.stack([apply(each.transpose(0, 1), each.transpose(0, 1), *rows)[0].transpose(0, 1) for each in x])
+
+
+@part.kind("axial", BLOCK, "transformers")
+def axial():
+    for name, rotary, size, grid in (("qwen3_vl", "Qwen3VLVisionRotaryEmbedding", 64, GRID),
+                                     ("glm4v", "Glm4vVisionRotaryEmbedding", 64, GRID),
+                                     ("paddleocr_vl", "PaddleOCRVisionRotaryEmbedding", 72, GRID),
+                                     ("minimax_m3_vl", "MiniMaxM3VLVisionRotaryEmbedding", 80, (2, *GRID))):
+        x = heads(size, math.prod(grid))
+        rows = getattr(model(name), rotary)(config("axial", 10000.0, size))(x, cells(*grid).T)
+        y = tokens_first(model(name).apply_rotary_pos_emb_vision, x, rows)
+        yield dict(grid=grid, base=10000, model=name), dict(x=x), y
+
+
+@part.kind("pixtral", BLOCK, "transformers")
+def pixtral():
+    x = heads()
+    cosines, sines = model("pixtral").PixtralVisionRotaryEmbedding(config("axial", 10000.0))(x, cells(*GRID).T)
+    yield tower(x, model("pixtral").apply_rotary_pos_emb(x, x, cosines[None], sines[None])[0])
+
+
+@part.kind("llama4Vision", BLOCK, "transformers")
+def llama4_vision():
+    x = heads(tokens=17).transpose(1, 2)
+    options = config("default", 10000.0)
+    options.image_size, options.patch_size = 32, 8
+    y = model("llama4").vision_apply_rotary_emb(x, x, model("llama4").Llama4VisionRotaryEmbedding(options)(x))[0]
+    yield dict(grid=(4, 4)), dict(x=x.transpose(1, 2)), y.transpose(1, 2)
+
+
+@part.kind("gemma4Vision", BLOCK, "transformers")
+def gemma4_vision():
+    for size in (64, 72):
+        x = heads(size).transpose(1, 2)
+        columns_and_rows = cells(*GRID).flip(0).T[None].expand(2, -1, -1)
+        rows = model("gemma4").Gemma4VisionRotaryEmbedding(config("axial", 100.0, size))(x, columns_and_rows)
+        y = model("gemma4").apply_multidimensional_rope(x, *rows, columns_and_rows)
+        yield tower(x.transpose(1, 2), y.transpose(1, 2), base=100)
+
+
+@part.kind("dinov3", BLOCK, "transformers")
+def dinov3():
+    options = SimpleNamespace(rope_theta=100.0, hidden_size=128, num_attention_heads=2, image_size=32, patch_size=8,
+                              pos_embed_shift=None, pos_embed_jitter=None, pos_embed_rescale=None)
+    module = model("dinov3_vit").DINOv3ViTRopePositionEmbedding(options).eval()
+    x = heads(tokens=20)
+    y = model("dinov3_vit").apply_rotary_pos_emb(x, x, *(rows[None] for rows in module(torch.zeros(1, 3, 24, 40))))[0]
+    yield tower(x, y, prefix=5, halves=True)
+
+
+@part.kind("eva", BLOCK, "transformers")
+def eva():
+    for name, rotary in (("sam2_video", "Sam2VideoVisionRotaryEmbedding"), ("sam3", "Sam3ViTRotaryEmbedding")):
+        options = config("axial", 10000.0)
+        options.memory_attention_hidden_size, options.memory_attention_num_attention_heads = 64, 1
+        options.memory_attention_downsample_rate = 1
+        x = heads()
+        rows = getattr(model(name), rotary)(options)(x, cells(*GRID).T)
+        yield tower(x, model(name).apply_rotary_pos_emb_2d(x, x, *rows)[0], model=name)
+
+
+# timm
+
+
+def timm(module, x, half=False):
+    from timm.layers.pos_embed_sincos import apply_rot_embed_cat
+
+    return apply_rot_embed_cat(x, module.get_embed(list(GRID)), half=half)
+
+
+@part.kind("eva, trained on 16 x 16 patches", BLOCK, "timm")
+def eva_of_timm():
+    from timm.layers.pos_embed_sincos import RotaryEmbeddingCat
+
+    for half in (False, True):
+        x = heads(16)
+        module = RotaryEmbeddingCat(16, rotate_half=half, in_pixels=False, ref_feat_shape=[16, 16])
+        yield tower(x, timm(module, x, half=half), halves=half)
+
+
+@part.kind("dinov3", BLOCK, "timm")
+def dinov3_of_timm():
+    from timm.layers.pos_embed_sincos import RotaryEmbeddingDinoV3
+
+    for half in (True, False):
+        x = heads(16)
+        yield tower(x, timm(RotaryEmbeddingDinoV3(16, rotate_half=half), x, half=half), prefix=0, halves=half)
+
+
+@part.kind("frequencies by axis", BLOCK, "timm")
+def frequencies_of_timm():
+    from timm.layers.pos_embed_sincos import (RotaryEmbeddingCat, RotaryEmbeddingDinoV3, RotaryEmbeddingMRope, _build_grid,
+                                              freq_bands, pixel_freq_bands)
+
+    def options(bands, x, half, **arguments):
+        positions = _build_grid(list(GRID), **arguments).flatten(0, 1).T[:, None]
+        bands = bands.double().repeat(2)
+        return dict(axes=[0] * 4 + [1] * 4, halves=half), dict(x=x, positions=positions, frequencies=bands)
+
+    for half in (False, True):
+        for grid, module, bands in (
+            (dict(grid_type="index"), dict(in_pixels=False), freq_bands(4, 10000.0, 1)),
+            (dict(grid_type="index", grid_offset=1.0), dict(in_pixels=False, grid_offset=1.0, temperature=100.0),
+             freq_bands(4, 100.0, 1)),
+            (dict(grid_type="index", grid_indexing="xy"), dict(in_pixels=False, grid_indexing="xy"), freq_bands(4, 10000.0, 1)),
+            (dict(grid_type="pixel"), dict(max_res=32), pixel_freq_bands(4, 32.0, False)),
+            (dict(grid_type="pixel"), dict(max_res=32, linear_bands=True), pixel_freq_bands(4, 32.0, True)),
+        ):
+            x = heads(16)
+            y = timm(RotaryEmbeddingCat(16, rotate_half=half, **module), x, half=half)
+            yield *options(bands, x, half, **grid), y
+    for normalize in ("min", "max"):
+        x = heads(16)
+        module = RotaryEmbeddingDinoV3(16, normalize_coords=normalize)
+        bands = 2 * math.pi / module.periods
+        yield *options(bands, x, True, grid_type="centered", normalize_coords=normalize), timm(module, x, half=True)
+    x, module = heads(16), RotaryEmbeddingDinoV3(16, temperature=None, min_period=0.1, max_period=4.0)
+    yield *options(2 * math.pi / module.periods, x, True, grid_type="centered"), timm(module, x, half=True)
+    # sections that do not fill the head
+    x, module = heads(), RotaryEmbeddingMRope(64, (8, 12, 12))
+    arrays = dict(x=x, positions=cells(1, *GRID)[:, None], frequencies=10000 ** (-np.arange(32) / 32))
+    yield dict(axes=module.axis.tolist(), halves=True), arrays, timm(module, x, half=True)
+
+
+@part.kind("learned", LEARNED, "timm")
+def mixed():
+    from timm.layers.pos_embed_sincos import RotaryEmbeddingMixed, apply_rot_embed_cat
+
+    for indexing in ("xy", "ij"):
+        module, x = RotaryEmbeddingMixed(2 * 16, depth=2, num_heads=2, grid_indexing=indexing), heads(16)
+        module.freqs.data = normal(2, 2, 2, 8)
+        positions = (cells(*GRID).flip(0) if indexing == "xy" else cells(*GRID))[:, None]
+        for layer in (0, 1):
+            arrays = {"x": x, "positions": positions, "p.frequencies": module.freqs[:, layer]}
+            largest = positions.sum(0).max() * module.freqs.abs().max()
+            y = apply_rot_embed_cat(x, module.get_embed(list(GRID))[layer])
+            yield dict(indexing=indexing, limit=angles_up_to(largest)), arrays, y
+
+
+# other frequencies
+
+
+@part.kind("learned", LEARNED, "transformers")
+def light_glue():
+    module = model("lightglue").LightGluePositionalEncoder(SimpleNamespace(descriptor_dim=128, num_attention_heads=2))
+    x, points = heads()[:1], torch.rand(1, 15, 2) * 2 - 1
+    ((cosines, sines),) = module(points)
+    y = x * cosines[:, None] + model("lightglue").rotate_half(x) * sines[:, None]
+    frequencies = module.projector.weight.T[:, None].repeat(1, 2, 1)
+    yield dict(model="LightGlue"), {"x": x, "positions": points.permute(2, 0, 1), "p.frequencies": frequencies}, y
+
+
+@part.kind("frequencies by axis", BLOCK, "transformers")
+def kimi_k25():
+    kimi = model("kimi_k25")
+    x = heads()
+    rows = kimi.Kimi_K25VisionRotaryEmbedding(config("axial", 10000.0))(x, cells(*GRID).T)
+    y = tokens_first(kimi.apply_rotary_pos_emb_vision, x, rows)
+    frequencies = np.repeat(10000 ** (-np.arange(16) / 16), 2)
+    arrays = dict(x=x, positions=cells(*GRID)[:, None], frequencies=frequencies)
+    yield dict(model="Kimi K2.5", axes=[1, 0] * 16, halves=True), arrays, y
+
+
+@part.kind("frequencies by axis", BLOCK, "rotary-embedding-torch")
+def pixels():
+    from rotary_embedding_torch import RotaryEmbedding, apply_rotary_emb
+
+    x = heads(8)
+    y = apply_rotary_emb(RotaryEmbedding(4, freqs_for="pixel", max_freq=20).get_axial_freqs(*GRID).reshape(15, 8), x)
+    positions = torch.stack(torch.meshgrid(torch.linspace(-1, 1, 3), torch.linspace(-1, 1, 5), indexing="ij")).flatten(1)
+    arrays = dict(x=x, positions=positions[:, None], frequencies=np.tile([math.pi, 10 * math.pi], 2))
+    yield dict(axes=[0, 0, 1, 1], halves=False), arrays, y
+
+
+@part.kind("side by side", BLOCK, "rotary-embedding-torch")
+def side_by_side_of_rotary_embedding_torch():
+    from rotary_embedding_torch import RotaryEmbedding, apply_rotary_emb
+
+    for grid, offsets in ((GRID, (2, 7)), ((2, 3, 4), (0, 1, 2))):
+        tokens = math.prod(grid)
+        x = heads(4 * len(grid), tokens)
+        y = apply_rotary_emb(RotaryEmbedding(4).get_axial_freqs(*grid, offsets=offsets).reshape(tokens, -1), x)
+        positions = (cells(*grid) + torch.tensor(offsets)[:, None])[:, None]
+        yield dict(sizes=[4] * len(grid), base=10000), dict(x=x, positions=positions), y
+
+
+# diffusion models
+
+
+@part.kind("side by side", BLOCK, "diffusers")
+def side_by_side_of_diffusers():
+    from diffusers.models.embeddings import apply_rotary_emb
+    from diffusers.models.transformers.transformer_flux2 import Flux2PosEmbed
+    from diffusers.models.transformers.transformer_hunyuan_video import HunyuanVideoRotaryPosEmbed
+    from diffusers.models.transformers.transformer_wan import WanRotaryPosEmbed
+
+    x = heads(128, 30)
+    positions = cells(2, *GRID)[:, None]
+    rows = WanRotaryPosEmbed(128, (1, 2, 2), 32)(torch.zeros(1, 4, 2, 6, 10))
+    y = apply_rotary_emb(x, tuple(each[0, :, 0] for each in rows))
+    yield dict(model="Wan", sizes=(44, 42, 42), base=10000), dict(x=x, positions=positions), y
+    y = apply_rotary_emb(x, HunyuanVideoRotaryPosEmbed(2, 1, [16, 56, 56], 256.0)(torch.zeros(1, 4, 2, 6, 10)))
+    yield dict(model="HunyuanVideo", sizes=(16, 56, 56), base=256), dict(x=x, positions=positions), y
+    places = torch.randint(0, 60, (30, 4))
+    y = apply_rotary_emb(x, Flux2PosEmbed(2000, [32, 32, 32, 32])(places))
+    yield dict(model="FLUX.2", sizes=(32, 32, 32, 32), base=2000), dict(x=x, positions=places.T[:, None]), y
+
+
+@part.kind("flux", BLOCK, "diffusers")
+def flux():
+    from diffusers.models.embeddings import apply_rotary_emb
+    from diffusers.models.transformers.transformer_flux import FluxPosEmbed
+
+    x = heads(128, 4 + 15)
+    places = torch.cat([torch.zeros(3, 4), cells(1, *GRID)], 1)
+    y = apply_rotary_emb(x, FluxPosEmbed(10000, [16, 56, 56])(places.T))
+    yield {}, dict(x=x, positions=places[:, None]), y
+
+
+@part.kind("cogVideoX", BLOCK, "diffusers")
+def cog_video_x():
+    from diffusers.models.embeddings import apply_rotary_emb, get_3d_rotary_pos_embed
+
+    for size in (64, 48):
+        x = heads(size, 30)
+        y = apply_rotary_emb(x, get_3d_rotary_pos_embed(size, ((0, 0), GRID), GRID, 2))
+        yield dict(grid=(2, *GRID)), dict(x=x), y

@@ -1,0 +1,134 @@
+package io.github.djlpositional.peers;
+
+import static java.util.Map.entry;
+
+import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDArray;
+import io.github.djlpositional.math.Frequencies;
+import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.math.RotaryAxes;
+import io.github.djlpositional.relative.LearnedRotaryEmbeddingBlock;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.relative.RotaryPresets;
+import java.io.IOException;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+
+/** Rotary encodings on several axes: images, videos, and multimodal texts. */
+class RotaryAxesPeersTest extends EncodingPeersTest {
+
+    /** The encoding of a case for a head size. */
+    private interface Preset {
+        RotaryEmbeddingBlock.Builder of(PeerCase peer, int headSize);
+    }
+
+    RotaryAxesPeersTest() throws IOException, MalformedModelException {
+        super(
+                "axes",
+                "Rotary on several axes",
+                Map.ofEntries(
+                        entry(
+                                "qwen2Vl",
+                                rotated((peer, size) ->
+                                        RotaryPresets.qwen2Vl(size, peer.number("base"), peer.integers("sections")))),
+                        entry(
+                                "qwen3Vl",
+                                rotated((peer, size) ->
+                                        RotaryPresets.qwen3Vl(size, peer.number("base"), peer.integers("sections")))),
+                        entry(
+                                "ernie45Vl",
+                                rotated((peer, size) -> RotaryPresets.ernie45Vl(
+                                        size, peer.number("base"), peer.integers("sections")[0]))),
+                        entry("flux", rotated((peer, size) -> RotaryPresets.flux())),
+                        entry("side by side", rotated(RotaryAxesPeersTest::sideBySide)),
+                        entry("cogVideoX", onGrid((peer, size) -> RotaryPresets.cogVideoX(size))),
+                        entry("qwenVision", onGrid((peer, size) -> RotaryPresets.qwenVision(size))),
+                        entry(
+                                "axial",
+                                onGrid((peer, size) ->
+                                        RotaryPresets.axial(size, peer.number("base"), peer.integers("grid").length))),
+                        entry("pixtral", onGrid((peer, size) -> RotaryPresets.pixtral(size))),
+                        entry(
+                                "gemma4Vision",
+                                onGrid((peer, size) -> RotaryPresets.gemma4Vision(size, peer.number("base")))),
+                        entry("eva", onGrid((peer, size) -> RotaryPresets.eva(size))),
+                        entry(
+                                "eva, trained on 16 x 16 patches",
+                                at(
+                                        peer -> RotaryPresets.evaPositions(0, 16, grid(peer)[0], grid(peer)[1]),
+                                        (peer, size) -> RotaryPresets.eva(size).optLayout(layout(peer)))),
+                        entry(
+                                "dinov3",
+                                at(
+                                        peer -> RotaryPresets.dinov3Positions(
+                                                peer.integer("prefix"), grid(peer)[0], grid(peer)[1]),
+                                        (peer, size) ->
+                                                RotaryPresets.dinov3(size).optLayout(layout(peer)))),
+                        entry(
+                                "llama4Vision",
+                                at(
+                                        peer -> RotaryPresets.llama4VisionPositions(grid(peer)[0], grid(peer)[1]),
+                                        (peer, size) -> RotaryPresets.llama4Vision(size))),
+                        entry("frequencies by axis", RotaryAxesPeersTest::frequencies),
+                        entry("learned", RotaryAxesPeersTest::learned)));
+    }
+
+    private static int[] grid(PeerCase peer) {
+        return peer.integers("grid");
+    }
+
+    private static PairLayout layout(PeerCase peer) {
+        return peer.is("halves") ? PairLayout.CONCATENATED : PairLayout.INTERLEAVED;
+    }
+
+    private static int headSize(Peers peers) throws IOException, MalformedModelException {
+        return Math.toIntExact(peers.array("x").getShape().get(3));
+    }
+
+    /** At the positions of the case. */
+    private static Library rotated(Preset preset) {
+        return peers -> peers.encode(preset.of(peers.peer(), headSize(peers)).build());
+    }
+
+    /** At the cells of the case's grid. */
+    private static Library onGrid(Preset preset) {
+        return at(peer -> RotaryPresets.positions(grid(peer)), preset);
+    }
+
+    /** At positions (axes, T) of the library. */
+    private static Library at(Function<PeerCase, double[][]> positions, Preset preset) {
+        return peers -> peers.forward(
+                preset.of(peers.peer(), headSize(peers)).build(),
+                peers.array("x"),
+                peers.manager().create(positions.apply(peers.peer())).expandDims(1));
+    }
+
+    private static RotaryEmbeddingBlock.Builder sideBySide(PeerCase peer, int headSize) {
+        int[] sizes = peer.integers("sizes");
+        return RotaryEmbeddingBlock.builder()
+                .setHeadSize(headSize)
+                .optFrequencies(Frequencies.joined(IntStream.of(sizes)
+                        .mapToObj(size -> Frequencies.geometric(size / 2, peer.number("base"), size / 2.0))
+                        .toArray(Frequencies[]::new)))
+                .optAxes(RotaryAxes.sections(
+                        IntStream.of(sizes).map(size -> size / 2).toArray()));
+    }
+
+    private static NDArray frequencies(Peers peers) throws IOException, MalformedModelException {
+        return peers.encode(RotaryEmbeddingBlock.builder()
+                .setHeadSize(headSize(peers))
+                .optLayout(layout(peers.peer()))
+                .optFrequencies(Frequencies.of(peers.array("frequencies").toDoubleArray()))
+                .optAxes(RotaryAxes.of(peers.peer().integers("axes")))
+                .build());
+    }
+
+    private static NDArray learned(Peers peers) throws IOException, MalformedModelException {
+        return peers.encode(LearnedRotaryEmbeddingBlock.builder()
+                .setHeadCount(2)
+                .setHeadSize(headSize(peers))
+                .optAxes(2)
+                .build());
+    }
+}
