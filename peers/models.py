@@ -213,7 +213,7 @@ class Family:
         import transformers
 
         model_class = getattr(transformers, self.model)
-        return model_class(model_class.config_class(**self.arguments, attn_implementation="eager"))
+        return model_class(model_class.config_class(**{"attn_implementation": "eager"} | self.arguments))
 
     def dump(self, folder, length):
         torch.manual_seed(peer.SEED + zlib.crc32(f"{self.name}-{length}".encode()))
@@ -255,37 +255,38 @@ UNTIED = GROUPED | dict(tie_word_embeddings=False)
 WINDOWS = GROUPED | dict(num_hidden_layers=4, sliding_window=8)
 ALTERNATING = WINDOWS | dict(layer_types=["sliding_attention", "full_attention"] * 2)
 family("llama", "LlamaForCausalLM", decoder, UNTIED, rms_norm_eps=1e-5, rope_parameters=LLAMA3, compared=True)
-family("llama_bf16", "LlamaForCausalLM", decoder, UNTIED, bfloat16=True)
-family("llama_sharded", "LlamaForCausalLM", decoder, UNTIED, save=dict(max_shard_size="100KB"))
-family("mistral", "MistralForCausalLM", decoder, UNTIED, sliding_window=8)
-family("qwen2", "Qwen2ForCausalLM", decoder, GROUPED, tie_word_embeddings=True, table=0.25)
+family("llama_bf16", "LlamaForCausalLM", decoder, UNTIED, bfloat16=True, compared=True)
+family("llama_sharded", "LlamaForCausalLM", decoder, UNTIED, save=dict(max_shard_size="100KB"), compared=True)
+family("mistral", "MistralForCausalLM", decoder, UNTIED, sliding_window=8, compared=True)
+family("qwen2", "Qwen2ForCausalLM", decoder, GROUPED, tie_word_embeddings=True, table=0.25, compared=True)
 family("qwen2_layers", "Qwen2ForCausalLM", decoder, UNTIED, use_sliding_window=True, sliding_window=8,
-       max_window_layers=1, rope_parameters=YARN)
-family("qwen3", "Qwen3ForCausalLM", decoder, UNTIED, head_dim=24)
-family("gemma", "GemmaForCausalLM", decoder, GROUPED, head_dim=24, table=0.03)
+       max_window_layers=1, rope_parameters=YARN, compared=True)
+family("qwen3", "Qwen3ForCausalLM", decoder, UNTIED, head_dim=24, compared=True)
+family("gemma", "GemmaForCausalLM", decoder, GROUPED, head_dim=24, table=0.03, compared=True)
 family("gemma2", "Gemma2ForCausalLM", decoder, WINDOWS, head_dim=24, query_pre_attn_scalar=20, table=0.03,
        attn_logit_softcapping=5.0, final_logit_softcapping=4.0, compared=True)
 family("gemma3", "Gemma3ForCausalLM", decoder, ALTERNATING, head_dim=24, query_pre_attn_scalar=20, table=0.03,
        rope_parameters=dict(full_attention=ROPE | dict(rope_type="linear", factor=8.0, rope_theta=1e6),
-                            sliding_attention=ROPE))
-family("phi", "PhiForCausalLM", decoder, COMMON)
-family("phi3", "Phi3ForCausalLM", decoder, UNTIED, sliding_window=8)
+                            sliding_attention=ROPE), compared=True)
+family("phi", "PhiForCausalLM", decoder, COMMON, compared=True)
+family("phi3", "Phi3ForCausalLM", decoder, UNTIED, sliding_window=8, compared=True)
 family("phi3_longrope", "Phi3ForCausalLM", forward, UNTIED, partial_rotary_factor=0.75,
        original_max_position_embeddings=64, rope_parameters=LONG_ROPE)
-family("olmo", "OlmoForCausalLM", decoder, GROUPED)
-family("olmo_clip", "OlmoForCausalLM", decoder, GROUPED, clip_qkv=0.8)
-family("olmo2", "Olmo2ForCausalLM", decoder, UNTIED)
+family("olmo", "OlmoForCausalLM", decoder, GROUPED, compared=True)
+family("olmo_clip", "OlmoForCausalLM", decoder, GROUPED, clip_qkv=0.8, compared=True)
+family("olmo2", "Olmo2ForCausalLM", decoder, UNTIED, compared=True)
 family("olmo3", "Olmo3ForCausalLM", decoder, ALTERNATING,
-       rope_parameters=dict(full_attention=YARN | dict(attention_factor=1.1), sliding_attention=ROPE))
-family("cohere", "CohereForCausalLM", decoder, GROUPED, logit_scale=0.25, table=0.25)
+       rope_parameters=dict(full_attention=YARN | dict(attention_factor=1.1), sliding_attention=ROPE), compared=True)
+family("cohere", "CohereForCausalLM", decoder, GROUPED, logit_scale=0.25, table=0.25, compared=True)
 family("cohere_norm", "CohereForCausalLM", decoder, GROUPED, logit_scale=0.25, use_qk_norm=True, table=0.25)
-family("cohere2", "Cohere2ForCausalLM", decoder, ALTERNATING, logit_scale=0.25, head_dim=16, table=0.3)
-family("smollm3", "SmolLM3ForCausalLM", decoder, GROUPED, num_hidden_layers=4, no_rope_layer_interval=2, table=0.25)
+family("cohere2", "Cohere2ForCausalLM", decoder, ALTERNATING, logit_scale=0.25, head_dim=16, table=0.3, compared=True)
+family("smollm3", "SmolLM3ForCausalLM", decoder, GROUPED, num_hidden_layers=4, no_rope_layer_interval=2, table=0.25,
+       compared=True)
 family("granite", "GraniteForCausalLM", decoder, GROUPED, tie_word_embeddings=True, embedding_multiplier=3.0,
-       logits_scaling=2.0, residual_multiplier=0.4, attention_multiplier=0.1, table=0.08)
-family("stablelm", "StableLmForCausalLM", decoder, GROUPED, use_qkv_bias=True)
-family("glm4", "Glm4ForCausalLM", decoder, GROUPED, head_dim=16)
-family("starcoder2", "Starcoder2ForCausalLM", decoder, GROUPED, sliding_window=8, table=0.25)
+       logits_scaling=2.0, residual_multiplier=0.4, attention_multiplier=0.1, table=0.08, compared=True)
+family("stablelm", "StableLmForCausalLM", decoder, GROUPED, use_qkv_bias=True, compared=True)
+family("glm4", "Glm4ForCausalLM", decoder, GROUPED, head_dim=16, compared=True)
+family("starcoder2", "Starcoder2ForCausalLM", decoder, GROUPED, sliding_window=8, table=0.25, compared=True)
 family("nemotron", "NemotronForCausalLM", decoder, GROUPED)
 family("qwen2_vl", "Qwen2VLForConditionalGeneration", axes, {},
        text_config=GROUPED | dict(rope_parameters=ROPE | dict(mrope_section=[2, 3, 3])),
@@ -309,19 +310,22 @@ BLOOM = IDS | dict(n_layer=LAYERS, hidden_dropout=0.0, attention_dropout=0.0)
 MPT = IDS | dict(n_layers=LAYERS, max_seq_len=POSITIONS)
 FALCON = IDS | SHAPE | dict(ffn_hidden_size=HIDDEN, max_position_embeddings=POSITIONS)
 family("opt", "OPTForCausalLM", decoder, IDS | SHAPE | dict(pad_token_id=1, bos_token_id=2), ffn_dim=HIDDEN,
-       word_embed_proj_dim=SIZE, max_position_embeddings=POSITIONS, dropout=0.0, table=0.25)
-family("gpt2", "GPT2LMHeadModel", decoder, GPT2, attn_pdrop=0.0, embd_pdrop=0.0, resid_pdrop=0.0, table=0.1)
-family("gptj", "GPTJForCausalLM", decoder, GPT2, rotary_dim=8)
-family("gpt_neox", "GPTNeoXForCausalLM", decoder, COMMON, rope_parameters=ROPE | dict(partial_rotary_factor=0.25))
-family("bloom", "BloomForCausalLM", decoder, BLOOM, hidden_size=SIZE, n_head=HEADS, table=0.25, gain=2)
-family("bloom_6", "BloomForCausalLM", decoder, BLOOM, hidden_size=96, n_head=6, table=0.25, gain=2)
-family("mpt", "MptForCausalLM", decoder, MPT, d_model=SIZE, n_heads=HEADS, table=0.25)
+       word_embed_proj_dim=SIZE, max_position_embeddings=POSITIONS, dropout=0.0, table=0.25, compared=True)
+family("gpt2", "GPT2LMHeadModel", decoder, GPT2, attn_pdrop=0.0, embd_pdrop=0.0, resid_pdrop=0.0, table=0.1,
+       compared=True)
+family("gptj", "GPTJForCausalLM", decoder, GPT2, rotary_dim=8, compared=True)
+family("gpt_neox", "GPTNeoXForCausalLM", decoder, COMMON, rope_parameters=ROPE | dict(partial_rotary_factor=0.25),
+       compared=True)
+family("bloom", "BloomForCausalLM", decoder, BLOOM, hidden_size=SIZE, n_head=HEADS, table=0.25, gain=2, compared=True)
+family("bloom_6", "BloomForCausalLM", decoder, BLOOM, hidden_size=96, n_head=6, table=0.25, gain=2, compared=True)
+family("mpt", "MptForCausalLM", decoder, MPT, d_model=SIZE, n_heads=HEADS, table=0.25, compared=True)
 family("mpt_6", "MptForCausalLM", decoder, MPT, d_model=96, n_heads=6, table=0.25,
-       attn_config=dict(alibi=True, alibi_bias_max=16, softmax_scale=0.2))
-family("falcon", "FalconForCausalLM", decoder, FALCON, table=0.1)
-family("falcon_new", "FalconForCausalLM", decoder, FALCON, new_decoder_architecture=True, num_kv_heads=2, table=0.1)
+       attn_config=dict(alibi=True, alibi_bias_max=8, softmax_scale=0.2), compared=True)
+family("falcon", "FalconForCausalLM", decoder, FALCON, table=0.1, compared=True)
+family("falcon_new", "FalconForCausalLM", decoder, FALCON, new_decoder_architecture=True, num_kv_heads=2, table=0.1,
+       compared=True)
 family("falcon_rw", "FalconForCausalLM", decoder, FALCON, alibi=True, multi_query=False, parallel_attn=False, bias=True,
-       table=0.1)
+       table=0.1, attn_implementation="sdpa", compared=True)  # eager adds the biases twice
 
 # encoders
 UNDROPPED = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)

@@ -6,6 +6,7 @@ import static io.github.djlpositional.internal.InvalidFileException.shown;
 
 import ai.djl.MalformedModelException;
 import com.google.gson.stream.MalformedJsonException;
+import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.internal.InvalidFileException;
 import io.github.djlpositional.internal.Json;
@@ -15,6 +16,9 @@ import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryAxes;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.RotaryPresets;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerStackBlock;
+import io.github.djlpositional.weights.TensorNames;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -84,8 +88,10 @@ public final class HuggingFaceConfig {
         facts = new Facts(type, this.config);
         layers = new Layers(facts);
         requireKnownValues();
-        for (String layerType : layerTypes()) {
-            builder(layerType, 1).build();
+        if (positions().equals("rope")) {
+            for (String layerType : layerTypes()) {
+                builder(layerType, 1).build();
+            }
         }
         requireReadKeys();
     }
@@ -93,7 +99,7 @@ public final class HuggingFaceConfig {
     /**
      * Reads a configuration.
      *
-     * @param configJson the {@code config.json} of a model, which may be untrusted
+     * @param configJson the {@code config.json} of a model, which may be untrusted, or the model's folder
      * @return the configuration
      * @throws IllegalArgumentException if the model or rope type is not known, a key of the rope section is not known,
      *     or a value is not valid
@@ -101,7 +107,11 @@ public final class HuggingFaceConfig {
      * @throws IOException if the file does not exist or cannot be read
      */
     public static HuggingFaceConfig read(Path configJson) throws IOException, MalformedModelException {
-        return of(values(configJson));
+        return of(values(fileOf(configJson)));
+    }
+
+    private static Path fileOf(Path path) {
+        return Files.isDirectory(path) ? path.resolve("config.json") : path;
     }
 
     /** The values by key: maps, lists, strings, booleans, nulls, and numbers as {@link java.math.BigDecimal}. */
@@ -109,7 +119,7 @@ public final class HuggingFaceConfig {
         Check.that(
                 Files.isRegularFile(path) || !Files.isReadable(path),
                 () -> "the path " + path
-                        + " is a directory or a device: expected the config.json of a model; pass the path of a file");
+                        + " is not a file: expected the config.json of a model; pass its path, or that of its folder");
         try (InputStream in = Files.newInputStream(path)) {
             byte[] bytes = in.readNBytes(MOST_BYTES + 1);
             check(bytes.length <= MOST_BYTES, "it has more than %s bytes", MOST_BYTES);
@@ -136,6 +146,11 @@ public final class HuggingFaceConfig {
             text.putAll(nested(textConfig, named == null ? textType : named));
             return new HuggingFaceConfig(text);
         }
+        if (config.get("attn_config") instanceof Map<?, ?> ofAttention) { // MPT
+            Map<String, Object> all = new LinkedHashMap<>(config);
+            ofAttention.forEach((key, value) -> all.putIfAbsent(String.valueOf(key), value));
+            return new HuggingFaceConfig(all);
+        }
         return new HuggingFaceConfig(config);
     }
 
@@ -147,7 +162,7 @@ public final class HuggingFaceConfig {
      * @throws IOException as {@link #read} does
      */
     public static HuggingFaceConfig readVision(Path configJson) throws IOException, MalformedModelException {
-        return ofVision(values(configJson));
+        return ofVision(values(fileOf(configJson)));
     }
 
     /**
@@ -265,6 +280,61 @@ public final class HuggingFaceConfig {
      */
     public MultiHeadAttentionBlock.Builder attention(int layer, int length) {
         return new ModelAttention(this, layer).builder(length);
+    }
+
+    /**
+     * {@return a layer, a new builder with all that the configuration and the model type fix}
+     *
+     * @param layer the number of the layer, from 0
+     * @throws IllegalArgumentException as {@link #attention(int)}, or if the layers of the model type are not known
+     */
+    public TransformerLayerBlock.Builder layer(int layer) {
+        return new ModelLayers(this).layer(layer, null);
+    }
+
+    /**
+     * {@return the input embedding, a new builder}
+     *
+     * @throws IllegalArgumentException if the layers of the model type are not known
+     */
+    public InputEmbeddingBlock.Builder input() {
+        return new ModelLayers(this).input();
+    }
+
+    /**
+     * {@return the input embedding and the layers, a new builder} Its output are the last hidden states, (B, T, D).
+     *
+     * @throws IllegalArgumentException as {@link #layer}
+     */
+    public TransformerStackBlock.Builder stack() {
+        return new ModelLayers(this).stack(null);
+    }
+
+    /**
+     * {@return the {@link #stack} with the output layer of a language model, a new builder} Its output are the scores
+     * of tokens, (B, T, V).
+     *
+     * @throws IllegalArgumentException as {@link #layer}
+     */
+    public TransformerStackBlock.Builder languageModel() {
+        ModelLayers all = new ModelLayers(this);
+        return all.withHead(all.stack(null));
+    }
+
+    /**
+     * {@return the names of the tensors of such a model}
+     *
+     * @throws IllegalArgumentException if the layers of the model type are not known
+     */
+    public TensorNames tensorNames() {
+        return new ModelLayers(this).names();
+    }
+
+    /** How positions are encoded: {@code rope}, {@code learned}, {@code alibi}, or other ways that are not known. */
+    String positions() {
+        return facts.value("alibi") != null && facts.isOn("alibi")
+                ? "alibi"
+                : String.valueOf(facts.value("position_embedding_type"));
     }
 
     /** Checks that layers of this library have what the configuration asks for. */

@@ -4,6 +4,7 @@ import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.math.QueryScale;
+import io.github.djlpositional.relative.AlibiBiasBlock;
 import java.util.List;
 import java.util.Objects;
 
@@ -38,15 +39,16 @@ final class ModelAttention {
         int headCount = facts.requireInt("num_attention_heads");
         int headSize = config.headSize(layerType);
         boolean hasOne = facts.isOn("multi_query") && !facts.isOn("new_decoder_architecture");
+        boolean hasAll = facts.type().reads("multi_query")
+                && !facts.isOn("multi_query")
+                && !facts.isOn("new_decoder_architecture");
+        Integer named = hasAll ? null : facts.get("num_key_value_heads", Integer.class);
+        int keyHeadCount = hasOne ? 1 : Objects.requireNonNullElse(named, headCount);
         boolean hasBias = facts.isOn("attention_bias");
         MultiHeadAttentionBlock.Builder builder = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(facts.requireInt("hidden_size"))
                 .setHeadCount(headCount)
-                .optKeyValueHeadCount(
-                        hasOne
-                                ? 1
-                                : Objects.requireNonNullElse(
-                                        facts.get("num_key_value_heads", Integer.class), headCount))
+                .optKeyValueHeadCount(keyHeadCount)
                 .optHeadSize(headSize)
                 .optScale(config.getScale() * config.getKeyMultiplier())
                 .optCausal(facts.isOn("causal"))
@@ -69,8 +71,21 @@ final class ModelAttention {
         if (isRotated) {
             builder.optRelativeEncoding(config.builder(layerType, length).build());
         }
+        if (config.positions().equals("alibi")) {
+            builder.optRelativeEncoding(AlibiBiasBlock.builder()
+                    .setHeadCount(headCount)
+                    .optScaled(facts.isOn("alibi_scaled"))
+                    .optRoundedByKey(facts.isOn("alibi_scaled"))
+                    .build());
+        }
+        if (facts.value("clip_qkv") != null) {
+            builder.optProjectionLimit(facts.number("clip_qkv"));
+        }
         if (facts.isOn("query_key_norm") && (isRotated || facts.isOn("norm_without_rotary"))) {
-            builder.optQueryNorm(norm(headSize)).optKeyNorm(norm(headSize));
+            boolean isOfAll = facts.isOn("norm_of_all_heads");
+            builder.optQueryNorm(norm(isOfAll ? headCount * headSize : headSize))
+                    .optKeyNorm(norm(isOfAll ? keyHeadCount * headSize : headSize))
+                    .optNormOfAllHeads(isOfAll);
         }
         if (!isRotated && facts.isOn("attn_temperature_tuning")) {
             builder.optQueryScale(

@@ -129,6 +129,7 @@ record ModelType(ModelType like, Map<?, ?> line) {
     /** Returns the keys of a configuration that the code of this type reads. */
     Set<Object> keys() {
         Set<Object> keys = new HashSet<>(column("required").keySet());
+        keys.addAll(column("built").keySet());
         keys.addAll(column("also").values());
         facts().stream().map(Object::toString).filter(this::reads).forEach(fact -> keys.add(keyOf(fact)));
         return keys;

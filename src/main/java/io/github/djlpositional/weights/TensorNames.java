@@ -153,6 +153,16 @@ public final class TensorNames {
         return options.prefix;
     }
 
+    /** {@return what stands before the number of a layer} */
+    public String getLayers() {
+        return options.layers;
+    }
+
+    /** {@return the tensor of the token table, without prefix; null for none} */
+    public String getTokens() {
+        return options.tokens;
+    }
+
     /** {@return the name of the output layer, without prefix; null for none} */
     public String getHead() {
         return options.head;

@@ -313,6 +313,9 @@ public final class WeightLoader {
                         tensor.parameters());
             }
         }
+        if (stack.getOutput() != null && names.getHead() != null) {
+            module(names.getHead() + ".", stack.getOutput());
+        }
         return this;
     }
 

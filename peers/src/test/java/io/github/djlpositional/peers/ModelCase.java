@@ -14,7 +14,6 @@ import ai.djl.util.PairList;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
-import io.github.djlpositional.huggingface.HuggingFaceConfig;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightLoader;
 import java.io.IOException;
@@ -30,13 +29,11 @@ final class ModelCase implements AutoCloseable {
     private final JsonObject config;
     private final NDManager manager;
     private final ParameterStore store;
-    private final WeightFile weights;
     private final WeightFile expected;
 
     ModelCase(Path folder, String engine) throws IOException, MalformedModelException {
         this.folder = folder;
         config = JsonUtils.GSON.fromJson(Files.readString(folder.resolve("config.json")), JsonObject.class);
-        weights = WeightFile.open(folder.resolve("model.safetensors"));
         expected = WeightFile.open(folder.resolve("expected.safetensors"));
         manager = NDManager.newBaseManager(Device.cpu(), engine);
         store = new ParameterStore(manager, false);
@@ -58,6 +55,10 @@ final class ModelCase implements AutoCloseable {
 
     int length() {
         return length(folder);
+    }
+
+    Path folder() {
+        return folder;
     }
 
     /** The package's class. */
@@ -89,16 +90,16 @@ final class ModelCase implements AutoCloseable {
         return value;
     }
 
-    HuggingFaceConfig rope() throws IOException, MalformedModelException {
-        return HuggingFaceConfig.read(folder.resolve("config.json"));
-    }
-
-    WeightLoader loader() {
-        return WeightLoader.of(weights);
+    WeightLoader loader() throws IOException, MalformedModelException {
+        return WeightLoader.of(weights());
     }
 
     NDArray weight(String name) throws IOException, MalformedModelException {
-        return weights.read(manager, name);
+        return weights().read(manager, name);
+    }
+
+    private WeightFile weights() throws IOException, MalformedModelException {
+        return WeightFile.open(folder.resolve("model.safetensors"));
     }
 
     boolean has(String name) {

@@ -1,7 +1,5 @@
 package io.github.djlpositional.peers;
 
-import static java.util.Map.entry;
-
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Activation;
@@ -13,9 +11,8 @@ import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LayerNormBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.huggingface.HuggingFaceConfig;
+import io.github.djlpositional.huggingface.HuggingFaceModel;
 import io.github.djlpositional.relative.RelativePositionBiasBlock;
-import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
@@ -24,6 +21,7 @@ import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import io.github.djlpositional.weights.TensorNames;
 import io.github.djlpositional.weights.WeightLoader;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.IntFunction;
@@ -38,81 +36,58 @@ final class ModelFamilies {
         void compare(ModelCase peer, ModelComparison comparison) throws Exception;
     }
 
-    static final Map<String, Family> ALL = Map.ofEntries(
-            entry("llama", ModelFamilies::llama),
-            entry("gemma2", ModelFamilies::gemma2),
-            entry("bert", ModelFamilies::bert),
-            entry("t5", ModelFamilies::t5),
-            entry("t5_gated", ModelFamilies::t5),
-            entry("vit", ModelFamilies::vit));
+    private static final List<String> DECODERS = List.of(
+            "llama",
+            "llama_bf16",
+            "llama_sharded",
+            "mistral",
+            "qwen2",
+            "qwen2_layers",
+            "qwen3",
+            "gemma",
+            "gemma2",
+            "gemma3",
+            "phi",
+            "phi3",
+            "olmo",
+            "olmo_clip",
+            "olmo2",
+            "olmo3",
+            "cohere",
+            "cohere2",
+            "smollm3",
+            "granite",
+            "stablelm",
+            "glm4",
+            "starcoder2",
+            "opt",
+            "gpt2",
+            "gptj",
+            "gpt_neox",
+            "bloom",
+            "bloom_6",
+            "mpt",
+            "mpt_6",
+            "falcon",
+            "falcon_new",
+            "falcon_rw");
+
+    static final Map<String, Family> ALL = new HashMap<>(Map.of(
+            "bert", ModelFamilies::bert,
+            "t5", ModelFamilies::t5,
+            "t5_gated", ModelFamilies::t5,
+            "vit", ModelFamilies::vit));
+
+    static {
+        DECODERS.forEach(name -> ALL.put(name, ModelFamilies::decoder));
+    }
 
     private ModelFamilies() {}
 
-    private static void llama(ModelCase peer, ModelComparison comparison) throws Exception {
-        RotaryEmbeddingBlock rotary = peer.rope().rotary().build();
-        TransformerStackBlock stack = TransformerStackBlock.builder()
-                .optInput(tokens(peer).optNoPositions().build())
-                .setLayers(layers(
-                        peer.size("num_hidden_layers"),
-                        i -> gatedLayer(peer, grouped(peer).optRelativeEncoding(rotary), Nonlinearity.SWIGLU)))
-                .optOutputSize(peer.size("vocab_size"))
-                .optOutputBias(false)
-                .build();
-        peer.initialize(stack, new Shape(1, 1));
-        peer.loader()
-                .module("model.", stack, TensorNames.LLAMA)
-                .module("lm_head.", stack.getOutput())
-                .load(stack);
+    /** A decoder from its folder, with its output layer. */
+    private static void decoder(ModelCase peer, ModelComparison comparison) throws Exception {
+        TransformerStackBlock stack = HuggingFaceModel.load(peer.folder(), peer.manager());
         comparison.decoder(stack, (ids, mask, params) -> peer.forward(stack, params, ids, mask));
-    }
-
-    /** Norms around each part, stored minus 1; windows in every second layer; caps of scores and logits. */
-    private static void gemma2(ModelCase peer, ModelComparison comparison) throws Exception {
-        HuggingFaceConfig rope = peer.rope();
-        RotaryEmbeddingBlock rotary = rope.rotary().build();
-        TransformerStackBlock stack = TransformerStackBlock.builder()
-                .optInput(tokens(peer).optNoPositions().optScaleEmbedding(true).build())
-                .setLayers(layers(peer.size("num_hidden_layers"), i -> {
-                    MultiHeadAttentionBlock.Builder attention = grouped(peer)
-                            .optRelativeEncoding(rotary)
-                            .optScale(rope.getScale())
-                            .optScoreCap(peer.number("attn_logit_softcapping"));
-                    if (peer.list("layer_types").get(i).getAsString().equals("sliding_attention")) {
-                        attention.optWindow(peer.size("sliding_window"));
-                    }
-                    return gatedLayer(peer, attention, Nonlinearity.GEGLU_TANH)
-                            .optNormPlacement(NormPlacement.AROUND_PART);
-                }))
-                .optTiedOutput(true)
-                .build();
-        peer.initialize(stack, new Shape(1, 1));
-        WeightLoader loader = peer.loader()
-                .table("model.embed_tokens.weight", stack.getInput().getTokenTable())
-                .module("model.norm.", stack.getFinalNorm());
-        layers(loader, "model.layers.", stack, """
-                attention_queryProjection    self_attn.q_proj
-                attention_keyProjection      self_attn.k_proj
-                attention_valueProjection    self_attn.v_proj
-                attention_resultProjection   self_attn.o_proj
-                attentionNorm                input_layernorm
-                attentionResultNorm          post_attention_layernorm
-                feedForward_gateProjection   mlp.gate_proj
-                feedForward_hiddenProjection mlp.up_proj
-                feedForward_outputProjection mlp.down_proj
-                feedForwardNorm              pre_feedforward_layernorm
-                feedForwardResultNorm        post_feedforward_layernorm
-                """);
-        loader.load(stack);
-        stack.getParameters().forEach(each -> {
-            if (each.getKey().endsWith("gamma")) {
-                each.getValue().getArray().addi(1);
-            }
-        });
-        double cap = peer.number("final_logit_softcapping");
-        comparison.decoder(
-                stack,
-                (ids, mask, params) ->
-                        peer.forward(stack, params, ids, mask).div(cap).tanh().mul(cap));
     }
 
     /** With the head of a masked language model. */
@@ -136,7 +111,7 @@ final class ModelFamilies {
         peer.initialize(dense, new Shape(1, peer.size("hidden_size")));
         peer.initialize(norm, new Shape(1, peer.size("hidden_size")));
         peer.loader()
-                .module("bert.", stack, TensorNames.BERT)
+                .module("bert.", stack, TensorNames.of("BERT"))
                 .module("cls.predictions.transform.dense.", dense)
                 .module("cls.predictions.transform.LayerNorm.", norm)
                 .allowUnused("cls.predictions.bias")
@@ -281,17 +256,6 @@ final class ModelFamilies {
         return IntStream.range(0, count).mapToObj(i -> layer.apply(i).build()).toList();
     }
 
-    /** A causal attention whose queries share keys and values. */
-    private static MultiHeadAttentionBlock.Builder grouped(ModelCase peer) {
-        return MultiHeadAttentionBlock.builder()
-                .setEmbeddingSize(peer.size("hidden_size"))
-                .setHeadCount(peer.size("num_attention_heads"))
-                .optKeyValueHeadCount(peer.size("num_key_value_heads"))
-                .optHeadSize(peer.size("head_dim"))
-                .optCausal(true)
-                .optBias(peer.is("attention_bias"));
-    }
-
     private static TransformerLayerBlock.Builder layer(
             MultiHeadAttentionBlock.Builder builder, int hiddenSize, Nonlinearity nonlinearity, boolean bias) {
         MultiHeadAttentionBlock attention = builder.build();
@@ -303,15 +267,6 @@ final class ModelFamilies {
                         .optNonlinearity(nonlinearity)
                         .optBias(bias)
                         .build());
-    }
-
-    /** The layer of Llama. */
-    private static TransformerLayerBlock.Builder gatedLayer(
-            ModelCase peer, MultiHeadAttentionBlock.Builder attention, Nonlinearity nonlinearity) {
-        return layer(attention, peer.size("intermediate_size"), nonlinearity, false)
-                .optNorm(Norm.RMS)
-                .optEpsilon(peer.number("rms_norm_eps"))
-                .optNormPlacement(NormPlacement.BEFORE_PART);
     }
 
     /** The layer of BERT. */

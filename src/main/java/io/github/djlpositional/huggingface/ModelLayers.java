@@ -1,0 +1,199 @@
+package io.github.djlpositional.huggingface;
+
+import static io.github.djlpositional.internal.InvalidFileException.quoted;
+
+import ai.djl.nn.Block;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.LayerNormBlock;
+import io.github.djlpositional.LearnedPositionalEncodingBlock;
+import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.Nonlinearity;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock.Arrangement;
+import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
+import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
+import io.github.djlpositional.transformer.TransformerStackBlock;
+import io.github.djlpositional.weights.TensorNames;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.IntStream;
+
+/** The layers of a published model, its input and its output, with what its configuration and its model type fix. */
+final class ModelLayers {
+
+    /** The functions of feed-forward networks by their names in transformers, without and with a gate. */
+    private static final Map<String, Nonlinearity[]> NONLINEARITIES = Map.ofEntries(
+            Map.entry("relu", new Nonlinearity[] {Nonlinearity.RELU, null}),
+            Map.entry("relu2", new Nonlinearity[] {Nonlinearity.SQUARED_RELU, null}),
+            Map.entry("gelu", new Nonlinearity[] {Nonlinearity.GELU, Nonlinearity.GEGLU}),
+            Map.entry("gelu_new", new Nonlinearity[] {Nonlinearity.GELU_TANH, Nonlinearity.GEGLU_TANH}),
+            Map.entry("gelu_fast", new Nonlinearity[] {Nonlinearity.GELU_TANH, Nonlinearity.GEGLU_TANH}),
+            Map.entry("gelu_pytorch_tanh", new Nonlinearity[] {Nonlinearity.GELU_TANH, Nonlinearity.GEGLU_TANH}),
+            Map.entry("quick_gelu", new Nonlinearity[] {Nonlinearity.QUICK_GELU, null}),
+            Map.entry("silu", new Nonlinearity[] {Nonlinearity.SILU, Nonlinearity.SWIGLU}),
+            Map.entry("swish", new Nonlinearity[] {Nonlinearity.SILU, Nonlinearity.SWIGLU}));
+
+    private final HuggingFaceConfig config;
+    private final Facts facts;
+
+    ModelLayers(HuggingFaceConfig config) {
+        this.config = config;
+        facts = config.facts;
+        Check.that(
+                facts.value("tensors") != null,
+                () -> config + ": expected a model type whose layers are known, one of docs/model-types.csv; build them"
+                        + " with the attention or the rotary encoding of this configuration");
+    }
+
+    TransformerLayerBlock.Builder layer(int layer, Integer length) {
+        TransformerLayerBlock.Builder builder = TransformerLayerBlock.builder()
+                .setAttention(new ModelAttention(config, layer).builder(length).build())
+                .optFeedForward(FeedForwardBlock.builder()
+                        .setEmbeddingSize(size())
+                        .setHiddenSize(hiddenSize())
+                        .optNonlinearity(nonlinearity())
+                        .optBias(facts.isOn("mlp_bias"))
+                        .build())
+                .optNorm(Norm.valueOf(facts.value("norm").toString()))
+                .optEpsilon(epsilon())
+                .optNormPlacement(
+                        NormPlacement.valueOf(facts.value("norm_placement").toString()))
+                .optArrangement(arrangement());
+        return facts.value("residual_multiplier") == null
+                ? builder
+                : builder.optResidualFactor(facts.number("residual_multiplier"));
+    }
+
+    private int size() {
+        return facts.requireInt("hidden_size");
+    }
+
+    private int hiddenSize() {
+        return facts.value("intermediate_size") == null ? 4 * size() : facts.requireInt("intermediate_size");
+    }
+
+    private double epsilon() {
+        return facts.number("rms_norm_eps");
+    }
+
+    private Nonlinearity nonlinearity() {
+        String name = facts.get("hidden_act", String.class);
+        Nonlinearity[] known = NONLINEARITIES.get(name);
+        Nonlinearity found = known == null ? null : known[facts.isOn("gated") ? 1 : 0];
+        Check.that(
+                found != null,
+                () -> facts.type().keyOf("hidden_act", config.config) + " " + quoted(name) + " of " + config
+                        + ": expected one of " + NONLINEARITIES.keySet()
+                        + "; build the layers yourself, with Nonlinearity.of or gated");
+        return found;
+    }
+
+    private Arrangement arrangement() {
+        boolean isSequential = isOff("parallel_attn") || isOff("use_parallel_residual");
+        return isSequential
+                ? Arrangement.SEQUENTIAL
+                : hasTwoNorms()
+                        ? Arrangement.PARALLEL
+                        : Arrangement.valueOf(facts.value("arrangement").toString());
+    }
+
+    private boolean isOff(String fact) {
+        return facts.value(fact) != null && !facts.isOn(fact);
+    }
+
+    /** Whether the parallel parts of Falcon have a norm each. */
+    private boolean hasTwoNorms() {
+        return facts.isOn("new_decoder_architecture");
+    }
+
+    InputEmbeddingBlock.Builder input() {
+        InputEmbeddingBlock.Builder builder = InputEmbeddingBlock.builder()
+                .setVocabularySize(facts.requireInt("vocab_size"))
+                .setEmbeddingSize(size());
+        Check.that(
+                facts.value("word_embed_proj_dim") == null || facts.requireInt("word_embed_proj_dim") == size(),
+                () -> "word_embed_proj_dim " + facts.value("word_embed_proj_dim") + " of " + config + ": expected "
+                        + size()
+                        + ", the size of the layers; other sizes are projected without a bias, which no block does");
+        if (!"learned".equals(config.positions())) {
+            builder.optNoPositions();
+        } else {
+            builder.optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
+                    .setEmbeddingSize(size())
+                    .optMaxSequenceLength(facts.requireInt("max_position_embeddings"))
+                    .build());
+            if (facts.value("pad_token_id") != null) {
+                builder.optPaddingIndex(facts.whole("pad_token_id")).optPositionsFromPadding(0);
+            }
+        }
+        if (facts.isOn("input_norm")) {
+            builder.optNorm(norm());
+        }
+        if (facts.value("embedding_multiplier") != null) {
+            return builder.optTokenScale(facts.number("embedding_multiplier"));
+        }
+        return builder.optScaleEmbedding(facts.isOn("scale_embedding"));
+    }
+
+    private Block norm() {
+        return LayerNormBlock.builder()
+                .setEmbeddingSize(size())
+                .optEpsilon(epsilon())
+                .build();
+    }
+
+    /** The input and the layers. */
+    TransformerStackBlock.Builder stack(Integer length) {
+        return TransformerStackBlock.builder()
+                .optInput(input().build())
+                .setLayers(IntStream.range(0, config.layers.count())
+                        .mapToObj(i -> layer(i, length).build())
+                        .toList());
+    }
+
+    /** Adds the output layer to a stack. */
+    TransformerStackBlock.Builder withHead(TransformerStackBlock.Builder stack) {
+        if (isTied()) {
+            stack.optTiedOutput(true);
+        } else {
+            stack.optOutputSize(facts.requireInt("vocab_size")).optOutputBias(facts.isOn("head_bias"));
+        }
+        if (facts.value("logit_scale") != null) {
+            stack.optScoreScale(facts.number("logit_scale"));
+        }
+        if (facts.value("logits_scaling") != null) {
+            stack.optScoreScale(1 / facts.number("logits_scaling"));
+        }
+        return facts.value("final_logit_softcapping") == null
+                ? stack
+                : stack.optScoreCap(facts.number("final_logit_softcapping"));
+    }
+
+    TensorNames names() {
+        boolean isFalcon40 = facts.value("tensors").equals("FALCON") && hasTwoNorms();
+        return TensorNames.of(isFalcon40 ? "FALCON_40B" : facts.value("tensors").toString());
+    }
+
+    boolean isTied() {
+        return facts.isOn("tie_word_embeddings");
+    }
+
+    /** The text before the names of a file's tensors, which files without an output layer lack. */
+    String prefix(Set<String> tensors) {
+        String prefix = names().getPrefix();
+        return tensors.stream().anyMatch(name -> name.startsWith(prefix + names().getLayers())) ? prefix : "";
+    }
+
+    /** Patterns of parameters that no tensor has: they keep their initial values. */
+    String[] missing() {
+        return ((List<?>) facts.value("norm_lacks"))
+                .stream().map(name -> "*" + name).toArray(String[]::new);
+    }
+
+    /** Patterns of tensors that are stored minus 1. */
+    String[] storedMinusOne() {
+        return facts.isOn("norms_minus_one") ? new String[] {"*norm.weight"} : new String[0];
+    }
+}
