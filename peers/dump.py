@@ -16,7 +16,7 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-PARTS = ["relative"]
+PARTS = ["configurations", "relative"]
 
 
 def wrong_versions():
