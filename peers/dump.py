@@ -16,7 +16,8 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-PARTS = ["sinusoids", "learned", "grids", "coordinates", "rotary", "axes", "attention", "biases", "terms", "windows", "models"]
+PARTS = ["sinusoids", "learned", "grids", "coordinates", "rotary", "axes", "attention", "biases", "terms", "windows", "models",
+         "configurations"]
 
 
 def wrong_versions():
