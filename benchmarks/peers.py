@@ -542,6 +542,7 @@ def main():
     measuring.add_argument("folder", help="that of the models")
     measuring.add_argument("file", help="of results")
     measuring.add_argument("-p", action="append", default=[], metavar="NAME=VALUE,…", help="only these values of a parameter")
+    measuring.add_argument("--quick", action="store_true", help="each for a moment only")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
@@ -551,12 +552,12 @@ def main():
         print(", ".join(f"{package.__name__} {package.__version__}" for package in packages))
         return
     FOLDER = arguments.folder
-    if os.environ.get("QUICK"):
-        WARMUPS, SECONDS = 0, 0.01
     if arguments.command == "models":
         with torch.no_grad():
             write_models(FOLDER)
         return
+    if arguments.quick:
+        WARMUPS, SECONDS = 0, 0.01
     chosen = {name: values.split(",") for name, values in (each.split("=") for each in arguments.p)}
     results = []
     for threads in chosen.pop("threads", [str(os.cpu_count())]):

@@ -45,7 +45,9 @@ public final class Tables {
                 header = null;
             } else if (header == null) {
                 header = cells(line);
-            } else if ((heading.isEmpty() || section.equals(heading)) && header.containsAll(List.of(columns)) && !line.matches("[| -]+")) {
+            } else if ((heading.isEmpty() || section.equals(heading))
+                    && header.containsAll(List.of(columns))
+                    && !line.matches("[| -]+")) {
                 rows.add(row(header, cells(line)));
             }
         }
