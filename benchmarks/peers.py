@@ -32,7 +32,7 @@ POSITIONS = 5000
 VOCABULARY = 32000
 PACKAGE = "io.github.djlpositional.benchmarks."
 # as in EngineBenchmark
-WARMUPS, ITERATIONS, SECONDS = 2, 3, 0.3
+WARMUPS, ITERATIONS, SECONDS = 2, 3, 0.2
 
 CASES = []
 FOLDER = None
@@ -360,8 +360,8 @@ def step(build, positions, shape):
 # Layers and models
 
 
-@peer("LayerBenchmark", TORCH, training=["false", "true"], shape=["8x128x384"])
-def layer(build, training, shape):
+@peer("LayerBenchmark", TORCH, part=["LAYER"], training=["false", "true"], shape=["8x128x384"])
+def layer(build, part, training, shape):
     b, t, d = sizes(shape)
     module = torch.nn.TransformerEncoderLayer(d, d // 32, 4 * d, dropout=0.0, activation="gelu", batch_first=True)
     if training == "true":
@@ -547,6 +547,7 @@ def main():
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
     if arguments.command == "versions":
         packages = (torch, transformers, onnxruntime)
         print(", ".join(f"{package.__name__} {package.__version__}" for package in packages))

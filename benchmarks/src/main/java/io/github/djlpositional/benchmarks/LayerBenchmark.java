@@ -4,18 +4,50 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
+import java.util.List;
 import java.util.function.Supplier;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Param;
 
-/** A transformer layer with an input (B, T, D), and its parts: a layer of all-MiniLM-L6-v2 in inference or training. */
+/**
+ * A transformer layer of the size of all-MiniLM-L6-v2 with an input (B, T, D), in inference or training, or its parts.
+ */
 public class LayerBenchmark extends EngineBenchmark {
 
-    /** The layer. */
+    /** The layer, or the blocks of a part. */
+    public enum Part {
+        LAYER,
+        ATTENTION,
+        ATTENTION_PROJECTIONS,
+        FEED_FORWARD_PROJECTIONS;
+
+        private List<Block> blocks(TransformerLayerBlock layer) {
+            MultiHeadAttentionBlock attention = layer.getAttention();
+            FeedForwardBlock feedForward = layer.getFeedForward();
+            return switch (this) {
+                case LAYER -> List.of(layer);
+                case ATTENTION -> List.of(attention);
+                case ATTENTION_PROJECTIONS ->
+                    List.of(
+                            attention.getQueryProjection(),
+                            attention.getKeyProjection(),
+                            attention.getValueProjection(),
+                            attention.getResultProjection());
+                case FEED_FORWARD_PROJECTIONS ->
+                    List.of(feedForward.getHiddenProjection(), feedForward.getOutputProjection());
+            };
+        }
+    }
+
+    /** A layer. */
     public static class Library extends Setting {
+
+        @Param
+        Part part;
 
         @Param({"false", "true"})
         boolean training;
@@ -23,7 +55,8 @@ public class LayerBenchmark extends EngineBenchmark {
         @Param("8x128x384")
         String shape;
 
-        TransformerLayerBlock layer;
+        List<Block> blocks;
+        private Block last;
         private NDArray x;
         private NDArray hidden;
 
@@ -31,22 +64,21 @@ public class LayerBenchmark extends EngineBenchmark {
         void prepare() {
             Shape all = shape(shape);
             int size = (int) all.get(2);
-            layer = initialized(layer(size, 32, Nonlinearity.GELU), all);
+            TransformerLayerBlock layer = initialized(layer(size, 32, Nonlinearity.GELU), all);
             layer.freezeParameters(!training);
+            blocks = part.blocks(layer);
+            last = layer.getFeedForward().getOutputProjection();
             x = numbers(all);
             hidden = numbers(Shape.update(all, 2, 4L * size));
             x.setRequiresGradient(training);
             hidden.setRequiresGradient(training);
         }
 
-        /** Calls blocks with the same input. */
-        final void call(Block... blocks) {
-            for (Block block : blocks) {
-                NDArray input = block == layer.getFeedForward().getOutputProjection() ? hidden : x;
-                Supplier<NDArray> forward =
-                        () -> block.forward(store, new NDList(input), training).singletonOrThrow();
-                finish(training ? backward(forward) : forward.get());
-            }
+        private NDArray call(Block block) {
+            NDArray input = block.equals(last) ? hidden : x;
+            Supplier<NDArray> forward =
+                    () -> block.forward(store, new NDList(input), training).singletonOrThrow();
+            return training ? backward(forward) : forward.get();
         }
     }
 
@@ -63,28 +95,9 @@ public class LayerBenchmark extends EngineBenchmark {
     }
 
     @Benchmark
-    public void attention(Library in) {
-        in.call(in.layer.getAttention());
-    }
-
-    @Benchmark
-    public void attentionProjections(Library in) {
-        in.call(
-                in.layer.getAttention().getQueryProjection(),
-                in.layer.getAttention().getKeyProjection(),
-                in.layer.getAttention().getValueProjection(),
-                in.layer.getAttention().getResultProjection());
-    }
-
-    @Benchmark
-    public void feedForwardProjections(Library in) {
-        in.call(
-                in.layer.getFeedForward().getHiddenProjection(),
-                in.layer.getFeedForward().getOutputProjection());
-    }
-
-    @Benchmark
     public void library(Library in) {
-        in.call(in.layer);
+        for (Block block : in.blocks) {
+            in.finish(in.call(block));
+        }
     }
 }

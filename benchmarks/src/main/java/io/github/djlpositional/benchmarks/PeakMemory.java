@@ -17,6 +17,8 @@ import org.openjdk.jmh.results.ScalarResult;
 /** Reports the most memory that a fork has had, in MB, including the JVM and the engine; on Linux only. */
 public final class PeakMemory implements InternalProfiler {
 
+    private static final Path STATUS = Path.of("/proc/self/status");
+
     @Override
     public String getDescription() {
         return "Peak of the resident memory of the process";
@@ -30,8 +32,11 @@ public final class PeakMemory implements InternalProfiler {
     @Override
     public Collection<? extends Result<?>> afterIteration(
             BenchmarkParams benchmark, IterationParams iteration, IterationResult result) {
+        if (!Files.isReadable(STATUS)) {
+            return List.of();
+        }
         try {
-            double megabytes = Files.readAllLines(Path.of("/proc/self/status")).stream()
+            double megabytes = Files.readAllLines(STATUS).stream()
                     .filter(line -> line.startsWith("VmHWM:"))
                     .mapToDouble(line -> Double.parseDouble(line.replaceAll("\\D", "")) / 1024)
                     .sum();

@@ -80,7 +80,7 @@ record Tables(Map<String, Table> tables) {
     private record Ratio(double mean, double error) {
 
         boolean isAbove1() {
-            return mean - error > 0;
+            return mean > (Double.isNaN(error) ? 0 : error);
         }
 
         @Override

@@ -72,7 +72,8 @@ class TablesTest {
 
     @Test
     void oneTurnHasNoInterval(@TempDir Path folder) throws Exception {
-        Path file = write(folder.resolve("1.json"), result("d2l", "1x8", 100), result("library", "1x8", 50));
-        assertThat(Tables.of(List.of(file)).text()).contains("| 1 × 8 | 100.0 | 50.0 | 0.50 | | 123 |");
+        Path file = write(folder.resolve("1.json"), result("d2l", "1x8", 100), result("library", "1x8", 150));
+        assertThat(Tables.of(List.of(file)).text())
+                .contains("| 1 × 8 | 100.0 | 150.0 | **1.50** | | 123 |", "| Decoder step | 1 × 8 | d2l | **1.50** |");
     }
 }
