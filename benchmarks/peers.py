@@ -1,6 +1,6 @@
 """What users of PyTorch, transformers and ONNX Runtime write, measured as the Java benchmarks are.
 
-    peers.py models FOLDER                 writes a small Llama, and what transformers computes with it and all-MiniLM-L6-v2
+    peers.py models FOLDER                writes a small Llama, and what transformers computes with it and all-MiniLM-L6-v2
     peers.py measure CLASS FOLDER FILE    measures the peers of a class of benchmarks, and writes a file as JMH does
 
 Each measurement has a process of its own, and begins with a check that its result is that of plain PyTorch.
