@@ -31,7 +31,7 @@ HEADS = 8
 POSITIONS = 5000
 VOCABULARY = 32000
 PACKAGE = "io.github.djlpositional.benchmarks."
-# as in EngineBenchmark
+# Python needs less time to warm up than a JVM
 WARMUPS, ITERATIONS, SECONDS = 2, 3, 0.2
 
 CASES = []

@@ -38,9 +38,6 @@ public class AttentionTrainingBenchmark extends EngineBenchmark {
             "SHAW",
             "TRANSFORMER_XL",
             "DISENTANGLED",
-            "FOX",
-            "INKLING",
-            "LEARNED_ROTARY",
             "SWIN",
             "SWIN_V2",
             "MVITV2"

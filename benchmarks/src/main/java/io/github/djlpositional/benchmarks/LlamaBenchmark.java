@@ -10,11 +10,13 @@ import java.util.Arrays;
 import java.util.stream.LongStream;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Warmup;
 
 /**
  * A prompt and the tokens that a small Llama generates after it, the best one each time. The folder {@code llama} in
  * the folder of the property {@code models} has the model and, in {@code tokens.json}, what transformers generates.
  */
+@Warmup(iterations = 3, time = 1) // the JVM compiles the code of all blocks
 public class LlamaBenchmark extends EngineBenchmark {
 
     /** The model and a prompt. */

@@ -12,12 +12,14 @@ import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Warmup;
 
 /**
  * Vectors of sentences (B, T) by the published all-MiniLM-L6-v2: the mean over the tokens, normalized. The file
  * {@code vectors.json} in the folder of the property {@code models} has, by the shape, the first vector that
  * transformers computes.
  */
+@Warmup(iterations = 3, time = 1) // the JVM compiles the code of all blocks
 public class SentenceBenchmark extends EngineBenchmark {
 
     /** The error of a number below 1 after six layers of sums of at most 1536 products: 2⁻²⁴ · √(6 · 1536). */

@@ -29,10 +29,7 @@ public class StepBenchmark extends EngineBenchmark {
             "FIRE",
             "SHAW",
             "TRANSFORMER_XL",
-            "DISENTANGLED",
-            "FOX",
-            "INKLING",
-            "LEARNED_ROTARY"
+            "DISENTANGLED"
         })
         AttentionKind positions;
 

@@ -19,8 +19,10 @@ import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.transformer.Nonlinearity;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Warmup;
 
 /** A training step of a small encoder for token ids (B, T): forward, loss, backward, Adam. */
+@Warmup(iterations = 3, time = 1) // the JVM compiles the code of all blocks
 public class TrainingBenchmark extends EngineBenchmark {
 
     private static final int VOCABULARY = 2500;
