@@ -15,7 +15,7 @@ public class AttentionBenchmark extends EngineBenchmark {
         @Param({"NONE", "ALIBI", "PADDING", "CAUSAL"})
         AttentionKind positions;
 
-        @Param({"8x256x512", "1x1024x512"})
+        @Param("1x1024x512")
         String shape;
 
         @Override
@@ -30,7 +30,7 @@ public class AttentionBenchmark extends EngineBenchmark {
         @Param
         AttentionKind positions;
 
-        @Param({"8x256x512", "1x1024x512"})
+        @Param("1x1024x512")
         String shape;
 
         @Override

@@ -14,7 +14,7 @@ public class RealPositionsBenchmark extends EngineBenchmark {
         @Param({"ROTARY", "ALIBI", "T5", "KERPLE", "SANDWICH", "GAUSSIAN", "DISTANCE_NETWORK", "FIRE"})
         AttentionKind positions;
 
-        @Param("8x256x512")
+        @Param("1x1024x512")
         String shape;
 
         @Override
