@@ -16,7 +16,8 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-PARTS = ["sinusoids", "learned", "grids", "coordinates", "rotary", "axes", "attention", "biases", "terms", "windows", "models"]
+PARTS = ["sinusoids", "learned", "grids", "coordinates", "rotary", "axes", "attention", "biases", "terms", "windows", "models",
+         "configurations"]
 
 
 def wrong_versions():
@@ -41,7 +42,7 @@ def main():
     if wrong := list(wrong_versions()):
         sys.exit("\n".join(wrong) + f"\nexpected the versions of {HERE}/requirements.txt: pip install -r requirements.txt")
     # random models need no network
-    os.environ |= {"HF_HUB_OFFLINE": "1", "KERAS_BACKEND": "torch"}
+    os.environ |= {"HF_HUB_OFFLINE": "1", "KERAS_BACKEND": "torch", "TORCHDYNAMO_DISABLE": "1"}
     import peer
 
     peer.SEED = arguments.seed

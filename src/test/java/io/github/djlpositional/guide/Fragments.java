@@ -48,7 +48,16 @@ final class Fragments {
     private static final String SENTENCES = "examples/book/src/main/resources/comparison.csv";
     private static final String TEXT = "examples/book/src/main/resources/comparison-text.csv";
     private static final String RESULTS = "benchmarks/results.md";
-    private static final String LIBRARY = "**this library**";
+    private static final String LIBRARY = "**library**";
+
+    /** The section of the results for the first part of a column. */
+    private static final Map<String, String> SECTIONS = Map.of(
+            "Inference", "Attention",
+            "MB in inference", "Attention",
+            "Training", "Attention training",
+            "MB in training", "Attention training",
+            "A decoder's step", "Step",
+            "Real positions", "Real positions");
 
     /** The cells of tables by the name of a table, from the row that a row replaces, and the column. */
     static final Map<String, Cell> TABLES = Map.of("measured", Fragments::measured, "encodings", Fragments::encoding);
@@ -59,7 +68,7 @@ final class Fragments {
             "default", (option, block, old) -> defaultOf(option, block),
             "count", (what, none, old) -> "" + ModelTable.count(what),
             "types", (interleaved, none, old) -> ModelTable.interleaved(),
-            "addition", (column, allocator, old) -> addition(column, allocator));
+            "addition", (allocator, none, old) -> addition(allocator));
 
     private Fragments() {}
 
@@ -131,8 +140,9 @@ final class Fragments {
         return new BigDecimal(number).setScale(decimals, RoundingMode.HALF_EVEN).toString();
     }
 
-    private static double number(Map<String, String> row, String column) {
-        return Double.parseDouble(row.get(column).replace("*", ""));
+    /** The time of this library: 1,234.5 of "1,234.5 ± 3 %". */
+    private static double time(Map<String, String> row) {
+        return Double.parseDouble(row.get(LIBRARY).split(" ", 2)[0].replace(",", ""));
     }
 
     /** The name of an encoding for the name that files of results have for it: KERPLE power for kerple_power. */
@@ -160,8 +170,7 @@ final class Fragments {
         return switch (words[0]) {
             case "accuracy" -> mean(SENTENCES, encoding, words[1], old);
             case "loss" -> mean(TEXT, encoding, words[1], old);
-            case "MB" -> memory(encoding, words[1]);
-            case "Real" -> atRealPositions(encoding, column);
+            case "MB" -> results(column).get(encoding).get("peak, MB");
             default -> ratio(encoding, column);
         };
     }
@@ -198,47 +207,30 @@ final class Fragments {
         }
     }
 
-    /** The time of an encoding relative to no encoding, for a section of the results and a shape in it. */
+    /** The time of an encoding relative to no encoding, or with real positions relative to the same one without. */
     private static String ratio(String encoding, String column) throws IOException {
+        Map<String, Map<String, String>> results = results(column);
+        Map<String, String> base = column.startsWith("Real positions")
+                ? results(column.replace("Real positions", "Inference")).get(encoding)
+                : results.get("none");
+        return rounded("" + time(results.get(encoding)) / time(base), 1);
+    }
+
+    /** The rows of the results for a column such as "Inference, 8 × 256", by the encoding. */
+    private static Map<String, Map<String, String>> results(String column) throws IOException {
         String[] parts = column.split(", ", -1);
-        Map<String, Map<String, String>> results = results(parts[0], parts[1] + " × 512", "not fused");
-        Map<String, String> row = results.get(encoding);
-        double ratio = row.containsKey("÷ none")
-                ? number(row, "÷ none")
-                : number(row, LIBRARY) / number(results.get("none"), LIBRARY);
-        return rounded("" + ratio, 1);
+        return Tables.rowsBelow(RESULTS, SECTIONS.get(parts[0]), "positions", "shape", LIBRARY).stream()
+                .filter(row -> row.get("shape").equals(parts[1] + " × 512"))
+                .collect(Collectors.toMap(row -> label(row.get("positions")), row -> row));
     }
 
-    /** The time of an encoding relative to the same one without positions: "Real positions, 8 × 256". */
-    private static String atRealPositions(String encoding, String column) throws IOException {
-        String[] parts = column.split(", ", -1);
-        Map<String, String> row =
-                results(parts[0], parts[1] + " × 512", "no positions passed").get(encoding);
-        return rounded("" + number(row, "÷ no positions passed"), 1);
-    }
-
-    /** The memory of a process with an encoding, in MB: "in training, 1 × 1024". */
-    private static String memory(String encoding, String column) throws IOException {
-        String[] parts = column.split(", ", -1);
-        Map<String, String> row = results("Peak memory of a process " + parts[0], parts[1] + " × 512", "not fused")
-                .get(encoding);
-        return row.get(LIBRARY).replace("*", "");
-    }
-
-    /** A column of the largest addition with an allocator, of which each has a section of the results. */
-    private static String addition(String column, String allocator) throws IOException {
-        List<Map<String, String>> rows = Tables.rowsBelow(RESULTS, "Adding the encodings", "shape", column).stream()
-                .filter(row -> row.get("shape").equals("8 × 2048 × 1024"))
-                .toList();
-        int index = List.of("default", "huge pages", "tuned").indexOf(allocator);
-        return String.format(Locale.ROOT, "%,.0f", number(rows.get(index), column));
-    }
-
-    /** The rows of a section of the results that has a column, by the encoding in them. */
-    private static Map<String, Map<String, String>> results(String section, String shape, String column)
-            throws IOException {
-        return Tables.rowsBelow(RESULTS, section, "shape", column, LIBRARY).stream()
-                .filter(row -> row.get("shape").startsWith(shape + ", "))
-                .collect(Collectors.toMap(row -> label(row.get("shape").substring(shape.length() + 2)), row -> row));
+    /** The time of the largest addition with an allocator. */
+    private static String addition(String allocator) throws IOException {
+        return Tables.rowsBelow(RESULTS, "Addition", "shape", "allocator", LIBRARY).stream()
+                .filter(row -> row.get("shape").equals("8 × 2048 × 1024")
+                        && row.get("allocator").equals(allocator))
+                .map(row -> String.format(Locale.ROOT, "%,.0f", time(row)))
+                .findFirst()
+                .orElseThrow(() -> new AssertionError(RESULTS + " has no addition with " + allocator));
     }
 }

@@ -24,7 +24,7 @@ public final class Tables {
         return rowsBelow(page, "", columns);
     }
 
-    /** Returns these rows of the sections whose heading begins with a text. */
+    /** Returns these rows of the sections with a heading; of all sections if it is empty. */
     static List<Map<String, String>> rowsBelow(String page, String heading, String... columns) throws IOException {
         List<Map<String, String>> rows = rows(Files.readAllLines(Path.of(page)), heading, columns);
         if (rows.isEmpty()) {
@@ -45,7 +45,9 @@ public final class Tables {
                 header = null;
             } else if (header == null) {
                 header = cells(line);
-            } else if (section.startsWith(heading) && header.containsAll(List.of(columns)) && !line.matches("[| -]+")) {
+            } else if ((heading.isEmpty() || section.equals(heading))
+                    && header.containsAll(List.of(columns))
+                    && !line.matches("[| -]+")) {
                 rows.add(row(header, cells(line)));
             }
         }
