@@ -34,12 +34,18 @@ import java.util.TreeMap;
 import java.util.stream.IntStream;
 
 /**
- * The rotary encoding that the {@code config.json} of a model in Hugging Face's format describes.
+ * What the {@code config.json} of a model in Hugging Face's format describes: its rotary encoding, its attentions, and
+ * for many model types its layers. {@link HuggingFaceModel} also loads the weights.
  *
  * <pre>{@code
- * HuggingFaceConfig config = HuggingFaceConfig.read(Path.of("Llama-3.1-8B/config.json"));
+ * HuggingFaceConfig config = HuggingFaceConfig.read(Path.of("Llama-3.1-8B"));
  * RotaryEmbeddingBlock rotary = config.rotary().build();
+ * MultiHeadAttentionBlock attention = config.attention(0).optDropoutRate(0.1f).build(); // of layer 0
+ * TransformerStackBlock stack = config.withHead(config.stack()).build();
  * }</pre>
+ *
+ * <p>Builders have all that the configuration and the model type fix. What the blocks of this library cannot compute is
+ * rejected by the name of its key.
  *
  * <p>A configuration leaves much to the code of its {@code model_type}: the layout of the pairs, and values of missing
  * keys. They are known for the types in {@code docs/model-types.csv}. Other types, unknown rope types, unknown keys of
@@ -311,14 +317,24 @@ public final class HuggingFaceConfig {
     }
 
     /**
-     * {@return the {@link #stack} with the output layer of a language model, a new builder} Its output are the scores
-     * of tokens, (B, T, V).
+     * {@return the {@link #stack} for sequences of up to a length, by which the rope types {@code longrope} and
+     * {@code dynamic} choose the frequencies}
      *
-     * @throws IllegalArgumentException as {@link #layer}
+     * @param length the maximum length of the sequences, at least 1
+     * @throws IllegalArgumentException if the layers of the model type are not known
      */
-    public TransformerStackBlock.Builder languageModel() {
-        ModelLayers all = new ModelLayers(this);
-        return all.withHead(all.stack(null));
+    public TransformerStackBlock.Builder stack(int length) {
+        return new ModelLayers(this).stack(length);
+    }
+
+    /**
+     * {@return a {@link #stack} with the output layer of a language model} Its output are the scores of tokens, (B, T, V).
+     *
+     * @param stack the builder of the stack
+     * @throws IllegalArgumentException if the layers of the model type are not known
+     */
+    public TransformerStackBlock.Builder withHead(TransformerStackBlock.Builder stack) {
+        return new ModelLayers(this).withHead(stack);
     }
 
     /**
@@ -432,12 +448,45 @@ public final class HuggingFaceConfig {
         if (hasAxes()) {
             builder.optAxes(axes(section, rotarySize / 2));
         }
+        int longest = longest(section);
+        builder.optMaxSequenceLength(Math.min(longest, FIRST_LENGTH));
+        return longest > FIRST_LENGTH ? builder.optAutoExtend(longest) : builder;
+    }
+
+    /** The number of positions that a rotary encoding may have. */
+    private int longest(RopeSection section) {
         double limit = facts.isOn("use_dynamic_ntk")
                 ? facts.requireInt("seq_length")
                 : facts.isOn("length_is_scaled") ? facts.requireInt("max_position_embeddings") : section.lengthLimit();
-        int longest = (int) Math.min(Math.ceil(limit), LONGEST);
-        builder.optMaxSequenceLength(Math.min(longest, FIRST_LENGTH));
-        return longest > FIRST_LENGTH ? builder.optAutoExtend(longest) : builder;
+        return (int) Math.min(Math.ceil(limit), LONGEST);
+    }
+
+    /**
+     * {@return the number of positions of the model, which bounds the length of sequences; for ALiBi
+     * {@link Integer#MAX_VALUE}}
+     */
+    public int getMaxSequenceLength() {
+        if (!positions().equals("rope")) {
+            return positions().equals("alibi") ? Integer.MAX_VALUE : facts.requireInt("max_position_embeddings");
+        }
+        return layerTypes().stream()
+                .mapToInt(layerType -> longest(section(layerType)))
+                .min()
+                .orElseThrow();
+    }
+
+    /** {@return the tokens that end a text, {@code eos_token_id}; empty for none} */
+    public List<Long> getEndTokens() {
+        Object ids = config.get("eos_token_id");
+        List<?> all = ids instanceof List<?> list ? list : ids == null ? List.of() : List.of(ids);
+        return all.stream()
+                .map(id -> {
+                    Check.that(
+                            id != null,
+                            () -> "eos_token_id " + shown(all) + ": expected token ids; correct the configuration");
+                    return (long) Facts.converted("eos_token_id", id, Integer.class);
+                })
+                .toList();
     }
 
     /** Checks that versions of the published code agree about the frequencies for a length. */

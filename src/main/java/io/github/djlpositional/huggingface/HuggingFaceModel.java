@@ -1,24 +1,32 @@
 package io.github.djlpositional.huggingface;
 
+import static io.github.djlpositional.internal.InvalidFileException.quoted;
+
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
+import ai.djl.training.initializer.Initializer;
 import ai.djl.util.JsonUtils;
 import com.google.gson.JsonParseException;
 import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import io.github.djlpositional.weights.TensorNames;
 import io.github.djlpositional.weights.WeightFile;
+import io.github.djlpositional.weights.WeightFile.TensorInfo;
 import io.github.djlpositional.weights.WeightLoader;
 import java.io.IOException;
 import java.io.Reader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
@@ -34,6 +42,7 @@ import java.util.TreeSet;
  */
 public final class HuggingFaceModel {
 
+    private static final String CONFIG = "config.json";
     private static final String ONE_FILE = "model.safetensors";
     private static final String INDEX = "model.safetensors.index.json";
 
@@ -45,44 +54,97 @@ public final class HuggingFaceModel {
     private HuggingFaceModel() {}
 
     /**
-     * Loads a model in FLOAT32: token ids (B, T) to the scores of the next token, (B, T, V), or without an output layer
-     * in the folder to the last hidden states, (B, T, D). Files in BF16 or F16 are converted tensor by tensor.
+     * {@return the model in a folder; see {@link #load(Path, int, NDManager)}}
      *
      * @param folder the folder, whose files may be untrusted
      * @param manager owns the parameters
-     * @return a new block, whose parameters are trained in training; the caller closes the manager
-     * @throws IllegalArgumentException if the model type or a value of the configuration is not known or cannot be
-     *     computed, a file is missing, or tensors do not fit the configuration
+     * @throws IllegalArgumentException as there, or if the rope type is {@code longrope}, or {@code dynamic} without
+     *     {@code alpha}, whose frequencies depend on the length
      * @throws MalformedModelException if a file is damaged
      * @throws IOException if a file cannot be read
      */
     public static TransformerStackBlock load(Path folder, NDManager manager)
             throws IOException, MalformedModelException {
+        return load(folder, null, manager);
+    }
+
+    /**
+     * Loads a model in FLOAT32: token ids (B, T) to the scores of the next token, (B, T, V), or without an output layer
+     * in the folder to the last hidden states, (B, T, D). Numbers in BF16 or F16 are converted tensor by tensor, so that
+     * only one of them is in memory twice.
+     *
+     * @param folder the folder, whose files may be untrusted
+     * @param length the maximum length of the sequences, at least 1
+     * @param manager owns the parameters
+     * @return a new block, whose parameters are frozen: call {@code freezeParameters(false)} to train them. The caller
+     *     closes the manager
+     * @throws IllegalArgumentException if the model type or a value of the configuration is not known or cannot be
+     *     computed, a file is missing, or tensors do not fit the configuration
+     * @throws MalformedModelException if a file is damaged
+     * @throws IOException if a file cannot be read
+     */
+    public static TransformerStackBlock load(Path folder, int length, NDManager manager)
+            throws IOException, MalformedModelException {
+        return load(folder, Integer.valueOf(length), manager);
+    }
+
+    private static TransformerStackBlock load(Path folder, Integer length, NDManager manager)
+            throws IOException, MalformedModelException {
         Check.that(
-                Files.isDirectory(folder),
-                () -> folder + " is not a folder: expected the folder of a model, with config.json; pass its path");
+                Files.isRegularFile(folder.resolve(CONFIG)),
+                () -> "the folder " + folder + " has no file " + CONFIG
+                        + ": expected the files of a model as Hugging Face publishes it; download what is missing");
         HuggingFaceConfig config = HuggingFaceConfig.read(folder);
         ModelLayers layers = new ModelLayers(config);
         List<WeightFile> files = files(folder);
-        Set<String> names = new TreeSet<>();
-        files.forEach(file -> names.addAll(file.getTensors().keySet()));
-        TensorNames tensorNames = layers.names();
-        String prefix = layers.prefix(names);
-        TransformerStackBlock.Builder builder = layers.stack(null);
-        boolean isTied = layers.isTied();
-        boolean hasHead = isTied || names.contains(tensorNames.getHead() + ".weight");
+        Map<String, TensorInfo> tensors = new TreeMap<>();
+        files.forEach(file -> tensors.putAll(file.getTensors()));
+        TensorNames names = layers.names();
+        String prefix = layers.prefix(tensors.keySet());
+        String head = names.getHead() + ".weight";
+        TransformerStackBlock.Builder builder = layers.stack(length);
+        boolean hasHead = layers.isTied() || tensors.containsKey(head);
         TransformerStackBlock stack = (hasHead ? layers.withHead(builder) : builder).build();
-        WeightLoader loader = WeightLoader.ofAll(files).oneByOne();
-        if (isTied) {
-            loader.tied(prefix + layers.names().getTokens(), tensorNames.getHead() + ".weight");
+        Set<Parameter> loaded = new HashSet<>();
+        names.tensors(stack).forEach(tensor -> loaded.addAll(tensor.parameters()));
+        if (stack.getOutput() != null) {
+            loaded.addAll(stack.getOutput().getDirectParameters().values());
         }
+        requireRoom(loaded, tensors);
+        // they are replaced, so that random numbers would be drawn for nothing
+        stack.setInitializer(Initializer.ZEROS, loaded::contains);
         stack.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
-        loader.module(prefix, stack, tensorNames)
+        WeightLoader loader = WeightLoader.ofAll(files).oneByOne();
+        if (layers.isTied()) {
+            loader.tied(prefix + names.getTokens(), head);
+        }
+        if (stack.getOutput() != null) {
+            loader.module(names.getHead() + ".", stack.getOutput());
+        }
+        loader.module(prefix, stack, names)
                 .allowMissing(layers.missing())
                 .allowUnused(BUFFERS)
                 .addOne(layers.storedMinusOne())
                 .load(stack);
+        stack.freezeParameters(true);
         return stack;
+    }
+
+    /** Checks that the parameters are not larger than the weights, before they take memory. */
+    private static void requireRoom(Set<Parameter> parameters, Map<String, TensorInfo> tensors) {
+        double described = parameters.stream()
+                .mapToDouble(parameter -> parameter.getShape().size())
+                .sum();
+        double stored =
+                tensors.values().stream().mapToDouble(info -> info.shape().size()).sum();
+        Check.that(
+                described <= stored,
+                () -> String.format(
+                        Locale.ROOT,
+                        "config.json describes a model of %,.0f numbers: expected at most the %,.0f of the weights;"
+                                + " download both again",
+                        described,
+                        stored));
     }
 
     private static List<WeightFile> files(Path folder) throws IOException, MalformedModelException {
@@ -90,21 +152,21 @@ public final class HuggingFaceModel {
         if (!Files.exists(index)) {
             Check.that(
                     Files.exists(folder.resolve(ONE_FILE)),
-                    () -> folder + " has neither " + ONE_FILE + " nor " + INDEX
-                            + ": expected one of them; download the files of the model in this format");
+                    () -> "the folder " + folder + " has no file " + ONE_FILE + " or " + INDEX
+                            + ": expected one of them; download the weights in this format");
             return List.of(WeightFile.open(folder.resolve(ONE_FILE)));
         }
         List<WeightFile> files = new ArrayList<>();
         for (String name : shards(index)) {
-            Path shard = folder.resolve(name).normalize();
             Check.that(
-                    folder.normalize().equals(shard.getParent()),
-                    () -> index + " names the file " + name + ": expected files of its folder; correct the index");
+                    name.matches("[\\w.-]+"),
+                    () -> index + " names the file " + quoted(name)
+                            + ": expected files of its folder; download the index again");
             Check.that(
-                    Files.exists(shard),
-                    () -> "the file " + name + " of " + index + " is missing: expected all files of the model; download"
-                            + " it");
-            files.add(WeightFile.open(shard));
+                    Files.isRegularFile(folder.resolve(name)),
+                    () -> "the folder " + folder + " has no file " + name + ": expected all files that " + INDEX
+                            + " names; download it");
+            files.add(WeightFile.open(folder.resolve(name)));
         }
         return files;
     }

@@ -45,6 +45,10 @@ final class ModelLayers {
                 facts.value("tensors") != null,
                 () -> config + ": expected a model type whose layers are known, one of docs/model-types.csv; build them"
                         + " with the attention or the rotary encoding of this configuration");
+        Check.that(
+                config.config.get("quantization_config") == null,
+                "quantization_config is given: expected weights that are not quantized; take the folder of the model"
+                        + " before its quantization");
     }
 
     TransformerLayerBlock.Builder layer(int layer, Integer length) {

@@ -313,9 +313,6 @@ public final class WeightLoader {
                         tensor.parameters());
             }
         }
-        if (stack.getOutput() != null && names.getHead() != null) {
-            module(names.getHead() + ".", stack.getOutput());
-        }
         return this;
     }
 

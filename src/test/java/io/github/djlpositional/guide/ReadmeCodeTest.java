@@ -11,10 +11,14 @@ import ai.djl.nn.Block;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.huggingface.HuggingFaceModel;
+import io.github.djlpositional.huggingface.StoredModel;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.JavaProgram;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.transformer.TokenGenerator;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -66,5 +70,22 @@ class ReadmeCodeTest extends OnEachEngine {
                 .build(); // (B, T, 512) -> (B, T, 512)
         System.out.println(layer.getOutputShapes(new Shape[] {new Shape(2, 100, 512)})[0]); // (2, 100, 512)
         // end::layer[]
+    }
+
+    /** The tokens are those of {@code make_llama.py}. */
+    @Test
+    void loadsAModelFromItsFolder() throws Exception {
+        StoredModel stored = StoredModel.of("llama_3");
+        Path folder = StoredModel.folder("llama_3");
+        long[] prompt = stored.prompt();
+        // tag::model[]
+        TransformerStackBlock model = HuggingFaceModel.load(folder, manager); // config.json and *.safetensors
+        TokenGenerator generator = TokenGenerator.builder().setDecoder(model).build();
+        long[] next = generator.generate(prompt, 12); // ids of 12 tokens, after those of the prompt
+        // end::model[]
+        assertThat(next)
+                .containsExactly(stored.continuation().stream()
+                        .mapToLong(id -> id)
+                        .toArray());
     }
 }

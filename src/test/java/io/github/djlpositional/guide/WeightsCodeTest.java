@@ -17,7 +17,6 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LayerNormBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
-import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.huggingface.HuggingFaceConfig;
 import io.github.djlpositional.math.PairLayout;
@@ -332,32 +331,20 @@ class WeightsCodeTest extends OnEachEngine {
     void configurations() throws Exception {
         Path path = Path.of("src/test/resources/configurations/gemma-3-1b-pt.json");
         // tag::config[]
-        HuggingFaceConfig config = HuggingFaceConfig.read(path); // the model's config.json
-        RotaryEmbeddingBlock full = config.rotary("full_attention").build(); // layers that see all tokens may share it
-        RotaryEmbeddingBlock sliding = config.rotary("sliding_attention").build();
-        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
-                .setEmbeddingSize(1152) // hidden_size
-                .setHeadCount(4) // num_attention_heads
-                .optKeyValueHeadCount(1) // num_key_value_heads
-                .optHeadSize(sliding.getHeadSize())
-                .optScale(config.getScale())
-                .optCausal(true)
-                .optBias(false)
-                .optWindow(512) // sliding_window
-                .optQueryNorm(norm()) // an RmsNormBlock of the head size
-                .optKeyNorm(norm())
-                .optRelativeEncoding(sliding)
-                .build();
+        HuggingFaceConfig config = HuggingFaceConfig.read(path); // config.json, or its folder
+        RotaryEmbeddingBlock rotary = config.rotary("full_attention").build();
+        MultiHeadAttentionBlock attention =
+                config.attention(0).optDropoutRate(0.1f).build(); // of layer 0, with rotary encoding and window
+        TransformerLayerBlock layer = config.layer(0).build();
+        TransformerStackBlock model = config.withHead(config.stack()).build(); // ids to scores of tokens, no weights yet
         // end::config[]
-        assertThat(full.getArguments())
+        assertThat(rotary.getArguments())
                 .containsEntry("base", 1_000_000.0)
                 .containsEntry("maxSequenceLength", 4096)
                 .containsEntry("autoExtend", 32_768);
-        assertThat(sliding.getArguments()).containsEntry("base", 10_000.0);
         assertThat(attention.getHeadSize()).isEqualTo(256);
-    }
-
-    private static RmsNormBlock norm() {
-        return RmsNormBlock.builder().setEmbeddingSize(256).build();
+        assertThat(attention.getArguments()).containsEntry("window", 512);
+        assertThat(layer.getArguments()).containsEntry("normPlacement", "AROUND_PART");
+        assertThat(model.getLayers()).hasSize(26);
     }
 }

@@ -45,6 +45,7 @@ public final class ModelTable {
             Map<String, String> row = new LinkedHashMap<>();
             row.put("model_type", name);
             row.put("layout", isInterleaved(name) ? "interleaved" : "concatenated");
+            row.put("known", known(type));
             row.put("attention", meaning(type));
             row.put("only", only(ModelType.of(name)));
             String same = isOnlyLike(type) ? "as " + type.line().get("like") : "";
@@ -92,6 +93,10 @@ public final class ModelTable {
     public static long count(String what) throws IOException {
         return switch (what) {
             case "model types" -> ofText().size();
+            case "whole models" ->
+                ofText().stream()
+                        .filter(name -> known(ModelType.of(name)).equals("model"))
+                        .count();
             case "types compared with transformers" -> compared().size();
             case "published configurations" -> published().size();
             case "rotations from papers" ->
@@ -111,6 +116,12 @@ public final class ModelTable {
                     .map(name -> name.replace(".json", ""))
                     .collect(Collectors.toSet());
         }
+    }
+
+    private static String known(ModelType type) {
+        return type.value("tensors", Map.of()) != null
+                ? "model"
+                : type.value("other_attention", Map.of()) == null ? "attention" : "rotary";
     }
 
     /** The values of keys that are not rejected. */

@@ -1,8 +1,10 @@
 package io.github.djlpositional.benchmarks;
 
+import ai.djl.MalformedModelException;
 import ai.djl.util.JsonUtils;
-import io.github.djlpositional.examples.llama.LlamaDecoder;
+import io.github.djlpositional.huggingface.HuggingFaceModel;
 import io.github.djlpositional.transformer.TokenGenerator;
+import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -32,12 +34,12 @@ public class LlamaBenchmark extends EngineBenchmark {
         long[] ids;
 
         @Override
-        void prepare() throws IOException {
+        void prepare() throws IOException, MalformedModelException {
             Path folder = Path.of(System.getProperty("models"), "llama");
-            LlamaDecoder decoder = LlamaDecoder.load(folder, prompt + tokens, manager);
-            generator = TokenGenerator.builder().setDecoder(decoder.stack()).build();
+            TransformerStackBlock decoder = HuggingFaceModel.load(folder, prompt + tokens, manager);
+            generator = TokenGenerator.builder().setDecoder(decoder).build();
             long vocabulary =
-                    decoder.stack().getInput().getTokenTable().getShape().get(0);
+                    decoder.getInput().getTokenTable().getShape().get(0);
             ids = LongStream.range(0, prompt).map(i -> i * 7919 % vocabulary).toArray();
             long[] expected = Arrays.copyOf(
                     JsonUtils.GSON.fromJson(Files.readString(folder.resolve("tokens.json")), long[].class), tokens);

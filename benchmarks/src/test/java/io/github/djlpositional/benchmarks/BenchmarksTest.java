@@ -7,7 +7,7 @@ import ai.djl.Device;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDManager;
 import ai.djl.util.JsonUtils;
-import io.github.djlpositional.examples.llama.LlamaDecoder;
+import io.github.djlpositional.huggingface.HuggingFaceModel;
 import io.github.djlpositional.examples.sentences.SentenceEncoder;
 import io.github.djlpositional.examples.sentences.TokenBatch;
 import io.github.djlpositional.transformer.TokenGenerator;
@@ -84,7 +84,7 @@ class BenchmarksTest {
     @Test
     void llamaGeneratesTheExpectedTokens(@TempDir Path models) throws Exception {
         Path folder = Files.createDirectory(models.resolve("llama"));
-        Path stored = Path.of("..", "examples", "models", "src", "test", "resources", "llama", "llama_3");
+        Path stored = Path.of("..", "src", "test", "resources", "llama", "llama_3");
         for (String name : List.of("config.json", "model.safetensors")) {
             Files.copy(stored.resolve(name), folder.resolve(name));
         }
@@ -94,7 +94,7 @@ class BenchmarksTest {
         try (NDManager manager = NDManager.newBaseManager(Device.cpu(), "PyTorch")) {
             long[] prompt = LongStream.range(0, 8).map(i -> i * 7919 % 274).toArray();
             tokens = TokenGenerator.builder()
-                    .setDecoder(LlamaDecoder.load(folder, 12, manager).stack())
+                    .setDecoder(HuggingFaceModel.load(folder, 12, manager))
                     .build()
                     .generate(prompt, 4);
         }

@@ -4,7 +4,6 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Activation;
 import ai.djl.nn.Block;
-import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.convolutional.Conv2d;
 import ai.djl.nn.core.Linear;
 import io.github.djlpositional.InputEmbeddingBlock;
@@ -92,16 +91,15 @@ final class ModelFamilies {
 
     /** With the head of a masked language model. */
     private static void bert(ModelCase peer, ModelComparison comparison) throws Exception {
-        Block positions = new SequentialBlock()
-                .add(LearnedPositionalEncodingBlock.builder()
-                        .setEmbeddingSize(peer.size("hidden_size"))
-                        .optMaxSequenceLength(peer.size("max_position_embeddings"))
-                        .build())
-                .add(layerNorm(peer));
+        LearnedPositionalEncodingBlock positions = LearnedPositionalEncodingBlock.builder()
+                .setEmbeddingSize(peer.size("hidden_size"))
+                .optMaxSequenceLength(peer.size("max_position_embeddings"))
+                .build();
         TransformerStackBlock stack = TransformerStackBlock.builder()
                 .optInput(tokens(peer)
                         .optTokenTypes(peer.size("type_vocab_size"))
                         .optPositionalEncoding(positions)
+                        .optNorm(layerNorm(peer))
                         .build())
                 .setLayers(layers(peer.size("num_hidden_layers"), i -> plainLayer(peer)))
                 .build();

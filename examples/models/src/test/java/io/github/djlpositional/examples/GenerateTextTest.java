@@ -4,11 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.huggingface.tokenizers.HuggingFaceTokenizer;
 import ai.djl.ndarray.NDManager;
-import io.github.djlpositional.examples.llama.LlamaDecoder;
-import io.github.djlpositional.examples.llama.StoredModel;
+import io.github.djlpositional.huggingface.HuggingFaceConfig;
+import io.github.djlpositional.huggingface.HuggingFaceModel;
+import io.github.djlpositional.huggingface.StoredModel;
 import io.github.djlpositional.support.TestEngine;
 import io.github.djlpositional.transformer.Sampling;
 import io.github.djlpositional.transformer.TokenGenerator;
+import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -93,21 +95,22 @@ class GenerateTextTest {
     }
 
     @Test
-    void codeOfTheGuideGeneratesTheText() throws IOException {
+    void codeOfTheGuideGeneratesTheText() throws Exception {
         Path folder = StoredModel.folder("llama_3");
         try (NDManager manager = TestEngine.PYTORCH.newCpuManager()) {
             // tag::load[]
             // for texts of up to 2048 tokens; the manager owns the weights
-            LlamaDecoder decoder = LlamaDecoder.load(folder, 2048, manager);
+            HuggingFaceConfig config = HuggingFaceConfig.read(folder);
+            TransformerStackBlock decoder = HuggingFaceModel.load(folder, 2048, manager);
             try (HuggingFaceTokenizer tokenizer = HuggingFaceTokenizer.builder()
                     .optTokenizerPath(folder.resolve("tokenizer.json"))
                     .optTruncation(false) // by default, texts are cut to 512 tokens
                     .build()) {
                 long[] prompt = tokenizer.encode("the cat sat on the mat").getIds();
                 TokenGenerator generator = TokenGenerator.builder()
-                        .setDecoder(decoder.stack())
+                        .setDecoder(decoder)
                         .optSampling(Sampling.greedy()) // or a temperature: Sampling.builder().optTemperature(0.8)
-                        .optEndTokens(decoder.endTokens())
+                        .optEndTokens(config.getEndTokens())
                         .build();
                 String text = tokenizer.decode(generator.generate(prompt, 12));
                 // end::load[]

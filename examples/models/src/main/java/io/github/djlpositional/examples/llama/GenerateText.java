@@ -1,15 +1,20 @@
 package io.github.djlpositional.examples.llama;
 
+import ai.djl.MalformedModelException;
 import ai.djl.engine.Engine;
 import ai.djl.huggingface.tokenizers.HuggingFaceTokenizer;
 import ai.djl.ndarray.NDManager;
 import io.github.djlpositional.examples.Check;
 import io.github.djlpositional.examples.EngineCommand;
 import io.github.djlpositional.examples.UserError;
+import io.github.djlpositional.huggingface.HuggingFaceConfig;
+import io.github.djlpositional.huggingface.HuggingFaceModel;
 import io.github.djlpositional.transformer.Sampling;
 import io.github.djlpositional.transformer.TokenGenerator;
+import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -19,10 +24,10 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** Continues a text with a model of the Llama family. */
+/** Continues a text with a published decoder. */
 @Command(
         name = "generate",
-        description = "Continue a text with a model of the Llama family: Llama 2 and 3, Mistral, Qwen 2 and 3. "
+        description = "Continue a text with a published decoder: Llama, Mistral, Qwen, Gemma, Phi, OLMo and others. "
                 + "The text appears as it is generated.")
 public final class GenerateText extends EngineCommand {
 
@@ -82,16 +87,17 @@ public final class GenerateText extends EngineCommand {
         try (NDManager manager = engine.newBaseManager(deviceOf(engine));
                 HuggingFaceTokenizer tokenizer = tokenizer()) {
             long[] ids = tokenizer.encode(prompt).getIds();
-            LlamaDecoder decoder =
-                    LlamaDecoder.load(folder, (int) Math.min((long) ids.length + tokens, Integer.MAX_VALUE), manager);
-            requireFits(decoder, ids);
+            HuggingFaceConfig config = config();
+            requireFits(config.getMaxSequenceLength(), ids);
+            TransformerStackBlock decoder = decoder(ids.length + tokens, manager);
+            requireTokens(decoder.getInput().getTokenTable().getShape().get(0), ids);
             out.print(prompt);
             out.flush();
             GeneratedText text = new GeneratedText(all -> tokenizer.decode(all, true), ids);
             TokenGenerator generator = TokenGenerator.builder()
-                    .setDecoder(decoder.stack())
+                    .setDecoder(decoder)
                     .optSampling(sampling())
-                    .optEndTokens(decoder.endTokens())
+                    .optEndTokens(config.getEndTokens())
                     .build();
             List<Double> seconds = new ArrayList<>(); // until each token
             long start = System.nanoTime();
@@ -129,7 +135,11 @@ public final class GenerateText extends EngineCommand {
     }
 
     private HuggingFaceTokenizer tokenizer() throws IOException {
-        Path file = new ModelFolder(folder).file("tokenizer.json");
+        Path file = folder.resolve("tokenizer.json");
+        if (!Files.isRegularFile(file)) {
+            throw new UserError("model folder '" + folder + "' has no file tokenizer.json: expected config.json,"
+                    + " tokenizer.json and the weights; download what is missing, or give another folder");
+        }
         try {
             return HuggingFaceTokenizer.builder()
                     .optTokenizerPath(file)
@@ -144,18 +154,40 @@ public final class GenerateText extends EngineCommand {
         }
     }
 
-    private void requireFits(LlamaDecoder decoder, long... ids) {
+    private HuggingFaceConfig config() throws IOException {
+        try {
+            return HuggingFaceConfig.read(folder);
+        } catch (IllegalArgumentException | MalformedModelException e) {
+            throw notAModel(e);
+        }
+    }
+
+    /** The model in the folder, for texts of a number of tokens. */
+    private TransformerStackBlock decoder(int length, NDManager manager) throws IOException {
+        try {
+            return HuggingFaceModel.load(folder, length, manager);
+        } catch (IllegalArgumentException | MalformedModelException e) {
+            throw notAModel(e);
+        }
+    }
+
+    private UserError notAModel(Exception e) {
+        return new UserError("model folder '" + folder + "': " + e.getMessage(), e);
+    }
+
+    private void requireFits(int most, long... ids) {
         if (ids.length == 0) {
             throw new UserError("the prompt has no tokens: expected at least one; enter a longer prompt");
         }
-        if ((long) ids.length + tokens > decoder.longestSequence()) {
+        if ((long) ids.length + tokens > most) {
             throw new UserError("a prompt of " + ids.length + " tokens with --tokens " + tokens
-                    + ": expected at most " + decoder.longestSequence()
+                    + ": expected at most " + most
                     + " in total, the limit of the model; use fewer with --tokens, or a shorter prompt");
         }
+    }
+
+    private static void requireTokens(long vocabularySize, long... ids) {
         long largest = Arrays.stream(ids).max().orElseThrow();
-        long vocabularySize =
-                decoder.stack().getInput().getTokenTable().getShape().get(0);
         if (largest >= vocabularySize) {
             throw new UserError("token " + largest + " of tokenizer.json: expected ids below the vocab_size of"
                     + " config.json, " + vocabularySize + "; download both files of one model");

@@ -3,6 +3,7 @@ package io.github.djlpositional.examples.llama;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.huggingface.tokenizers.HuggingFaceTokenizer;
+import io.github.djlpositional.huggingface.StoredModel;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

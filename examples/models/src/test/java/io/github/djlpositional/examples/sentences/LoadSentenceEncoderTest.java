@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import io.github.djlpositional.huggingface.StoredModel;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -42,7 +43,7 @@ class LoadSentenceEncoderTest {
         Path weights = Files.writeString(folder.resolve("model.safetensors"), "nothing");
         assertThat(run("PyTorch", ".").error()).contains("'.'", "model.safetensors");
         Files.delete(weights);
-        Files.copy(Path.of("src/test/resources/llama/qwen_2/model.safetensors"), weights);
+        Files.copy(StoredModel.folder("qwen_2").resolve("model.safetensors"), weights);
         assertThat(run("PyTorch", ".").error()).contains("'.'", "embeddings.word_embeddings.weight");
     }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the small random models of the Llama family that the tests of this module load.
 
-    python3 examples/models/src/test/python/make_llama.py        (made with torch 1.13)
+    python3 src/test/python/make_llama.py        (made with torch 1.13)
 
 Each model is a folder as Hugging Face publishes it: config.json, the weights as safetensors in one file or several, and for
 some models a tokenizer.json. Beside the folder, a JSON file has a prompt, the logits of all its tokens, and the greedy

@@ -1,4 +1,4 @@
-package io.github.djlpositional.examples.llama;
+package io.github.djlpositional.huggingface;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -22,14 +22,19 @@ import java.util.stream.Stream;
 @SuppressWarnings("ArrayRecordComponent") // never compared
 public record StoredModel(String text, String continuedText, long[] prompt, float[][] logits, List<Long> continuation) {
 
-    private static final Path MODELS = Path.of("src", "test", "resources", "llama");
+    /** Seen from the library, or from a module in a folder of a folder. */
+    private static final Path MODELS = Stream.of(Path.of(""), Path.of("..", ".."))
+            .map(root -> root.resolve(Path.of("src", "test", "resources", "llama")))
+            .filter(Files::isDirectory)
+            .findFirst()
+            .orElseThrow();
 
     /** Reads what a model computes. */
     public static StoredModel of(String name) throws IOException {
         return json(name + ".json", StoredModel.class);
     }
 
-    static <T> T json(String file, Class<T> type) throws IOException {
+    public static <T> T json(String file, Class<T> type) throws IOException {
         try (Reader reader = Files.newBufferedReader(MODELS.resolve(file))) {
             return JsonUtils.GSON.fromJson(reader, type);
         }

@@ -1,4 +1,4 @@
-package io.github.djlpositional.examples.llama;
+package io.github.djlpositional.huggingface;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -9,6 +9,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.support.TestEngine;
 import io.github.djlpositional.transformer.TokenGenerator;
+import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -21,8 +22,8 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Compares with models that {@code make_llama.py} computed from the papers. */
-class LlamaDecoderTest {
+/** Compares with small models that {@code make_llama.py} computed from the papers; {@code peers} compares other types. */
+class HuggingFaceModelTest {
 
     /**
      * A logit, below 16, is a sum of some 32 products after two layers, whose sums have at most 64 terms; in float32
@@ -33,26 +34,26 @@ class LlamaDecoderTest {
     /** Models whose frequencies depend on the length: each number is that of a decoder for its length. */
     private static final Set<String> DEPEND_ON_THE_LENGTH = Set.of("rope_dynamic", "rope_longrope");
 
-    private static final Path CONFIGURATIONS = Path.of("..", "..", "src", "test", "resources", "configurations");
+    private static final Path CONFIGURATIONS = Path.of("src", "test", "resources", "configurations");
 
     static Stream<Arguments> models() throws IOException {
         return StoredModel.names().stream()
                 .flatMap(model -> Stream.of(Arguments.of("PyTorch", model), Arguments.of("MXNet", model)));
     }
 
-    private static NDArray logits(LlamaDecoder decoder, NDManager manager, long... ids) {
+    private static NDArray logits(TransformerStackBlock decoder, NDManager manager, long... ids) {
         NDList batch = new NDList(manager.create(new long[][] {ids}));
-        return decoder.stack()
+        return decoder
                 .forward(new ParameterStore(manager, false), batch, false)
                 .singletonOrThrow();
     }
 
     @ParameterizedTest
     @MethodSource("models")
-    void logitsAndContinuationsAreThoseOfThePapers(String engine, String model) throws IOException {
+    void logitsAndContinuationsAreThoseOfThePapers(String engine, String model) throws Exception {
         StoredModel stored = StoredModel.of(model);
         try (NDManager manager = TestEngine.of(engine).newCpuManager()) {
-            LlamaDecoder decoder = LlamaDecoder.load(StoredModel.folder(model), stored.prompt().length, manager);
+            TransformerStackBlock decoder = HuggingFaceModel.load(StoredModel.folder(model), stored.prompt().length, manager);
             NDArray expected = manager.create(stored.logits()).expandDims(0);
             NDArray logits = logits(decoder, manager, stored.prompt());
             assertThat(logits.getShape()).isEqualTo(expected.getShape());
@@ -60,14 +61,14 @@ class LlamaDecoderTest {
 
             long[] ids = stored.prompt();
             int count = stored.continuation().size();
-            LlamaDecoder longer = LlamaDecoder.load(StoredModel.folder(model), ids.length + count, manager);
+            TransformerStackBlock longer = HuggingFaceModel.load(StoredModel.folder(model), ids.length + count, manager);
             List<Long> cached = generated(longer, ids, count);
             if (!DEPEND_ON_THE_LENGTH.contains(model)) {
                 assertThat(cached).isEqualTo(stored.continuation());
                 return;
             }
             for (int i = 0; i < count; i++) {
-                LlamaDecoder ofLength = LlamaDecoder.load(StoredModel.folder(model), ids.length, manager);
+                TransformerStackBlock ofLength = HuggingFaceModel.load(StoredModel.folder(model), ids.length, manager);
                 assertThat(best(ofLength, manager, ids))
                         .isEqualTo(stored.continuation().get(i));
                 ids = append(ids, stored.continuation().get(i));
@@ -82,14 +83,14 @@ class LlamaDecoderTest {
     }
 
     /** Returns the token that follows, without a cache. */
-    private static long best(LlamaDecoder decoder, NDManager manager, long... ids) {
+    private static long best(TransformerStackBlock decoder, NDManager manager, long... ids) {
         return logits(decoder, manager, ids).get("0, -1").argMax().getLong();
     }
 
     /** Returns the best tokens that follow, with a cache. */
-    private static List<Long> generated(LlamaDecoder decoder, long[] prompt, int count) {
+    private static List<Long> generated(TransformerStackBlock decoder, long[] prompt, int count) {
         TokenGenerator generator =
-                TokenGenerator.builder().setDecoder(decoder.stack()).build();
+                TokenGenerator.builder().setDecoder(decoder).build();
         return Arrays.stream(generator.generate(prompt, count)).boxed().toList();
     }
 
@@ -110,13 +111,14 @@ class LlamaDecoderTest {
         "vicuna-7b-v1.5-16k, 32000, 11008, false, 6738415616"
     })
     void numberOfParametersIsThePublishedOne(
-            String model, int vocabularySize, int hiddenSize, boolean isTied, long parameters) throws IOException {
-        Map<String, Object> config = new ModelFolder(CONFIGURATIONS).json(model + ".json");
+            String model, int vocabularySize, int hiddenSize, boolean isTied, long parameters) throws Exception {
+        Map<String, Object> config = HuggingFaceConfig.values(CONFIGURATIONS.resolve(model + ".json"));
         config.put("vocab_size", vocabularySize);
         config.put("intermediate_size", hiddenSize);
         config.put("tie_word_embeddings", isTied);
-        LlamaDecoder decoder = LlamaDecoder.of(new LlamaConfig(config), 1);
-        assertThat(decoder.stack().getParameters().values().stream()
+        HuggingFaceConfig read = HuggingFaceConfig.of(config);
+        TransformerStackBlock decoder = read.withHead(read.stack(1)).build();
+        assertThat(decoder.getParameters().values().stream()
                         .map(Parameter::getShape)
                         .mapToLong(shape -> shape.size())
                         .sum())
