@@ -294,11 +294,11 @@ def register():
     if set(ROPE_INIT_FUNCTIONS) != COMPUTED_TYPES:
         raise ValueError(f"transformers has the rope types {set(ROPE_INIT_FUNCTIONS)}: add files for those not in {COMPUTED_TYPES}")
     for name in sorted(known - towers - missing):
-        part.kind(name, "HuggingFaceRope", "transformers")(functools.partial(of_text, CONFIG_MAPPING[name]))
+        part.kind(name, "HuggingFaceConfig", "transformers")(functools.partial(of_text, CONFIG_MAPPING[name]))
     for name in LIBRARY["vision_config"]:
-        part.kind(f"vision of {name}", "HuggingFaceRope", "transformers")(functools.partial(of_vision, CONFIG_MAPPING[name]))
+        part.kind(f"vision of {name}", "HuggingFaceConfig", "transformers")(functools.partial(of_vision, CONFIG_MAPPING[name]))
     for name in sorted({config_class.model_type for config_class in config_classes()} - known):
-        part.kind(f"unknown {name}", "HuggingFaceRope", "transformers")(functools.partial(of_unknown, name))
+        part.kind(f"unknown {name}", "HuggingFaceConfig", "transformers")(functools.partial(of_unknown, name))
 
 
 register()

@@ -94,7 +94,7 @@ public final class HuggingFaceConfig {
         facts = new Facts(type, this.config);
         layers = new Layers(facts);
         requireKnownValues();
-        if (positions().equals("rope")) {
+        if (layers.positions().equals("rope")) {
             for (String layerType : layerTypes()) {
                 builder(layerType, 1).build();
             }
@@ -346,13 +346,6 @@ public final class HuggingFaceConfig {
         return new ModelLayers(this).names();
     }
 
-    /** How positions are encoded: {@code rope}, {@code learned}, {@code alibi}, or other ways that are not known. */
-    String positions() {
-        return facts.value("alibi") != null && facts.isOn("alibi")
-                ? "alibi"
-                : String.valueOf(facts.value("position_embedding_type"));
-    }
-
     /** Checks that layers of this library have what the configuration asks for. */
     void requireBuilt() {
         Check.that(
@@ -392,7 +385,7 @@ public final class HuggingFaceConfig {
     /** The keys that say which layers have a rotary encoding. */
     private Map<String, Object> withoutRotary() {
         Map<String, Object> values = new TreeMap<>();
-        for (String fact : List.of("position_embedding_type", "layer_types", "no_rope_layers", "sliding_window")) {
+        for (String fact : List.of("position_embedding_type", "alibi", "layer_types", "no_rope_layers", "sliding_window")) {
             if (type.reads(fact)) {
                 values.put(type.keyOf(fact, config), shown(facts.value(fact)));
             }
@@ -466,8 +459,8 @@ public final class HuggingFaceConfig {
      * {@link Integer#MAX_VALUE}}
      */
     public int getMaxSequenceLength() {
-        if (!positions().equals("rope")) {
-            return positions().equals("alibi") ? Integer.MAX_VALUE : facts.requireInt("max_position_embeddings");
+        if (!layers.positions().equals("rope")) {
+            return layers.positions().equals("alibi") ? Integer.MAX_VALUE : facts.requireInt("max_position_embeddings");
         }
         return layerTypes().stream()
                 .mapToInt(layerType -> longest(section(layerType)))
@@ -692,11 +685,8 @@ public final class HuggingFaceConfig {
         type.column("required")
                 .forEach((key, value) -> Check.that(
                         config.get(key) == null || Facts.isSame(config.get(key), value),
-                        () -> key + " " + shown(config.get(key)) + " of " + this + ": expected " + value + "; "
-                                + (key.equals("alibi")
-                                        ? "build its attention with AlibiBiasBlock, which takes the place of the rotary"
-                                                + " encoding"
-                                        : "build such a model from its code with RotaryEmbeddingBlock")));
+                        () -> key + " " + shown(config.get(key)) + " of " + this + ": expected " + value
+                                + "; build such a model from its code with RotaryEmbeddingBlock"));
     }
 
     /** Checks that keys that other model types have, and this type's code does not read, change nothing. */

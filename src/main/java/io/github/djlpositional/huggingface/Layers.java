@@ -20,7 +20,14 @@ record Layers(Facts facts) {
     boolean mayLackRotary() {
         return facts.has("rotary_layer_type")
                 || facts.has("no_rope_layer_interval")
-                || !"rope".equals(facts.value("position_embedding_type"));
+                || !positions().equals("rope");
+    }
+
+    /** How positions are encoded: {@code rope}, {@code learned}, {@code alibi}, or in a way that is not known. */
+    String positions() {
+        return facts.value("alibi") != null && facts.isOn("alibi")
+                ? "alibi"
+                : String.valueOf(facts.value("position_embedding_type"));
     }
 
     int count() {
@@ -72,7 +79,7 @@ record Layers(Facts facts) {
 
     /** Whether the attention of a layer has a rotary encoding. In {@code no_rope_layers}, 1 stands for one that has. */
     private boolean hasRotary(int layer) {
-        if (!"rope".equals(facts.value("position_embedding_type"))) {
+        if (!positions().equals("rope")) {
             return false;
         }
         if (facts.value("rotary_layer_type") != null && facts.value("sliding_window") != null) {

@@ -71,7 +71,7 @@ final class ModelAttention {
         if (isRotated) {
             builder.optRelativeEncoding(config.builder(layerType, length).build());
         }
-        if (config.positions().equals("alibi")) {
+        if (config.layers.positions().equals("alibi")) {
             builder.optRelativeEncoding(AlibiBiasBlock.builder()
                     .setHeadCount(headCount)
                     .optScaled(facts.isOn("alibi_scaled"))

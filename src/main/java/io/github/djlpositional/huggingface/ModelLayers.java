@@ -121,7 +121,7 @@ final class ModelLayers {
                 () -> "word_embed_proj_dim " + facts.value("word_embed_proj_dim") + " of " + config + ": expected "
                         + size()
                         + ", the size of the layers; other sizes are projected without a bias, which no block does");
-        if (!"learned".equals(config.positions())) {
+        if (!"learned".equals(config.layers.positions())) {
             builder.optNoPositions();
         } else {
             builder.optPositionalEncoding(LearnedPositionalEncodingBlock.builder()

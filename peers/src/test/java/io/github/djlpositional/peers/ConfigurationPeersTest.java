@@ -11,7 +11,7 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.training.ParameterStore;
-import io.github.djlpositional.huggingface.HuggingFaceRope;
+import io.github.djlpositional.huggingface.HuggingFaceConfig;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.io.IOException;
@@ -35,7 +35,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Compares {@link HuggingFaceRope} with the models that transformers builds from the same files, as
+ * Compares {@link HuggingFaceConfig} with the models that transformers builds from the same files, as
  * {@code configurations.py} describes: which layers are rotated, the factors of queries and keys, the frequencies, and
  * queries and keys before and after the rotation. Every tenth file is also compared on MXNet.
  */
@@ -58,8 +58,7 @@ class ConfigurationPeersTest {
 
     /** How messages say which key is at fault where a file that transformers runs is refused. */
     private static final List<String> REFUSALS = List.of(
-            // the attention has another encoding, or values are rotated
-            "^alibi true of .*: expected false",
+            // values are rotated
             "^rotary_value true of .*: expected false",
             // published code disagrees about the meaning of the key, or about its default
             "^attn_factor .*: expected attention_factor, since published code disagrees",
@@ -74,8 +73,8 @@ class ConfigurationPeersTest {
             "^\\w+ .* of .*: expected no such key, since the code of this model type does not read it",
             "^key \"short_mscale\" of rope type \"longrope\": expected one of",
             "^rope_type \"\\w+\": expected one of .*, which the model type is known with",
-            "^rope_scaling .* of HuggingFaceRope\\(modernbert\\): expected null",
-            "^rope_theta \\d+ of HuggingFaceRope\\(olmo3\\): expected 500000",
+            "^rope_scaling .* of HuggingFaceConfig\\(modernbert\\): expected null",
+            "^rope_theta \\d+ of HuggingFaceConfig\\(olmo3\\): expected 500000",
             // transformers rotates another number of dimensions than the key says
             "^mrope_section .*: expected \\d+ pairs together, half of the rotated dimensions",
             "^rotarySize 21 from rotaryStart 0 with headSize 42: expected an even number",
@@ -113,7 +112,7 @@ class ConfigurationPeersTest {
         Path file = Files.writeString(folder.resolve("config.json"), peer.text("file"));
         String type = peer.kind().substring("unknown ".length());
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> HuggingFaceRope.read(file))
+                .isThrownBy(() -> HuggingFaceConfig.read(file))
                 .withMessageStartingWith("model_type \"" + type + "\": expected one of ");
         unknown.add(type);
     }
@@ -141,9 +140,9 @@ class ConfigurationPeersTest {
         Result result = first.has("error") ? Result.NOT_RUN : Result.EQUAL;
         if (result == Result.EQUAL) {
             try {
-                HuggingFaceRope config = first.kind().startsWith("vision of ")
-                        ? HuggingFaceRope.readVision(file)
-                        : HuggingFaceRope.read(file);
+                HuggingFaceConfig config = first.kind().startsWith("vision of ")
+                        ? HuggingFaceConfig.readVision(file)
+                        : HuggingFaceConfig.read(file);
                 for (PeerCase each : layers) {
                     compare(config, each, "PyTorch");
                     if (name.hashCode() % 10 == 0) {
@@ -165,7 +164,7 @@ class ConfigurationPeersTest {
                 .merge(result, 1, Integer::sum);
     }
 
-    private void compare(HuggingFaceRope config, PeerCase peer, String engine)
+    private void compare(HuggingFaceConfig config, PeerCase peer, String engine)
             throws IOException, MalformedModelException {
         boolean isRotated = peer.is("rotated");
         for (double layer : peer.numbers("layers")) {
@@ -207,7 +206,7 @@ class ConfigurationPeersTest {
     }
 
     /** The encoding of a type of layers, without a length unless its frequencies depend on it. */
-    private static RotaryEmbeddingBlock block(HuggingFaceRope config, String layerType, int length) {
+    private static RotaryEmbeddingBlock block(HuggingFaceConfig config, String layerType, int length) {
         try {
             return config.rotary(layerType).build();
         } catch (IllegalArgumentException e) {
@@ -219,7 +218,7 @@ class ConfigurationPeersTest {
     }
 
     /** Requires that the encoding of all layers is that of these layers, or refused since others have another one. */
-    private static void requireAgreement(HuggingFaceRope config, int length, RotaryEmbeddingBlock block) {
+    private static void requireAgreement(HuggingFaceConfig config, int length, RotaryEmbeddingBlock block) {
         try {
             assertThat(config.rotary(length).build().getArguments()).isEqualTo(block.getArguments());
         } catch (IllegalArgumentException e) {
