@@ -44,12 +44,14 @@ public final class ModelTable {
             ModelType type = ModelType.of(name);
             Map<String, String> row = new LinkedHashMap<>();
             row.put("model_type", name);
-            row.put("layout", isInterleaved(name) ? "interleaved" : "concatenated");
+            boolean isRotated = "rope".equals(type.value("position_embedding_type", Map.of()));
+            row.put("layout", !isRotated ? "" : isInterleaved(name) ? "interleaved" : "concatenated");
             row.put("known", known(type));
             row.put("attention", meaning(type));
             row.put("only", only(ModelType.of(name)));
             String same = isOnlyLike(type) ? "as " + type.line().get("like") : "";
-            row.put("compared with transformers", compared.contains(name) ? "yes" : same);
+            String live = known(type).equals("model") ? "in peers" : same;
+            row.put("compared with transformers", compared.contains(name) ? "yes" : live);
             row.put(
                     "compared configurations",
                     configured().stream()
@@ -118,7 +120,8 @@ public final class ModelTable {
         }
     }
 
-    private static String known(ModelType type) {
+    /** Returns what can be built: the whole model, its attentions, or only their rotary encodings. */
+    static String known(ModelType type) {
         return type.value("tensors", Map.of()) != null
                 ? "model"
                 : type.value("other_attention", Map.of()) == null ? "attention" : "rotary";
