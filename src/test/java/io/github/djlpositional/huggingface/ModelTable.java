@@ -44,7 +44,8 @@ public final class ModelTable {
             ModelType type = ModelType.of(name);
             Map<String, String> row = new LinkedHashMap<>();
             row.put("model_type", name);
-            boolean isRotated = "rope".equals(type.value("position_embedding_type", Map.of()));
+            boolean isRotated = !Set.of("learned", "alibi")
+                    .contains(String.valueOf(type.value("position_embedding_type", Map.of())));
             row.put("layout", !isRotated ? "" : isInterleaved(name) ? "interleaved" : "concatenated");
             row.put("known", known(type));
             row.put("attention", meaning(type));
