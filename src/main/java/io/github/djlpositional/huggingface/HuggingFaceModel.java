@@ -103,7 +103,7 @@ public final class HuggingFaceModel {
         String prefix = layers.prefix(tensors.keySet());
         String head = names.getHead() + ".weight";
         TransformerStackBlock.Builder builder = layers.stack(length);
-        boolean hasHead = layers.isTied() || tensors.containsKey(head);
+        boolean hasHead = tensors.containsKey(head) || layers.isLanguageModel();
         TransformerStackBlock stack = (hasHead ? layers.withHead(builder) : builder).build();
         Set<Parameter> loaded = new HashSet<>();
         names.tensors(stack).forEach(tensor -> loaded.addAll(tensor.parameters()));

@@ -184,6 +184,13 @@ final class ModelLayers {
         return facts.isOn("tie_word_embeddings");
     }
 
+    /** Whether the class of the model has an output layer; without a class, whether it shares the token table. */
+    boolean isLanguageModel() {
+        return config.config.get("architectures") instanceof List<?> names && !names.isEmpty()
+                ? names.stream().anyMatch(name -> String.valueOf(name).matches(".*(CausalLM|LMHeadModel)"))
+                : isTied();
+    }
+
     /** The text before the names of a file's tensors, which files without an output layer lack. */
     String prefix(Set<String> tensors) {
         String prefix = names().getPrefix();
