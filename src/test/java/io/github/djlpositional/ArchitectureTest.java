@@ -34,7 +34,7 @@ import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.junit.platform.commons.support.ReflectionSupport;
 
 /**
- * Dependencies point one way: weights, huggingface → transformer → relative → attention → absolute encodings → internal
+ * Dependencies point one way: huggingface → weights → transformer → relative → attention → absolute encodings → internal
  * → math → internal.options → options. Of DJL, the library depends on the API only.
  */
 @TestInstance(Lifecycle.PER_CLASS) // the library is imported once
@@ -73,7 +73,7 @@ public class ArchitectureTest {
             transformer java.. ai.djl.. options internal.options math internal . attention
             internal.types java.. options . attention relative transformer
             weights java.. ai.djl.. com.google.gson.. options internal.options math internal . attention transformer
-            huggingface java.. ai.djl.. com.google.gson.. options internal.options math internal . attention relative transformer
+            huggingface java.. ai.djl.. com.google.gson.. options internal.options math internal . attention relative transformer weights
             """;
 
     private static String packageOf(String name) {
