@@ -110,10 +110,6 @@ public final class HuggingFaceModel {
         if (stack.getOutput() != null) {
             loaded.addAll(stack.getOutput().getDirectParameters().values());
         }
-        requireRoom(loaded, tensors);
-        // they are replaced, so that random numbers would be drawn for nothing
-        stack.setInitializer(Initializer.ZEROS, loaded::contains);
-        stack.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
         WeightLoader loader = WeightLoader.ofAll(files).oneByOne();
         if (layers.isTied()) {
             loader.tied(prefix + names.getTokens(), head);
@@ -124,8 +120,12 @@ public final class HuggingFaceModel {
         loader.module(prefix, stack, names)
                 .allowMissing(layers.missing())
                 .allowUnused(BUFFERS)
-                .addOne(layers.storedMinusOne())
-                .load(stack);
+                .addOne(layers.storedMinusOne());
+        requireRoom(loaded, tensors);
+        // they are replaced, so that random numbers would be drawn for nothing
+        stack.setInitializer(Initializer.ZEROS, loaded::contains);
+        stack.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
+        loader.load(stack);
         stack.freezeParameters(true);
         return stack;
     }

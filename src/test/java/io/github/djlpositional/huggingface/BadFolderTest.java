@@ -40,7 +40,7 @@ class BadFolderTest {
 
     @ParameterizedTest
     @CsvSource({
-        "qwen_2, config.json",
+        "qwen_2",
         "qwen_2, model.safetensors",
         "llama_2, model-00002-of-00003.safetensors",
     })
@@ -54,10 +54,10 @@ class BadFolderTest {
     @CsvSource({
         // expected, edited
         "'\"weight_map\"', '\"weights\"', no weight_map",
-        "model-00002-of-00003.safetensors, model-00001-of-00003.safetensors, config.json",
-        "model-00002-of-00003.safetensors, ../model.safetensors, '../model.safetensors'",
-        "model-00002-of-00003.safetensors, /model.safetensors, '/model.safetensors'",
-        "{, [, damaged"
+        "model-00002-of-00003.safetensors, model-00001-of-00003.safetensors, no tensor",
+        "model-00002-of-00003.safetensors, ../model.safetensors, ../model.safetensors",
+        "model-00002-of-00003.safetensors, /model.safetensors, /model.safetensors",
+        "{, [, no weight_map"
     })
     void indexThatDoesNotFitIsRefused(String before, String after, String message) throws IOException {
         Path index = StoredModel.copy("llama_2", folder).resolve("model.safetensors.index.json");
@@ -67,29 +67,28 @@ class BadFolderTest {
 
     @ParameterizedTest
     @CsvSource({
-        "'\"vocab_size\": 64', '\"vocab_size\": 63', model.embed_tokens.weight, '(64, 16)', '(63, 16)'",
-        "'\"vocab_size\": 64', '\"vocab_size\": 2000000000', 32, '5,776', config.json",
-        "'\"num_hidden_layers\": 2', '\"num_hidden_layers\": 3', model.layers.2, expected, config.json",
-        "'\"tie_word_embeddings\": true', '\"tie_word_embeddings\": false', lm_head.weight, expected, config.json",
-        "'\"num_hidden_layers\": 2', '\"num_hidden_layers\": 2000000000', num_hidden_layers 2000000000, fewer, config.json",
+        "'\"vocab_size\": 64', '\"vocab_size\": 63', model.embed_tokens.weight, '(64, 16)'",
+        "'\"vocab_size\": 64', '\"vocab_size\": 2000000000', '32,', '5,776'",
+        "'\"num_hidden_layers\": 2', '\"num_hidden_layers\": 3', model.layers.2, expected",
+        "'\"tie_word_embeddings\": true', '\"tie_word_embeddings\": false', lm_head.weight, expected",
+        "'\"num_hidden_layers\": 2', '\"num_hidden_layers\": 2000000000', num_hidden_layers, 1 to 4096",
         // 32 heads, the default of qwen2
-        "'\"num_attention_heads\"', '\"heads\"', head size 0, 1 to 4096, config.json",
-        "'\"rms_norm_eps\": ', '\"rms_norm_eps\": 1e999, \"other\": ', epsilon, Infinity, config.json",
-        "'\"num_hidden_layers\": 2', '\"num_hidden_layers\": 1', tensors unused, model.layers.1, config.json",
-        "'\"model_type\": \"qwen2\"', '\"model_type\": \"llama\"', tensors unused, proj.bias, config.json",
-        "'\"model_type\"', '\"other\"', model_type, is missing, config.json",
-        "'\"model_type\": \"qwen2\"', '\"model_type\": \"gemma\"', model_type gemma, llama, config.json",
-        "'\"hidden_act\": \"silu\"', '\"hidden_act\": \"gelu\"', hidden_act gelu, silu, config.json",
-        "'\"use_cache\"', '\"quantization_config\": {}, \"use_cache\"', quantization_config, not quantized, config.json",
-        "'\"use_cache\"', '\"rope_scaling\": 3, \"use_cache\"', rope_scaling, 3, config.json",
-        "'\"vocab_size\": 64', '\"vocab_size\": \"many\"', vocab_size, many, config.json",
-        "'\"vocab_size\": 64', '\"vocab_size\": 0', vocab_size 0, 1 or more, config.json",
-        "'\"eos_token_id\": 2', '\"eos_token_id\": [2, null]', eos_token_id, null, config.json"
+        "'\"num_attention_heads\"', '\"heads\"', head size 0, 1 to 4096",
+        "'\"rms_norm_eps\": ', '\"rms_norm_eps\": 1e999, \"other\": ', rms_norm_eps, finite",
+        "'\"num_hidden_layers\": 2', '\"num_hidden_layers\": 1', tensors unused, model.layers.1",
+        "'\"model_type\": \"qwen2\"', '\"model_type\": \"llama\"', tensors unused, proj.bias",
+        "'\"model_type\"', '\"other\"', model_type, is missing",
+        "'\"model_type\": \"qwen2\"', '\"model_type\": \"gemma\"', tensors unused, proj.bias",
+        "'\"hidden_act\": \"silu\"', '\"hidden_act\": \"xielu\"', hidden_act, xielu",
+        "'\"use_cache\"', '\"quantization_config\": {}, \"use_cache\"', quantization_config, not quantized",
+        "'\"use_cache\"', '\"rope_scaling\": 3, \"use_cache\"', rope_scaling, 3",
+        "'\"vocab_size\": 64', '\"vocab_size\": \"many\"', vocab_size, many",
+        "'\"vocab_size\": 64', '\"vocab_size\": 0', vocab_size 0, 1 or more"
     })
-    void configurationThatDoesNotFitIsRefused(String before, String after, String cause, String expected, String remedy)
+    void configurationThatDoesNotFitIsRefused(String before, String after, String cause, String expected)
             throws IOException {
         StoredModel.edit(StoredModel.copy("qwen_2", folder).resolve("config.json"), before, after);
-        assertRefused(folder, cause, expected, remedy);
+        assertRefused(folder, cause, expected);
     }
 
     @ParameterizedTest

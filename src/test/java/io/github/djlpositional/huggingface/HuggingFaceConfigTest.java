@@ -537,6 +537,18 @@ class HuggingFaceConfigTest {
     }
 
     @Test
+    void readsTheLengthAndTheTokensThatEndAText() throws Exception {
+        HuggingFaceConfig llama = changed("Llama-3.1-8B", Map.of("eos_token_id", List.of(128_001, 128_008)));
+        assertThat(llama.getMaxSequenceLength()).isEqualTo(131_072);
+        assertThat(llama.getEndTokens()).containsExactly(128_001L, 128_008L);
+        assertThat(changed("Llama-3.1-8B", Map.of("eos_token_id", 2)).getEndTokens())
+                .containsExactly(2L);
+        List<Object> withNull = Arrays.asList(2, null);
+        assertAll(rejected(
+                () -> changed("Llama-3.1-8B", Map.of("eos_token_id", withNull)).getEndTokens(), "eos_token_id", "null"));
+    }
+
+    @Test
     void dynamicNtkAndLongRopeNeedALength() throws Exception {
         HuggingFaceConfig dynamic = scaled("dynamic", 2);
         HuggingFaceConfig longRope = longRope(Map.of());
