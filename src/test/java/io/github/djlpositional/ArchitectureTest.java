@@ -34,8 +34,8 @@ import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.junit.platform.commons.support.ReflectionSupport;
 
 /**
- * Dependencies point one way: huggingface → weights → transformer → relative → attention → absolute encodings → internal
- * → math → internal.options → options. Of DJL, the library depends on the API only.
+ * Dependencies point one way: huggingface → weights → transformer → relative → attention → absolute encodings →
+ * internal → math → internal.options → options. Of DJL, the library depends on the API only.
  */
 @TestInstance(Lifecycle.PER_CLASS) // the library is imported once
 public class ArchitectureTest {

@@ -328,7 +328,8 @@ public final class HuggingFaceConfig {
     }
 
     /**
-     * {@return a {@link #stack} with the output layer of a language model} Its output are the scores of tokens, (B, T, V).
+     * {@return a {@link #stack} with the output layer of a language model} Its output are the scores of tokens, (B, T,
+     * V).
      *
      * @param stack the builder of the stack
      * @throws IllegalArgumentException if the layers of the model type are not known
@@ -385,7 +386,8 @@ public final class HuggingFaceConfig {
     /** The keys that say which layers have a rotary encoding. */
     private Map<String, Object> withoutRotary() {
         Map<String, Object> values = new TreeMap<>();
-        for (String fact : List.of("position_embedding_type", "alibi", "layer_types", "no_rope_layers", "sliding_window")) {
+        for (String fact :
+                List.of("position_embedding_type", "alibi", "layer_types", "no_rope_layers", "sliding_window")) {
             if (type.reads(fact)) {
                 values.put(type.keyOf(fact, config), shown(facts.value(fact)));
             }

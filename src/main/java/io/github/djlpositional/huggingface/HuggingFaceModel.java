@@ -70,8 +70,8 @@ public final class HuggingFaceModel {
 
     /**
      * Loads a model in FLOAT32: token ids (B, T) to the scores of the next token, (B, T, V), or without an output layer
-     * in the folder to the last hidden states, (B, T, D). Numbers in BF16 or F16 are converted tensor by tensor, so that
-     * only one of them is in memory twice.
+     * in the folder to the last hidden states, (B, T, D). Numbers in BF16 or F16 are converted tensor by tensor, so
+     * that only one of them is in memory twice.
      *
      * @param folder the folder, whose files may be untrusted
      * @param length the maximum length of the sequences, at least 1
@@ -135,8 +135,9 @@ public final class HuggingFaceModel {
         double described = parameters.stream()
                 .mapToDouble(parameter -> parameter.getShape().size())
                 .sum();
-        double stored =
-                tensors.values().stream().mapToDouble(info -> info.shape().size()).sum();
+        double stored = tensors.values().stream()
+                .mapToDouble(info -> info.shape().size())
+                .sum();
         Check.that(
                 described <= stored,
                 () -> String.format(

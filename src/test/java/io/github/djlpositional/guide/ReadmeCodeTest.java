@@ -84,8 +84,7 @@ class ReadmeCodeTest extends OnEachEngine {
         long[] next = generator.generate(prompt, 12); // ids of 12 tokens, after those of the prompt
         // end::model[]
         assertThat(next)
-                .containsExactly(stored.continuation().stream()
-                        .mapToLong(id -> id)
-                        .toArray());
+                .containsExactly(
+                        stored.continuation().stream().mapToLong(id -> id).toArray());
     }
 }

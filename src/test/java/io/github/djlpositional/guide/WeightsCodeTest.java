@@ -336,7 +336,8 @@ class WeightsCodeTest extends OnEachEngine {
         MultiHeadAttentionBlock attention =
                 config.attention(0).optDropoutRate(0.1f).build(); // of layer 0, with rotary encoding and window
         TransformerLayerBlock layer = config.layer(0).build();
-        TransformerStackBlock model = config.withHead(config.stack()).build(); // ids to scores of tokens, no weights yet
+        TransformerStackBlock model =
+                config.withHead(config.stack()).build(); // ids to scores of tokens, no weights yet
         // end::config[]
         assertThat(rotary.getArguments())
                 .containsEntry("base", 1_000_000.0)

@@ -529,7 +529,10 @@ class HuggingFaceConfigTest {
     @Test
     void rejectsValuesThatAreNotSupported() {
         assertAll(
-                rejected(() -> changed("falcon-7b", Map.of("alibi", true)).rotary(), "alibi=true", "optRelativeEncoding"),
+                rejected(
+                        () -> changed("falcon-7b", Map.of("alibi", true)).rotary(),
+                        "alibi=true",
+                        "optRelativeEncoding"),
                 rejected(
                         () -> changed("roformer_chinese_base", Map.of("rotary_value", true)),
                         "rotary_value true",
@@ -545,7 +548,9 @@ class HuggingFaceConfigTest {
                 .containsExactly(2L);
         List<Object> withNull = Arrays.asList(2, null);
         assertAll(rejected(
-                () -> changed("Llama-3.1-8B", Map.of("eos_token_id", withNull)).getEndTokens(), "eos_token_id", "null"));
+                () -> changed("Llama-3.1-8B", Map.of("eos_token_id", withNull)).getEndTokens(),
+                "eos_token_id",
+                "null"));
     }
 
     @Test

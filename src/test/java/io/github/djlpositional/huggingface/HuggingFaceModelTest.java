@@ -22,7 +22,9 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Compares with small models that {@code make_llama.py} computed from the papers; {@code peers} compares other types. */
+/**
+ * Compares with small models that {@code make_llama.py} computed from the papers; {@code peers} compares other types.
+ */
 class HuggingFaceModelTest {
 
     /**
@@ -43,9 +45,7 @@ class HuggingFaceModelTest {
 
     private static NDArray logits(TransformerStackBlock decoder, NDManager manager, long... ids) {
         NDList batch = new NDList(manager.create(new long[][] {ids}));
-        return decoder
-                .forward(new ParameterStore(manager, false), batch, false)
-                .singletonOrThrow();
+        return decoder.forward(new ParameterStore(manager, false), batch, false).singletonOrThrow();
     }
 
     @ParameterizedTest
@@ -53,7 +53,8 @@ class HuggingFaceModelTest {
     void logitsAndContinuationsAreThoseOfThePapers(String engine, String model) throws Exception {
         StoredModel stored = StoredModel.of(model);
         try (NDManager manager = TestEngine.of(engine).newCpuManager()) {
-            TransformerStackBlock decoder = HuggingFaceModel.load(StoredModel.folder(model), stored.prompt().length, manager);
+            TransformerStackBlock decoder =
+                    HuggingFaceModel.load(StoredModel.folder(model), stored.prompt().length, manager);
             NDArray expected = manager.create(stored.logits()).expandDims(0);
             NDArray logits = logits(decoder, manager, stored.prompt());
             assertThat(logits.getShape()).isEqualTo(expected.getShape());
@@ -61,7 +62,8 @@ class HuggingFaceModelTest {
 
             long[] ids = stored.prompt();
             int count = stored.continuation().size();
-            TransformerStackBlock longer = HuggingFaceModel.load(StoredModel.folder(model), ids.length + count, manager);
+            TransformerStackBlock longer =
+                    HuggingFaceModel.load(StoredModel.folder(model), ids.length + count, manager);
             List<Long> cached = generated(longer, ids, count);
             if (!DEPEND_ON_THE_LENGTH.contains(model)) {
                 assertThat(cached).isEqualTo(stored.continuation());
@@ -89,8 +91,7 @@ class HuggingFaceModelTest {
 
     /** Returns the best tokens that follow, with a cache. */
     private static List<Long> generated(TransformerStackBlock decoder, long[] prompt, int count) {
-        TokenGenerator generator =
-                TokenGenerator.builder().setDecoder(decoder).build();
+        TokenGenerator generator = TokenGenerator.builder().setDecoder(decoder).build();
         return Arrays.stream(generator.generate(prompt, count)).boxed().toList();
     }
 

@@ -46,8 +46,8 @@ class ModelTableTest {
     }
 
     /**
-     * With the classes of transformers or a published configuration, as a whole model in {@code peers}, or it is the same
-     * as a type that is. Those of vision towers are in HuggingFaceConfigTest.
+     * With the classes of transformers or a published configuration, as a whole model in {@code peers}, or it is the
+     * same as a type that is. Those of vision towers are in HuggingFaceConfigTest.
      */
     @Test
     void everyModelTypeIsCompared() throws IOException {

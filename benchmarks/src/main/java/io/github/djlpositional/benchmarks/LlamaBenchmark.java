@@ -38,8 +38,7 @@ public class LlamaBenchmark extends EngineBenchmark {
             Path folder = Path.of(System.getProperty("models"), "llama");
             TransformerStackBlock decoder = HuggingFaceModel.load(folder, prompt + tokens, manager);
             generator = TokenGenerator.builder().setDecoder(decoder).build();
-            long vocabulary =
-                    decoder.getInput().getTokenTable().getShape().get(0);
+            long vocabulary = decoder.getInput().getTokenTable().getShape().get(0);
             ids = LongStream.range(0, prompt).map(i -> i * 7919 % vocabulary).toArray();
             long[] expected = Arrays.copyOf(
                     JsonUtils.GSON.fromJson(Files.readString(folder.resolve("tokens.json")), long[].class), tokens);

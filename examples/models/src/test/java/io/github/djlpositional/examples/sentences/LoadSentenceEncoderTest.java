@@ -2,10 +2,10 @@ package io.github.djlpositional.examples.sentences;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.djlpositional.huggingface.StoredModel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import io.github.djlpositional.huggingface.StoredModel;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
