@@ -19,6 +19,7 @@ import io.github.djlpositional.LayerNormBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.huggingface.HuggingFaceConfig;
+import io.github.djlpositional.huggingface.StoredModel;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.Forward;
@@ -329,23 +330,19 @@ class WeightsCodeTest extends OnEachEngine {
 
     @Test
     void configurations() throws Exception {
-        Path path = Path.of("src/test/resources/configurations/gemma-3-1b-pt.json");
+        Path folder = StoredModel.folder("llama_3");
         // tag::config[]
-        HuggingFaceConfig config = HuggingFaceConfig.read(path); // config.json, or its folder
-        RotaryEmbeddingBlock rotary = config.rotary("full_attention").build();
+        HuggingFaceConfig config = HuggingFaceConfig.read(folder); // its config.json
+        RotaryEmbeddingBlock rotary = config.rotary().build();
         MultiHeadAttentionBlock attention =
-                config.attention(0).optDropoutRate(0.1f).build(); // of layer 0, with rotary encoding and window
+                config.attention(0).optDropoutRate(0.1f).build(); // of layer 0, with its rotary encoding
         TransformerLayerBlock layer = config.layer(0).build();
         TransformerStackBlock model =
                 config.withHead(config.stack()).build(); // ids to scores of tokens, no weights yet
         // end::config[]
-        assertThat(rotary.getArguments())
-                .containsEntry("base", 1_000_000.0)
-                .containsEntry("maxSequenceLength", 4096)
-                .containsEntry("autoExtend", 32_768);
-        assertThat(attention.getHeadSize()).isEqualTo(256);
-        assertThat(attention.getArguments()).containsEntry("window", 512);
-        assertThat(layer.getArguments()).containsEntry("normPlacement", "AROUND_PART");
-        assertThat(model.getLayers()).hasSize(26);
+        assertThat(rotary.getArguments()).containsEntry("base", 100.0);
+        assertThat(attention.getHeadSize()).isEqualTo(8);
+        assertThat(layer.getArguments()).containsEntry("normPlacement", "BEFORE_PART");
+        assertThat(model.getLayers()).hasSize(2);
     }
 }

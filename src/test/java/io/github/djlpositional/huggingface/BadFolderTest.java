@@ -40,7 +40,7 @@ class BadFolderTest {
 
     @ParameterizedTest
     @CsvSource({
-        "qwen_2",
+        "qwen_2, config.json",
         "qwen_2, model.safetensors",
         "llama_2, model-00002-of-00003.safetensors",
     })
@@ -74,11 +74,11 @@ class BadFolderTest {
         "'\"num_hidden_layers\": 2', '\"num_hidden_layers\": 2000000000', num_hidden_layers, 1 to 4096",
         // 32 heads, the default of qwen2
         "'\"num_attention_heads\"', '\"heads\"', head size 0, 1 to 4096",
-        "'\"rms_norm_eps\": ', '\"rms_norm_eps\": 1e999, \"other\": ', rms_norm_eps, finite",
+        "'\"rms_norm_eps\": ', '\"rms_norm_eps\": 1e999, \"other\": ', epsilon, Infinity",
         "'\"num_hidden_layers\": 2', '\"num_hidden_layers\": 1', tensors unused, model.layers.1",
         "'\"model_type\": \"qwen2\"', '\"model_type\": \"llama\"', tensors unused, proj.bias",
         "'\"model_type\"', '\"other\"', model_type, is missing",
-        "'\"model_type\": \"qwen2\"', '\"model_type\": \"gemma\"', tensors unused, proj.bias",
+        "'\"model_type\": \"qwen2\"', '\"model_type\": \"gemma\"', 'numbers', '5,776'",
         "'\"hidden_act\": \"silu\"', '\"hidden_act\": \"xielu\"', hidden_act, xielu",
         "'\"use_cache\"', '\"quantization_config\": {}, \"use_cache\"', quantization_config, not quantized",
         "'\"use_cache\"', '\"rope_scaling\": 3, \"use_cache\"', rope_scaling, 3",

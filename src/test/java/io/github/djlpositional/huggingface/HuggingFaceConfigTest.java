@@ -607,7 +607,7 @@ class HuggingFaceConfigTest {
                         FileSystemException.class,
                         () -> HuggingFaceConfig.read(loop.resolve("config.json")),
                         "loop.json"),
-                rejected(() -> HuggingFaceConfig.read(folder), folder),
+                rejected(NoSuchFileException.class, () -> HuggingFaceConfig.read(folder), "config.json"),
                 rejected(
                         NoSuchFileException.class,
                         () -> HuggingFaceConfig.read(folder.resolve("none.json")),
