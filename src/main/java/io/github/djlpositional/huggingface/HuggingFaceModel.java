@@ -107,6 +107,7 @@ public final class HuggingFaceModel {
         TransformerStackBlock stack = (hasHead ? layers.withHead(builder) : builder).build();
         Set<Parameter> loaded = new HashSet<>();
         names.tensors(stack).forEach(tensor -> loaded.addAll(tensor.parameters()));
+        loaded.removeIf(parameter -> layers.lacks(parameter.getName()));
         if (stack.getOutput() != null) {
             loaded.addAll(stack.getOutput().getDirectParameters().values());
         }

@@ -197,7 +197,12 @@ final class ModelLayers {
         return tensors.stream().anyMatch(name -> name.startsWith(prefix + names().getLayers())) ? prefix : "";
     }
 
-    /** Patterns of parameters that no tensor has: they keep their initial values. */
+    /** Whether no tensor has a parameter of this name, so that it keeps its initial values. */
+    boolean lacks(String parameter) {
+        return ((List<?>) facts.value("norm_lacks")).contains(parameter);
+    }
+
+    /** Patterns of the parameters that no tensor has. */
     String[] missing() {
         return ((List<?>) facts.value("norm_lacks"))
                 .stream().map(name -> "*" + name).toArray(String[]::new);
