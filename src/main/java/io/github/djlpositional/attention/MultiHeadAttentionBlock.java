@@ -156,7 +156,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
             Check.positive("scale", scale, "usually 1 / √H");
             resultBias = Objects.requireNonNullElse(resultBias, bias);
             // files without it stay valid
-            keyBias = keyBias == null || keyBias == bias ? null : keyBias;
+            keyBias = (keyBias == null || keyBias.equals(bias)) ? null : keyBias;
             Check.that(
                     kernelType == null || kernelType == DataType.FLOAT16 || kernelType == DataType.BFLOAT16,
                     "kernelType " + kernelType

@@ -186,9 +186,10 @@ final class ModelLayers {
 
     /** Whether the class of the model has an output layer; without a class, whether it shares the token table. */
     boolean isLanguageModel() {
-        return config.config.get("architectures") instanceof List<?> names && !names.isEmpty()
-                ? names.stream().anyMatch(name -> String.valueOf(name).matches(".*(CausalLM|LMHeadModel)"))
-                : isTied();
+        if (config.config.get("architectures") instanceof List<?> names && !names.isEmpty()) {
+            return names.stream().anyMatch(name -> String.valueOf(name).matches(".*(CausalLM|LMHeadModel)"));
+        }
+        return isTied();
     }
 
     /** The text before the names of a file's tensors, which files without an output layer lack. */

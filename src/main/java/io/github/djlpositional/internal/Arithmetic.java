@@ -135,7 +135,7 @@ public final class Arithmetic {
         NDArray number = manager.full(shape, (float) value, type);
         double passed = isPyTorch(array) ? (float) value : Double.parseDouble(Float.toString((float) value));
         double rest = value - passed;
-        if (type == DataType.FLOAT32 || rest == 0 || Double.isInfinite(value)) {
+        if (type == DataType.FLOAT32 || Math.abs(rest) < Float.MIN_NORMAL || Double.isInfinite(value)) {
             return number;
         }
         try (number;

@@ -5,10 +5,10 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
-import io.github.djlpositional.Positions;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.Term;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.options.Check;
@@ -37,8 +37,15 @@ import java.util.stream.IntStream;
  */
 public final class AlibiBiasBlock extends ScoreTermBlock {
 
-    /** The number of positions up to which biases by key are kept. */
-    private static final int LONGEST_TABLE = 1 << 16;
+    /**
+     * The exponents of powers of two between which numbers are rounded to 8 significant bits; 52 are exact in FLOAT64.
+     */
+    private static final int SMALLEST = -20;
+
+    private static final int LARGEST = 31;
+
+    /** Added to a number below 2 and subtracted again in FLOAT64, it leaves 8 significant bits. */
+    private static final double ROUNDING = 1.5 * (1L << 45);
 
     record Options(
             @Range(min = 1) int headCount,
@@ -74,11 +81,14 @@ public final class AlibiBiasBlock extends ScoreTermBlock {
     /** The biases by distance, each rounded once. */
     private final ConstantTable table;
 
-    /** The biases by the position of a key; null for biases by distance. */
-    private final ConstantTable rowsOfKeys;
-
     /** The negative slopes, (N, 1). */
     private final ConstantTable factors;
+
+    /** Powers of two, and the slopes rounded to BFLOAT16, (N, 1), each as a number from 1 to 2 and a power of two. */
+    private final ConstantTable powers;
+
+    private final ConstantTable mantissas;
+    private final ConstantTable powersOfSlopes;
 
     /** The logarithms of learned slopes; null for fixed ones. */
     private final Parameter logSlopes;
@@ -88,10 +98,10 @@ public final class AlibiBiasBlock extends ScoreTermBlock {
         this.options = options;
         slopes = Options.slopesOf(options.headCount, options.slopes);
         table = addDistances(Rows.of(options.headCount, (distance, head) -> slopes.bias(head, (long) distance)));
-        rowsOfKeys = options.roundedByKey == null
-                ? null
-                : addTable(ConstantTable.ofPositions(Rows.of(options.headCount, this::roundedBias), 1, LONGEST_TABLE));
         factors = addColumn(options.headCount, head -> -slopes.get(head));
+        powers = addColumn(LARGEST - SMALLEST, row -> Math.scalb(1.0, row + SMALLEST));
+        mantissas = addColumn(options.headCount, head -> roundedSlope(head) / powerOfSlope(head));
+        powersOfSlopes = addColumn(options.headCount, this::powerOfSlope);
         logSlopes = options.learned ? addParameter("logSlopes", new Shape(options.headCount), this::logSlopes) : null;
     }
 
@@ -127,25 +137,30 @@ public final class AlibiBiasBlock extends ScoreTermBlock {
 
     /** The biases by the positions of keys, (1 or B, N, 1, F). */
     private NDArray biasesByKey(AttentionCall call, NDArray queries, NDArray keys) {
-        Positions tokens = call.keys();
-        DataType type = queries.getDataType();
-        NDArray rows = tokens.array() == null && tokens.end() <= rowsOfKeys.limit()
-                ? rowsOfKeys.rows(tokens, queries, type)
-                : rowsOfKeys
-                        .compute(tokens.toDoubles(), queries, type)
-                        .reshape(sequences(call), tokens.count(), options.headCount);
-        NDArray biases = rows.transpose(0, 2, 1).expandDims(2);
-        return options.scaled ? scaled(call, biases) : biases;
+        NDArray positions =
+                rounded(call.keys().toArray(queries, DataType.FLOAT64)).expandDims(1);
+        NDArray products = rounded(positions.mul(mantissas.array(positions, DataType.FLOAT64)));
+        NDArray biases = products.mul(powersOfSlopes.array(positions, DataType.FLOAT64));
+        NDArray converted = Arithmetic.toType(biases, queries.getDataType()).expandDims(2);
+        return options.scaled ? scaled(call, converted) : converted;
     }
 
-    private double roundedBias(double position, int head) {
-        return bfloat16(bfloat16(slopes.get(head)) * bfloat16(position));
+    /** The nearest numbers with 8 significant bits, ties to even, as in BFLOAT16. */
+    private NDArray rounded(NDArray numbers) {
+        NDArray all = powers.array(numbers, DataType.FLOAT64).reshape(-1);
+        NDArray isAbove = Arithmetic.toType(numbers.abs().expandDims(-1).gte(all.add(all)), DataType.FLOAT64);
+        NDArray first = Arithmetic.number(numbers, Math.scalb(1.0, SMALLEST));
+        NDArray unit = Arithmetic.multiply(isAbove.mul(all).sum(new int[] {-1}).add(first), ROUNDING);
+        return numbers.add(unit).sub(unit);
     }
 
-    /** The nearest number with 8 significant bits. */
-    private static double bfloat16(double value) {
-        int bits = Float.floatToRawIntBits((float) value);
+    private double roundedSlope(int head) {
+        int bits = Float.floatToRawIntBits((float) slopes.get(head));
         return Float.intBitsToFloat((bits + 0x7fff + (bits >>> 16 & 1)) & 0xffff0000);
+    }
+
+    private double powerOfSlope(int head) {
+        return Math.scalb(1.0, Math.getExponent(roundedSlope(head)));
     }
 
     private NDArray fixed(Distances distances) {

@@ -430,7 +430,7 @@ public enum EncodingType implements TestBlocks {
 
     /** The nearest number with 8 significant bits. */
     private static double rounded(double value) {
-        double unit = Math.scalb(1, Math.getExponent(value) - 7);
+        double unit = Math.scalb(1.0, Math.getExponent(value) - 7);
         return value == 0 ? 0 : Math.rint(value / unit) * unit;
     }
 

@@ -44,6 +44,7 @@ class BlockBuilderTest {
             Map.entry(boolean.class, true),
             Map.entry(int[].class, new int[] {3}),
             Map.entry(List.class, List.of()),
+            Map.entry(String.class, "name"),
             Map.entry(Sampling.class, Sampling.greedy()),
             Map.entry(Supplier.class, (Supplier<?>) List::of),
             Map.entry(
