@@ -1,6 +1,5 @@
 package io.github.djlpositional.peers;
 
-import static io.github.djlpositional.peers.Attentions.builder;
 import static io.github.djlpositional.peers.Attentions.masked;
 import static io.github.djlpositional.peers.Attentions.output;
 import static io.github.djlpositional.peers.Attentions.withNorms;
@@ -34,8 +33,8 @@ class AttentionPeersTest extends EncodingPeersTest {
                         entry("window", Attentions::output),
                         entry("Gemma 2", Attentions::output),
                         entry("GPT-OSS", Attentions::output),
-                        entry("Qwen 3", peers -> output(peers, withNorms(peers, false, builder(peers)))),
-                        entry("OLMo 2", peers -> output(peers, withNorms(peers, true, builder(peers)))),
+                        entry("Qwen 3", peers -> output(peers, withNorms(peers, false, Attentions.builder(peers)))),
+                        entry("OLMo 2", peers -> output(peers, withNorms(peers, true, Attentions.builder(peers)))),
                         entry("Llama 4", AttentionPeersTest::llama4),
                         entry("Llama 4 with chunks", Attentions::output)));
     }
@@ -44,19 +43,19 @@ class AttentionPeersTest extends EncodingPeersTest {
         PeerCase peer = peers.peer();
         return output(
                 peers,
-                builder(peers)
+                Attentions.builder(peers)
                         .optQueryScale(
                                 new QueryScale.FloorLogarithm(peer.number("coefficient"), peer.number("length"))));
     }
 
     private static NDArray ofOtherKeys(Peers peers) throws IOException, MalformedModelException {
         NDList inputs = masked(peers, peers.array("keys"), peers.array("x"), peers.array("values"));
-        return peers.forward(builder(peers).build(), inputs, null);
+        return peers.forward(Attentions.builder(peers).build(), inputs, null);
     }
 
     private static NDArray probabilities(Peers peers) throws IOException, MalformedModelException {
         NDList inputs = masked(peers, peers.array("x"));
-        MultiHeadAttentionBlock attention = builder(peers).build();
+        MultiHeadAttentionBlock attention = Attentions.builder(peers).build();
         peers.initialize(attention, inputs.getShapes());
         return attention.probabilities(new ParameterStore(peers.manager(), false), inputs);
     }
