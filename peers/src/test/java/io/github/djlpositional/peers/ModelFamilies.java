@@ -236,7 +236,7 @@ final class ModelFamilies {
                 """);
         loader.load(patches, stack);
         NDArray cells = peer.forward(patches, null, pixels)
-                .reshape(-1, size, rows * columns)
+                .reshape(-1, size, (long) rows * columns)
                 .transpose(0, 2, 1);
         NDArray first = peer.weight("embeddings.cls_token")
                 .broadcast(new Shape(cells.getShape().get(0), 1, size));
