@@ -28,7 +28,6 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -39,7 +38,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * {@code configurations.py} describes: which layers are rotated, the factors of queries and keys, the frequencies, and
  * queries and keys before and after the rotation. Every tenth file is also compared on MXNet.
  */
-@EnabledIfSystemProperty(named = "peers", matches = ".+")
+@WithDumps
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ConfigurationPeersTest {
 

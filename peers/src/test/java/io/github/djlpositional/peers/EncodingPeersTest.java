@@ -17,7 +17,6 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -26,7 +25,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Compares blocks with what Python packages computed. {@code dump.py} wrote the cases into the folder of the system
  * property {@code peers}; every third one also runs on MXNet.
  */
-@EnabledIfSystemProperty(named = "peers", matches = ".+")
+@WithDumps
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 abstract class EncodingPeersTest {
 

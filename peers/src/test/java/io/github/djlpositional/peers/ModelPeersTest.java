@@ -13,7 +13,6 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -22,7 +21,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Compares whole models with what Python packages computed. {@code models.py} saved them into a folder each, named
  * {@code FAMILY-LENGTH}; short sequences also run on MXNet.
  */
-@EnabledIfSystemProperty(named = "peers", matches = ".+")
+@WithDumps
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ModelPeersTest {
 
