@@ -7,8 +7,10 @@ import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
+import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.Positions;
@@ -94,6 +96,7 @@ public final class TransformerStackBlock extends OptionsBlock {
             @Range(min = 1) Integer repetitions,
             Boolean finalNorm,
             Pooling pooling,
+            Block outputTransform,
             @Range(min = 1) Integer outputSize,
             Boolean outputBias,
             Boolean tiedOutput,
@@ -109,12 +112,17 @@ public final class TransformerStackBlock extends OptionsBlock {
             repetitions = repetitions == null || repetitions == 1 ? null : repetitions;
             finalNorm = finalNorm == null ? !layers.get(layers.size() - 1).normalizesSum() : finalNorm;
             tiedOutput = Boolean.TRUE.equals(tiedOutput) ? true : null;
+            boolean hasNone = outputSize == null && tiedOutput == null;
             Check.that(
-                    outputBias == null || outputSize != null,
-                    "outputBias " + outputBias
-                            + " without outputSize: expected both; set optOutputSize, or leave it out");
+                    outputBias == null || !hasNone,
+                    "outputBias " + outputBias + " without an output layer: expected one; set optOutputSize or"
+                            + " optTiedOutput, or leave it out");
             Check.that(
-                    (scoreScale == null && scoreCap == null) || outputSize != null || tiedOutput != null,
+                    outputTransform == null || !hasNone,
+                    "outputTransform without an output layer: expected one; set optOutputSize or optTiedOutput, or"
+                            + " leave it out");
+            Check.that(
+                    (scoreScale == null && scoreCap == null) || !hasNone,
                     "scoreScale " + scoreScale + " and scoreCap " + scoreCap + " without an output layer: expected one;"
                             + " set optOutputSize or optTiedOutput, or leave them out");
             Check.that(
@@ -135,8 +143,14 @@ public final class TransformerStackBlock extends OptionsBlock {
     private final Block finalNorm;
     private final Options options;
 
+    /** Null for none. */
+    private final Block outputTransform;
+
     /** The output layer with weights of its own; null for none. */
     private final Linear output;
+
+    /** The bias of an output layer that shares the token table; null for none. */
+    private final Parameter outputBias;
 
     private TransformerStackBlock(Options options) {
         super(options);
@@ -174,12 +188,29 @@ public final class TransformerStackBlock extends OptionsBlock {
         finalNorm = options.finalNorm
                 ? addChildBlock("finalNorm", layers.get(layers.size() - 1).newNorm())
                 : null;
+        outputTransform = options.outputTransform == null ? null : addChild("outputTransform", options.outputTransform);
+        int outputInput = sizeAfterTransform(size);
         output = options.outputSize == null
                 ? null
-                : addProjection("output", size, options.outputSize, !Boolean.FALSE.equals(options.outputBias));
+                : addProjection("output", outputInput, options.outputSize, !Boolean.FALSE.equals(options.outputBias));
         if (options.tiedOutput != null) {
-            input.getTokenTable(); // a token embedding of the user's has none
+            Shape table = input.getTokenTable().getShape(); // a token embedding of the user's has none
+            Check.that(
+                    table.get(1) == outputInput,
+                    () -> "tiedOutput true with a token table of shape " + table + " and vectors of size " + outputInput
+                            + ": expected the same size; set an outputTransform from " + size + " to " + table.get(1));
         }
+        outputBias = options.tiedOutput != null && Boolean.TRUE.equals(options.outputBias)
+                ? addParameter(
+                        "outputBias", new Shape(input.getTokenTable().getShape().get(0)), Initializer.ZEROS)
+                : null;
+    }
+
+    private int sizeAfterTransform(int size) {
+        return outputTransform == null
+                ? size
+                : Math.toIntExact(
+                        outputTransform.getOutputShapes(new Shape[] {new Shape(1, 1, size)})[0].getLastDimension());
     }
 
     private static void requireFitting(int number, TransformerLayerBlock layer, TransformerLayerBlock first) {
@@ -245,6 +276,16 @@ public final class TransformerStackBlock extends OptionsBlock {
     /** {@return the output layer, from D to the output size; null for none, and for one that shares the token table} */
     public Linear getOutput() {
         return output;
+    }
+
+    /** {@return what is applied to the vectors before the output layer; null for none} */
+    public Block getOutputTransform() {
+        return outputTransform;
+    }
+
+    /** {@return the bias (V) of an output layer that shares the token table; null for none} */
+    public Parameter getOutputBias() {
+        return outputBias;
     }
 
     /** Whether the output has a score for each token id. */
@@ -347,7 +388,12 @@ public final class TransformerStackBlock extends OptionsBlock {
                 () -> Arithmetic.multiply(Arithmetic.multiply(scores, 1 / cap).tanh(), cap));
     }
 
-    private NDArray output(Temporaries temporaries, ParameterStore parameterStore, NDArray x, boolean training) {
+    private NDArray output(Temporaries temporaries, ParameterStore parameterStore, NDArray last, boolean training) {
+        NDArray x = outputTransform == null
+                ? last
+                : temporaries.add(outputTransform
+                        .forward(parameterStore, new NDList(last), training)
+                        .singletonOrThrow());
         if (output != null) {
             return temporaries.add(
                     output.forward(parameterStore, new NDList(x), training).singletonOrThrow());
@@ -356,7 +402,9 @@ public final class TransformerStackBlock extends OptionsBlock {
                 ? x
                 : temporaries.add(Use.of(input, () -> {
                     NDArray table = DataTypes.value(this, input.getTokenTable(), parameterStore, x, training);
-                    return Linear.linear(x, table).singletonOrThrow();
+                    NDArray bias =
+                            outputBias == null ? null : DataTypes.value(this, outputBias, parameterStore, x, training);
+                    return Linear.linear(x, table, bias).singletonOrThrow();
                 }));
     }
 
@@ -429,7 +477,8 @@ public final class TransformerStackBlock extends OptionsBlock {
         Shape[] shapes = layerShapes(inputShapes);
         layers.forEach(layer -> initializeChild(layer, manager, dataType, shapes));
         initializeChild(finalNorm, manager, dataType, shapes[0]);
-        initializeChild(output, manager, dataType, new Shape(-1, shapes[0].get(2)));
+        initializeChild(outputTransform, manager, dataType, shapes[0]);
+        initializeChild(output, manager, dataType, new Shape(-1, sizeAfterTransform((int) shapes[0].get(2))));
     }
 
     /** Builds a {@link TransformerStackBlock}. */
@@ -495,12 +544,23 @@ public final class TransformerStackBlock extends OptionsBlock {
             return set("pooling", pooling);
         }
 
+        /**
+         * Applies a block to the vectors before the output layer, from (…, D) to (…, E), the size of the vectors of a
+         * tied output: often a {@link ProjectionBlock}, as in BERT's language model (default: none).
+         */
+        public Builder optOutputTransform(Block outputTransform) {
+            return setChild("outputTransform", outputTransform);
+        }
+
         /** Adds an output layer from D to a number of classes or tokens, at least 1 (default: none). */
         public Builder optOutputSize(int outputSize) {
             return set("outputSize", outputSize);
         }
 
-        /** Sets whether that output layer has a bias (default: true). */
+        /**
+         * Sets whether the output layer has a bias (default: true; for one that {@linkplain #optTiedOutput shares the
+         * token table}, false).
+         */
         public Builder optOutputBias(boolean outputBias) {
             return set("outputBias", outputBias);
         }

@@ -39,6 +39,7 @@ import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.Pooling;
 import io.github.djlpositional.transformer.PoolingBlock;
+import io.github.djlpositional.transformer.ProjectionBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerStackBlock;
@@ -272,6 +273,19 @@ public enum BlockCase implements TestBlocks {
     FEED_FORWARD(input(2, 3, 8), () -> feedForward(Nonlinearity.RELU).build()),
     FEED_FORWARD_OF_EVERY_SETTING(input(2, 3, 8), () -> everyFeedForward().build()),
 
+    PROJECTION(
+            input(2, 3, 8),
+            () -> ProjectionBlock.builder().setInputSize(8).setOutputSize(4).build()),
+    PROJECTION_OF_EVERY_SETTING(
+            input(2, 3, 8),
+            () -> ProjectionBlock.builder()
+                    .setInputSize(8)
+                    .setOutputSize(4)
+                    .optNonlinearity(Nonlinearity.GELU)
+                    .optNorm(rmsNorm(4).build())
+                    .optBias(false)
+                    .build()),
+
     LAYER(input(2, 3, 8), () -> layer().build()),
     LAYER_OF_EVERY_SETTING(
             inSteps(2, 3, 8),
@@ -338,6 +352,19 @@ public enum BlockCase implements TestBlocks {
                     .optOutputSize(3)
                     .optScoreScale(0.25)
                     .optScoreCap(1.5)
+                    .build()),
+    STACK_WITH_A_TRANSFORMED_OUTPUT(
+            input(2, 3),
+            () -> TransformerStackBlock.builder()
+                    .optInput(paddedInput().build())
+                    .setLayers(1, () -> layer())
+                    .optOutputTransform(ProjectionBlock.builder()
+                            .setInputSize(8)
+                            .setOutputSize(8)
+                            .optNonlinearity(Nonlinearity.SILU)
+                            .build())
+                    .optTiedOutput(true)
+                    .optOutputBias(true)
                     .build()),
     STACK_OF_REPEATED_LAYERS(
             input(2, 3, 8),

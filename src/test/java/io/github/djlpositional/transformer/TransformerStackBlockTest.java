@@ -556,6 +556,28 @@ class TransformerStackBlockTest extends OnEachEngine {
         assertThat(stack.getOutputShapes(new Shape[] {ids.getShape()})[0]).isEqualTo(scores.getShape());
     }
 
+    /** As BERT's language model: the table times n(f(W x + b)), plus a bias for each token. */
+    @Test
+    void scoresTransformedVectorsWithABias() {
+        ProjectionBlock transform = transform(SIZE);
+        TransformerStackBlock stack = ofIds(ofIds().optOutputTransform(transform)
+                .optTiedOutput(true)
+                .optOutputBias(true)
+                .build());
+        NDArray bias = stack.getOutputBias().getArray();
+        NDArray ids = manager.create(new long[][] {{5, 6, 2}});
+        NDArray x = infer(manager, stack.getInput(), ids);
+        for (TransformerLayerBlock layer : stack.getLayers()) {
+            x = infer(manager, layer, x);
+        }
+        NDArray transformed = infer(manager, transform, x);
+        NDArray table = stack.getInput().getTokenTable().getArray();
+        double[] expected = doubles(transformed.matMul(table.transpose()).add(bias));
+        NDArray scores = infer(manager, stack, ids);
+        assertThat(scores.getShape()).isEqualTo(new Shape(1, 3, 7));
+        requireClose(scores, expected, TOLERANCE);
+    }
+
     @Test
     void scalesAndLimitsScores() {
         TransformerStackBlock.Builder scored = encoder().optOutputSize(3);
@@ -589,6 +611,13 @@ class TransformerStackBlockTest extends OnEachEngine {
         assertAll(
                 rejected(() -> ofIds().optTiedOutput(true).optOutputSize(3).build(), "tiedOutput", "outputSize 3"),
                 rejected(() -> ofIds().optOutputBias(true).build(), "outputBias", "optOutputSize"),
+                rejected(() -> ofIds().optOutputTransform(transform(SIZE)).build(), "outputTransform", "optTiedOutput"),
+                rejected(
+                        () -> ofIds().optOutputTransform(transform(SIZE + 1))
+                                .optTiedOutput(true)
+                                .build(),
+                        "(7, " + SIZE + ")",
+                        "size " + (SIZE + 1)),
                 rejected(
                         () -> TransformerStackBlock.builder()
                                 .setLayers(1, SmallLayers::layer)
@@ -596,5 +625,12 @@ class TransformerStackBlockTest extends OnEachEngine {
                                 .build(),
                         "tiedOutput",
                         "optInput"));
+    }
+
+    private static ProjectionBlock transform(int outputSize) {
+        return ProjectionBlock.builder()
+                .setInputSize(SIZE)
+                .setOutputSize(outputSize)
+                .build();
     }
 }

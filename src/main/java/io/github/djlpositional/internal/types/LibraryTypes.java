@@ -28,6 +28,7 @@ import io.github.djlpositional.relative.WindowNetworkBiasBlock;
 import io.github.djlpositional.relative.WindowVectorsBlock;
 import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.PoolingBlock;
+import io.github.djlpositional.transformer.ProjectionBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.LinkedHashMap;
@@ -70,6 +71,7 @@ public final class LibraryTypes implements TypeProvider {
         types.put("layer norm", LayerNormBlock.class);
         types.put("attention", MultiHeadAttentionBlock.class);
         types.put("feed-forward network", FeedForwardBlock.class);
+        types.put("projection", ProjectionBlock.class);
         types.put("transformer layer", TransformerLayerBlock.class);
         types.put("transformer stack", TransformerStackBlock.class);
         types.put("pooling", PoolingBlock.class);
