@@ -172,7 +172,9 @@ class ConfigurationPeersTest {
                     .isEqualTo(isRotated);
         }
         if (peer.has("scale")) {
-            assertThat(config.getScale()).as("scale of %s", peer.kind()).isCloseTo(peer.number("scale"), withinPercentage(PERCENT));
+            assertThat(config.getScale())
+                    .as("scale of %s", peer.kind())
+                    .isCloseTo(peer.number("scale"), withinPercentage(PERCENT));
         }
         assertThat(config.getKeyMultiplier()).isEqualTo(peer.number("key_multiplier"));
         if (!isRotated) {
