@@ -285,8 +285,17 @@ def config_classes():
                     yield value
 
 
+def is_rotated(name):
+    """Whether models of a type may have a rotary encoding; others are compared as whole models only."""
+    line = LIBRARY["types"].get(name, {})
+    fixed = line.get("fixed", {})
+    if "position_embedding_type" in fixed:
+        return fixed["position_embedding_type"] == "rope"
+    return "like" not in line or is_rotated(line["like"])
+
+
 def register():
-    known = {*LIBRARY["types"], *LIBRARY["text_config"]}
+    known = {name for name in {*LIBRARY["types"], *LIBRARY["text_config"]} if is_rotated(name)}
     towers = {name for name in known if name.endswith("_vision") and name not in LIBRARY["text_config"]}
     missing = {name for name in known - towers if name not in CONFIG_MAPPING}
     if missing != NOT_IN_TRANSFORMERS:

@@ -16,8 +16,9 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-PARTS = ["sinusoids", "learned", "grids", "coordinates", "rotary", "axes", "attention", "biases", "terms", "windows", "models",
-         "configurations"]
+# flash-linear-attention, which biases imports, replaces models of transformers by its own: those of transformers come first
+PARTS = ["models", "configurations", "sinusoids", "learned", "grids", "coordinates", "rotary", "axes", "attention", "biases", "terms",
+         "windows"]
 
 
 def wrong_versions():

@@ -74,8 +74,6 @@ CALLS = []
 
 def attention(module, query, key, value, attention_mask=None, scaling=None, **keywords):
     """Stands for the product of queries and keys, and records what it is given."""
-    if module.config.model_type == "opt":  # its queries come scaled
-        scaling = module.scaling
     CALLS.append((getattr(module, "layer_idx", None), query, key, scaling))
     return torch.zeros(query.shape[0], query.shape[2], query.shape[1], value.shape[-1]), None
 
