@@ -33,6 +33,7 @@ class SourcesTest {
             "InputEmbeddingBlock",
             "LayerNormBlock",
             "PoolingBlock",
+            "ProjectionBlock",
             "SavedBlockFactory",
             "MultiHeadAttentionBlock",
             "RmsNormBlock",
