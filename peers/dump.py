@@ -8,16 +8,17 @@ written all the same; the status is then 1.
 """
 
 import argparse
+import functools
 import importlib
 import importlib.metadata
+import multiprocessing
 import os
 import pathlib
 import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-# flash-linear-attention, which biases imports, replaces models of transformers by its own: those of transformers come first
-PARTS = ["models", "configurations", "sinusoids", "learned", "grids", "coordinates", "rotary", "axes", "attention", "biases", "terms",
+PARTS = ["configurations", "models", "sinusoids", "learned", "grids", "coordinates", "rotary", "axes", "attention", "biases", "terms",
          "windows"]
 
 
@@ -44,14 +45,19 @@ def main():
         sys.exit("\n".join(wrong) + f"\nexpected the versions of {HERE}/requirements.txt: pip install -r requirements.txt")
     # random models need no network
     os.environ |= {"HF_HUB_OFFLINE": "1", "KERAS_BACKEND": "torch", "TORCHDYNAMO_DISABLE": "1"}
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    # a process for each: packages replace models of others, and parts functions of packages
+    with multiprocessing.get_context("spawn").Pool(maxtasksperchild=1) as pool:
+        failed = pool.map(functools.partial(dump, arguments), arguments.parts or PARTS, chunksize=1)
+    sys.exit(f"failed: {', '.join(sum(failed, []))}" if any(failed) else 0)
+
+
+def dump(arguments, name):
+    """Writes a part, and returns the names of what failed."""
     import peer
 
     peer.SEED = arguments.seed
-    arguments.folder.mkdir(parents=True, exist_ok=True)
-    failed = []
-    for name in arguments.parts or PARTS:
-        failed += importlib.import_module(name).part.dump(arguments.folder, arguments.kind)
-    sys.exit(f"failed: {', '.join(failed)}" if failed else 0)
+    return importlib.import_module(name).part.dump(arguments.folder, arguments.kind)
 
 
 if __name__ == "__main__":

@@ -332,22 +332,26 @@ UNDROPPED = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 ENCODER = COMMON | UNDROPPED
 ROBERTA = ENCODER | dict(pad_token_id=1, bos_token_id=0, max_position_embeddings=POSITIONS + 2)
 family("bert", "BertForMaskedLM", partial(encoder, types=2), ENCODER, compared=True)
-family("roberta", "RobertaForMaskedLM", encoder, ROBERTA, type_vocab_size=1)
-family("xlm_roberta", "XLMRobertaForMaskedLM", encoder, ROBERTA, type_vocab_size=1)
-family("mpnet", "MPNetForMaskedLM", encoder, ROBERTA)
+family("roberta", "RobertaForMaskedLM", encoder, ROBERTA, type_vocab_size=1, compared=True)
+family("xlm_roberta", "XLMRobertaForMaskedLM", encoder, ROBERTA, type_vocab_size=1, compared=True)
+family("mpnet", "MPNetForMaskedLM", encoder, ROBERTA, compared=True)
 family("distilbert", "DistilBertForMaskedLM", encoder, IDS, dim=SIZE, n_layers=LAYERS, n_heads=HEADS, hidden_dim=HIDDEN,
-       max_position_embeddings=POSITIONS, dropout=0.0, attention_dropout=0.0)
+       max_position_embeddings=POSITIONS, dropout=0.0, attention_dropout=0.0, compared=True)
 family("modernbert", "ModernBertForMaskedLM", encoder, COMMON | dict(num_hidden_layers=4), local_attention=8,
-       cls_token_id=1, sep_token_id=2)
-family("nomic_bert", "NomicBertForMaskedLM", partial(encoder, types=2), ENCODER)
+       cls_token_id=1, sep_token_id=2, compared=True)
+family("nomic_bert", "NomicBertForMaskedLM", partial(encoder, types=2), ENCODER, compared=True)
 family("deberta_v2", "DebertaV2ForMaskedLM", encoder, ENCODER, relative_attention=True, pos_att_type=["p2c", "c2p"],
        position_buckets=8, max_relative_positions=-1, share_att_key=True, norm_rel_ebd="layer_norm",
        position_biased_input=False, type_vocab_size=0)
 family("deberta_biased", "DebertaV2ForMaskedLM", encoder, ENCODER, relative_attention=True, pos_att_type=["p2c", "c2p"],
        position_buckets=-1, max_relative_positions=32, share_att_key=False, norm_rel_ebd="none",
        position_biased_input=True, type_vocab_size=2)
-family("albert", "AlbertModel", encoder, ENCODER, embedding_size=32, num_hidden_groups=1, inner_group_num=1)
-family("electra", "ElectraModel", encoder, ENCODER, embedding_size=32)
+NARROW = ENCODER | dict(embedding_size=32)
+ONE_GROUP = NARROW | dict(num_hidden_groups=1, inner_group_num=1)
+family("albert", "AlbertModel", partial(encoder, types=2), ONE_GROUP, compared=True)
+family("albert_masked", "AlbertForMaskedLM", partial(encoder, types=2), ONE_GROUP, compared=True)
+family("electra", "ElectraModel", partial(encoder, types=2), NARROW, compared=True)
+family("electra_masked", "ElectraForMaskedLM", partial(encoder, types=2), NARROW, compared=True)
 
 # encoders with a decoder
 T5 = dict(vocab_size=VOCABULARY, d_model=SIZE, d_kv=20, d_ff=HIDDEN, num_layers=LAYERS, num_decoder_layers=2,

@@ -462,7 +462,10 @@ public final class HuggingFaceConfig {
      */
     public int getMaxSequenceLength() {
         if (!layers.positions().equals("rope")) {
-            return layers.positions().equals("alibi") ? Integer.MAX_VALUE : facts.requireInt("max_position_embeddings");
+            int unused = facts.whole("unused_positions");
+            return layers.positions().equals("alibi")
+                    ? Integer.MAX_VALUE
+                    : facts.requireInt("max_position_embeddings") - unused;
         }
         return layerTypes().stream()
                 .mapToInt(layerType -> longest(section(layerType)))

@@ -30,7 +30,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * A published language model, from its folder as Hugging Face's transformers save it.
+ * A published language model, decoder or encoder, from its folder as Hugging Face's transformers save it.
  *
  * <pre>{@code
  * TransformerStackBlock model = HuggingFaceModel.load(Path.of("Llama-3.2-1B"), manager);
@@ -46,9 +46,19 @@ public final class HuggingFaceModel {
     private static final String ONE_FILE = "model.safetensors";
     private static final String INDEX = "model.safetensors.index.json";
 
-    /** Tensors of older files that are no weights: masks, positions and frequencies. */
-    private static final String[] BUFFERS = {
-        "*.attn.bias", "*.attn.masked_bias", "*.attention.bias", "*.attention.masked_bias", "*inv_freq", "*position_ids"
+    /** Tensors that are no weights of this model: masks, positions and frequencies of older files, and other heads. */
+    private static final String[] UNUSED = {
+        "*.attn.bias",
+        "*.attn.masked_bias",
+        "*.attention.bias",
+        "*.attention.masked_bias",
+        "*inv_freq",
+        "*position_ids",
+        "*pooler.*",
+        "cls.seq_relationship.*",
+        "sop_classifier.*",
+        "*.decoder.bias",
+        "discriminator_predictions.*"
     };
 
     private HuggingFaceModel() {}
@@ -69,8 +79,9 @@ public final class HuggingFaceModel {
     }
 
     /**
-     * Loads a model in FLOAT32: token ids (B, T) to the scores of the next token, (B, T, V), or without an output layer
-     * in the folder to the last hidden states, (B, T, D). Numbers in BF16 or F16 are converted tensor by tensor, so
+     * Loads a model in FLOAT32: token ids (B, T) to scores of tokens, (B, T, V), of the next one or, in a masked
+     * language model, of the one at each place; without an output layer in the folder to the last hidden states, (B, T,
+     * D). Poolers and heads for other tasks are not loaded. Numbers in BF16 or F16 are converted tensor by tensor, so
      * that only one of them is in memory twice.
      *
      * @param folder the folder, whose files may be untrusted
@@ -101,26 +112,21 @@ public final class HuggingFaceModel {
         files.forEach(file -> tensors.putAll(file.getTensors()));
         TensorNames names = layers.names();
         String prefix = layers.prefix(tensors.keySet());
-        String head = names.getHead() + ".weight";
         TransformerStackBlock.Builder builder = layers.stack(length);
-        boolean hasHead = tensors.containsKey(head) || layers.isLanguageModel();
+        boolean hasHead = names.hasOutput(tensors.keySet()) || layers.isLanguageModel();
         TransformerStackBlock stack = (hasHead ? layers.withHead(builder) : builder).build();
         Set<Parameter> loaded = new HashSet<>();
         names.tensors(stack).forEach(tensor -> loaded.addAll(tensor.parameters()));
+        names.outputTensors(stack).forEach(tensor -> loaded.addAll(tensor.parameters()));
         loaded.removeIf(parameter -> layers.lacks(parameter.getName()));
-        if (stack.getOutput() != null) {
-            loaded.addAll(stack.getOutput().getDirectParameters().values());
-        }
         WeightLoader loader = WeightLoader.ofAll(files).oneByOne();
-        if (layers.isTied()) {
-            loader.tied(prefix + names.getTokens(), head);
-        }
-        if (stack.getOutput() != null) {
-            loader.module(names.getHead() + ".", stack.getOutput());
+        if (layers.isTied() && names.getHead() != null) {
+            loader.tied(prefix + names.getTokens(), names.getHead() + ".weight");
         }
         loader.module(prefix, stack, names)
+                .output(stack, names)
                 .allowMissing(layers.missing())
-                .allowUnused(BUFFERS)
+                .allowUnused(UNUSED)
                 .addOne(layers.storedMinusOne());
         requireRoom(loaded, tensors);
         // they are replaced, so that random numbers would be drawn for nothing

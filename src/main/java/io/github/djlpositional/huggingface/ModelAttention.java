@@ -5,6 +5,7 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.math.QueryScale;
 import io.github.djlpositional.relative.AlibiBiasBlock;
+import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import java.util.List;
 import java.util.Objects;
 
@@ -33,6 +34,21 @@ final class ModelAttention {
      * @param length the maximum length of the sequences, for rope types that depend on it; null for none
      */
     MultiHeadAttentionBlock.Builder builder(Integer length) {
+        return builder(length, relativeBias(facts));
+    }
+
+    /** T5's biases, which all layers share; null for a model without them. */
+    static RelativePositionBiasBlock relativeBias(Facts facts) {
+        return facts.value("relative_attention_num_buckets") == null
+                ? null
+                : RelativePositionBiasBlock.builder()
+                        .setHeadCount(facts.requireInt("num_attention_heads"))
+                        .optBuckets(facts.requireInt("relative_attention_num_buckets"))
+                        .optBidirectional(!facts.isOn("causal"))
+                        .build();
+    }
+
+    MultiHeadAttentionBlock.Builder builder(Integer length, RelativePositionBiasBlock bias) {
         config.requireBuilt();
         Check.between("layer", layer, 0, facts.requireInt("num_hidden_layers") - 1L);
         String layerType = layerType();
@@ -77,6 +93,9 @@ final class ModelAttention {
                     .optScaled(facts.isOn("alibi_scaled"))
                     .optRoundedByKey(facts.isOn("alibi_scaled"))
                     .build());
+        }
+        if (bias != null) {
+            builder.optRelativeEncoding(bias);
         }
         if (facts.value("clip_qkv") != null) {
             builder.optProjectionLimit(facts.number("clip_qkv"));

@@ -7,8 +7,10 @@ import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LayerNormBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.Nonlinearity;
+import io.github.djlpositional.transformer.ProjectionBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Arrangement;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
@@ -33,10 +35,14 @@ final class ModelLayers {
             Map.entry("gelu_pytorch_tanh", new Nonlinearity[] {Nonlinearity.GELU_TANH, Nonlinearity.GEGLU_TANH}),
             Map.entry("quick_gelu", new Nonlinearity[] {Nonlinearity.QUICK_GELU, null}),
             Map.entry("silu", new Nonlinearity[] {Nonlinearity.SILU, Nonlinearity.SWIGLU}),
-            Map.entry("swish", new Nonlinearity[] {Nonlinearity.SILU, Nonlinearity.SWIGLU}));
+            Map.entry("swish", new Nonlinearity[] {Nonlinearity.SILU, Nonlinearity.SWIGLU}),
+            Map.entry("swiglu", new Nonlinearity[] {null, Nonlinearity.SWIGLU}));
 
     private final HuggingFaceConfig config;
     private final Facts facts;
+
+    /** Of all layers; null for none. */
+    private final RelativePositionBiasBlock bias;
 
     ModelLayers(HuggingFaceConfig config) {
         this.config = config;
@@ -49,15 +55,17 @@ final class ModelLayers {
                 config.config.get("quantization_config") == null,
                 "quantization_config is given: expected weights that are not quantized; take the folder of the model"
                         + " before its quantization");
+        bias = ModelAttention.relativeBias(facts);
     }
 
     TransformerLayerBlock.Builder layer(int layer, Integer length) {
         TransformerLayerBlock.Builder builder = TransformerLayerBlock.builder()
-                .setAttention(new ModelAttention(config, layer).builder(length).build())
+                .setAttention(
+                        new ModelAttention(config, layer).builder(length, bias).build())
                 .optFeedForward(FeedForwardBlock.builder()
                         .setEmbeddingSize(size())
                         .setHiddenSize(hiddenSize())
-                        .optNonlinearity(nonlinearity())
+                        .optNonlinearity(nonlinearity("hidden_act", facts.isOn("gated")))
                         .optBias(facts.isOn("mlp_bias"))
                         .build())
                 .optNorm(Norm.valueOf(facts.value("norm").toString()))
@@ -65,6 +73,9 @@ final class ModelLayers {
                 .optNormPlacement(
                         NormPlacement.valueOf(facts.value("norm_placement").toString()))
                 .optArrangement(arrangement());
+        if (layer == 0 && !facts.isOn("first_attention_norm")) {
+            builder.optAttentionNorm(false);
+        }
         return facts.value("residual_multiplier") == null
                 ? builder
                 : builder.optResidualFactor(facts.number("residual_multiplier"));
@@ -82,13 +93,13 @@ final class ModelLayers {
         return facts.number("rms_norm_eps");
     }
 
-    private Nonlinearity nonlinearity() {
-        String name = facts.get("hidden_act", String.class);
+    private Nonlinearity nonlinearity(String fact, boolean isGated) {
+        String name = facts.get(fact, String.class);
         Nonlinearity[] known = NONLINEARITIES.get(name);
-        Nonlinearity found = known == null ? null : known[facts.isOn("gated") ? 1 : 0];
+        Nonlinearity found = known == null ? null : known[isGated ? 1 : 0];
         Check.that(
                 found != null,
-                () -> facts.type().keyOf("hidden_act", config.config) + " " + quoted(name) + " of " + config
+                () -> facts.type().keyOf(fact, config.config) + " " + quoted(name) + " of " + config
                         + ": expected one of " + NONLINEARITIES.keySet()
                         + "; build the layers yourself, with Nonlinearity.of or gated");
         return found;
@@ -113,27 +124,37 @@ final class ModelLayers {
     }
 
     InputEmbeddingBlock.Builder input() {
+        int size = embeddingSize();
         InputEmbeddingBlock.Builder builder = InputEmbeddingBlock.builder()
                 .setVocabularySize(facts.requireInt("vocab_size"))
-                .setEmbeddingSize(size());
+                .setEmbeddingSize(size);
         Check.that(
                 facts.value("word_embed_proj_dim") == null || facts.requireInt("word_embed_proj_dim") == size(),
                 () -> "word_embed_proj_dim " + facts.value("word_embed_proj_dim") + " of " + config + ": expected "
                         + size()
                         + ", the size of the layers; other sizes are projected without a bias, which no block does");
-        if (!"learned".equals(config.layers.positions())) {
-            builder.optNoPositions();
-        } else {
+        if ("learned".equals(config.layers.positions())) {
             builder.optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
-                    .setEmbeddingSize(size())
-                    .optMaxSequenceLength(facts.requireInt("max_position_embeddings"))
+                    .setEmbeddingSize(size)
+                    .optMaxSequenceLength(config.getMaxSequenceLength())
                     .build());
-            if (facts.value("pad_token_id") != null) {
-                builder.optPaddingIndex(facts.whole("pad_token_id")).optPositionsFromPadding(0);
-            }
+        } else {
+            builder.optNoPositions();
+        }
+        if (facts.value("pad_token_id") != null) {
+            builder.optPaddingIndex(facts.whole("pad_token_id"));
+        }
+        if (facts.isOn("positions_from_padding")) {
+            builder.optPositionsFromPadding(0);
+        }
+        if (facts.value("type_vocab_size") != null) {
+            builder.optTokenTypes(facts.requireInt("type_vocab_size"));
         }
         if (facts.isOn("input_norm")) {
-            builder.optNorm(norm());
+            builder.optNorm(norm(size));
+        }
+        if (size != size() || facts.isOn("input_projection")) {
+            builder.optOutputSize(size());
         }
         if (facts.value("embedding_multiplier") != null) {
             return builder.optTokenScale(facts.number("embedding_multiplier"));
@@ -141,28 +162,47 @@ final class ModelLayers {
         return builder.optScaleEmbedding(facts.isOn("scale_embedding"));
     }
 
-    private Block norm() {
+    /** The size of the input's vectors before their projection. */
+    private int embeddingSize() {
+        return facts.value("embedding_size") == null ? size() : facts.requireInt("embedding_size");
+    }
+
+    private Block norm(int size) {
         return LayerNormBlock.builder()
-                .setEmbeddingSize(size())
+                .setEmbeddingSize(size)
                 .optEpsilon(epsilon())
                 .build();
     }
 
     /** The input and the layers. */
     TransformerStackBlock.Builder stack(Integer length) {
+        int count = config.layers.count();
+        boolean isRepeated = facts.isOn("repeated_layers");
         return TransformerStackBlock.builder()
                 .optInput(input().build())
-                .setLayers(IntStream.range(0, config.layers.count())
+                .setLayers(IntStream.range(0, isRepeated ? 1 : count)
                         .mapToObj(i -> layer(i, length).build())
-                        .toList());
+                        .toList())
+                .optRepetitions(isRepeated ? count : 1);
     }
 
     /** Adds the output layer to a stack. */
     TransformerStackBlock.Builder withHead(TransformerStackBlock.Builder stack) {
+        if (facts.isOn("masked_head")) {
+            String function = facts.value("transform_act") == null ? "hidden_act" : "transform_act";
+            stack.optOutputTransform(ProjectionBlock.builder()
+                    .setInputSize(size())
+                    .setOutputSize(embeddingSize())
+                    .optNonlinearity(nonlinearity(function, false))
+                    .optNorm(norm(embeddingSize()))
+                    .optBias(facts.isOn("transform_bias"))
+                    .build());
+        }
+        stack.optOutputBias(facts.isOn("head_bias"));
         if (isTied()) {
             stack.optTiedOutput(true);
         } else {
-            stack.optOutputSize(facts.requireInt("vocab_size")).optOutputBias(facts.isOn("head_bias"));
+            stack.optOutputSize(facts.requireInt("vocab_size"));
         }
         if (facts.value("logit_scale") != null) {
             stack.optScoreScale(facts.number("logit_scale"));
@@ -184,12 +224,15 @@ final class ModelLayers {
         return facts.isOn("tie_word_embeddings");
     }
 
-    /** Whether the class of the model has an output layer; without a class, whether it shares the token table. */
+    /**
+     * Whether a model has an output layer of which no tensor tells, since it shares the token table: by the name of its
+     * class, or without one.
+     */
     boolean isLanguageModel() {
         if (config.config.get("architectures") instanceof List<?> names && !names.isEmpty()) {
             return names.stream().anyMatch(name -> String.valueOf(name).matches(".*(CausalLM|LMHeadModel)"));
         }
-        return isTied();
+        return isTied() && !facts.isOn("masked_head");
     }
 
     /** The text before the names of a file's tensors, which files without an output layer lack. */

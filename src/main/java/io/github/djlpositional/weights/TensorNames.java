@@ -14,6 +14,7 @@ import io.github.djlpositional.internal.options.Default;
 import io.github.djlpositional.internal.options.Range;
 import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.transformer.FeedForwardBlock;
+import io.github.djlpositional.transformer.ProjectionBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.ArrayList;
@@ -22,6 +23,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /**
@@ -90,8 +92,12 @@ public final class TensorNames {
             String feedForwardNorm,
             String feedForwardResultNorm,
             String feedForwardScale,
+            String sharedRelativeBiases,
             String finalNorm,
-            String head) {
+            String outputTransform,
+            String outputTransformNorm,
+            String head,
+            String headBias) {
 
         Options {
             Check.present("layers", layers);
@@ -199,8 +205,36 @@ public final class TensorNames {
             addLayer(found, stack.getLayers().get(i));
         }
         found.prefix = "";
+        found.addFirst(options.sharedRelativeBiases, stack.getLayers().get(0).getAttention());
         found.add(options.finalNorm, stack.getFinalNorm());
         return found.tensors;
+    }
+
+    /**
+     * {@return the tensors of a stack's output layer and of the {@link ProjectionBlock} before it, whose names have no
+     * prefix}
+     */
+    public List<Tensor> outputTensors(TransformerStackBlock stack) {
+        Found found = new Found();
+        if (stack.getOutputTransform() instanceof ProjectionBlock transform) {
+            found.add(options.outputTransform, transform.getProjection());
+            found.add(options.outputTransformNorm, transform.getNorm());
+        }
+        if (options.head != null) {
+            String bias = Objects.requireNonNullElse(options.headBias, options.head + ".bias");
+            if (stack.getOutput() != null) {
+                found.add(options.head + ".weight", found.parameter(stack.getOutput(), "weight"));
+                found.add(bias, found.parameter(stack.getOutput(), "bias"));
+            }
+            found.add(bias, stack.getOutputBias());
+        }
+        return found.tensors;
+    }
+
+    /** {@return whether a file with these tensors has an output layer, or what stands before it} */
+    public boolean hasOutput(Set<String> tensors) {
+        return Stream.of(options.head, options.outputTransform)
+                .anyMatch(module -> module != null && tensors.contains(module + ".weight"));
     }
 
     private void addLayer(Found found, TransformerLayerBlock layer) {
@@ -219,12 +253,7 @@ public final class TensorNames {
         found.add(options.keyNorm, attention.getKeyNorm());
         found.add(options.temperature, attention.getTemperature());
         found.add(options.sinks, attention.getSinks());
-        for (RelativeEncoding encoding : attention.getRelativeEncodings()) {
-            List<Parameter> all = encoding.getDirectParameters().values();
-            if (all.size() == 1 && found.isFirst(all.get(0))) {
-                found.add(options.relativeBiases, all.get(0));
-            }
-        }
+        found.addFirst(options.relativeBiases, attention);
         found.add(options.attentionNorm, layer.getAttentionNorm());
         found.add(options.attentionResultNorm, layer.getAttentionResultNorm());
         found.add(options.attentionScale, layer.getAttentionScale());
@@ -289,7 +318,17 @@ public final class TensorNames {
             return !prefix.isEmpty() && parameters.get(0).getShape().dimension() == 2;
         }
 
-        boolean isFirst(Parameter parameter) {
+        /** Adds the parameters of relative encodings with one, which layers may share, if no layer before had them. */
+        void addFirst(String name, MultiHeadAttentionBlock attention) {
+            for (RelativeEncoding encoding : attention.getRelativeEncodings()) {
+                List<Parameter> all = encoding.getDirectParameters().values();
+                if (all.size() == 1 && isFirst(all.get(0))) {
+                    add(name, all.get(0));
+                }
+            }
+        }
+
+        private boolean isFirst(Parameter parameter) {
             return tensors.stream().noneMatch(tensor -> tensor.parameters.contains(parameter));
         }
 
@@ -313,7 +352,7 @@ public final class TensorNames {
             }
         }
 
-        private Parameter parameter(Block block, String kind) {
+        Parameter parameter(Block block, String kind) {
             Parameter named = block.getDirectParameters().get(kind);
             return named != null || block instanceof Linear
                     ? named
@@ -490,14 +529,34 @@ public final class TensorNames {
             return set("feedForwardScale", feedForwardScale);
         }
 
+        /** Sets the tensor of the biases of a relative encoding of all layers, which stands beside the layers. */
+        public Builder optSharedRelativeBiases(String sharedRelativeBiases) {
+            return set("sharedRelativeBiases", sharedRelativeBiases);
+        }
+
         /** Sets the norm after the layers. */
         public Builder optFinalNorm(String finalNorm) {
             return set("finalNorm", finalNorm);
         }
 
+        /** Sets the {@link ProjectionBlock} before the output layer, which has no prefix. */
+        public Builder optOutputTransform(String outputTransform) {
+            return set("outputTransform", outputTransform);
+        }
+
+        /** Sets the norm of that block, which has no prefix. */
+        public Builder optOutputTransformNorm(String outputTransformNorm) {
+            return set("outputTransformNorm", outputTransformNorm);
+        }
+
         /** Sets the output layer, which has no prefix. */
         public Builder optHead(String head) {
             return set("head", head);
+        }
+
+        /** Sets the tensor of its bias, which has no prefix (default: that of the output layer's module). */
+        public Builder optHeadBias(String headBias) {
+            return set("headBias", headBias);
         }
 
         /** Sets how one module has queries, keys and values (default: {@link Fusion#CONTIGUOUS}). */

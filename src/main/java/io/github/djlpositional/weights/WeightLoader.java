@@ -300,10 +300,28 @@ public final class WeightLoader {
     public WeightLoader module(String prefix, TransformerStackBlock stack, TensorNames names) {
         Objects.requireNonNull(prefix, "prefix");
         blocks.add(Check.notNull("stack", stack, "a TransformerStackBlock"));
-        for (TensorNames.Tensor tensor : names.tensors(stack)) {
+        return tensors(prefix, names.tensors(stack));
+    }
+
+    /**
+     * Adds the tensors of a stack's output layer and of the projection before it.
+     *
+     * @param stack the initialized stack to write to, of the model's sizes; owned by the caller
+     * @param names the names of the model's family
+     * @return this loader
+     * @throws IllegalArgumentException as {@link #module(String, TransformerStackBlock, TensorNames)}
+     */
+    public WeightLoader output(TransformerStackBlock stack, TensorNames names) {
+        return tensors("", names.outputTensors(stack));
+    }
+
+    private WeightLoader tensors(String prefix, List<TensorNames.Tensor> all) {
+        for (TensorNames.Tensor tensor : all) {
             Parameter first = tensor.parameters().get(0);
-            String module = prefix + tensor.name().substring(0, tensor.name().lastIndexOf('.') + 1);
-            String name = module + nameOf(first, module);
+            String full = prefix + tensor.name();
+            String old =
+                    full.substring(0, full.lastIndexOf('.') + 1) + first.getName(); // gamma and beta in files of BERT
+            String name = has(old) && !has(full) ? old : full;
             if (!first.getName().equals("beta") || has(name)) {
                 addInOrder(
                         tensor(name, first),

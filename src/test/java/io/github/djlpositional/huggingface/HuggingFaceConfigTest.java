@@ -26,6 +26,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.CsvFileSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -537,6 +538,23 @@ class HuggingFaceConfigTest {
                         () -> changed("roformer_chinese_base", Map.of("rotary_value", true)),
                         "rotary_value true",
                         false));
+    }
+
+    /** Values with which the code of a model type computes what no block of the library does. */
+    @ParameterizedTest
+    @CsvSource({
+        "bert, position_embedding_type, relative_key, absolute",
+        "bert, is_decoder, true, false",
+        "roberta, pad_token_id, 0, 1",
+        "albert, num_hidden_groups, 2, 1",
+        "modernbert, norm_bias, true, false",
+        "nomic_bert, prenorm, true, false",
+        "bert, hidden_act, mish, one of"
+    })
+    void rejectsLayersThatCannotBeBuilt(String type, String key, String value, String expected) {
+        Object given = value.matches("true|false") ? Boolean.valueOf(value) : value;
+        HuggingFaceConfig config = HuggingFaceConfig.of(Map.of("model_type", type, "vocab_size", 100, key, given));
+        assertAll(rejected(() -> config.layer(0), key, value, expected));
     }
 
     @Test

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
-import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.support.TestEngine;
 import io.github.djlpositional.transformer.TokenGenerator;
@@ -13,6 +12,7 @@ import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -119,10 +119,38 @@ class HuggingFaceModelTest {
         config.put("tie_word_embeddings", isTied);
         HuggingFaceConfig read = HuggingFaceConfig.of(config);
         TransformerStackBlock decoder = read.withHead(read.stack(1)).build();
-        assertThat(decoder.getParameters().values().stream()
-                        .map(Parameter::getShape)
-                        .mapToLong(shape -> shape.size())
-                        .sum())
-                .isEqualTo(parameters);
+        assertThat(count(decoder)).isEqualTo(parameters);
+    }
+
+    /**
+     * The published models have a pooler of {@code absent} numbers too, or rows of the table of positions that no
+     * position reads.
+     */
+    @ParameterizedTest
+    @CsvSource({
+        // model type, keys, published, absent
+        "bert, vocab_size=30522, 109482240, 590592",
+        "roberta, vocab_size=50265 max_position_embeddings=514 type_vocab_size=1, 124645632, 592128",
+        "xlm-roberta, vocab_size=250002 max_position_embeddings=514 type_vocab_size=1, 278043648, 592128",
+        "distilbert, vocab_size=30522, 66362880, 0",
+        "mpnet, vocab_size=30527 max_position_embeddings=514, 109486464, 592128",
+        "albert, vocab_size=30000 hidden_size=768 num_attention_heads=12 intermediate_size=3072, 11683584, 590592",
+        "modernbert, vocab_size=50368, 149014272, -34560", // 45 norms of the library have biases, which are 0
+        "nomic_bert, vocab_size=30528, 136731648, 0"
+    })
+    void numberOfParametersOfAnEncoderIsThePublishedOne(String type, String keys, long published, long absent) {
+        Map<String, Object> config = new HashMap<>(Map.of("model_type", type));
+        for (String key : keys.split(" ")) {
+            config.put(key.replaceFirst("=.*", ""), Integer.valueOf(key.replaceFirst(".*=", "")));
+        }
+        TransformerStackBlock encoder = HuggingFaceConfig.of(config).stack().build();
+        assertThat(count(encoder)).isEqualTo(published - absent);
+    }
+
+    private static long count(TransformerStackBlock stack) {
+        return stack.getParameters().values().stream()
+                .distinct() // layers may share an encoding
+                .mapToLong(parameter -> parameter.getShape().size())
+                .sum();
     }
 }

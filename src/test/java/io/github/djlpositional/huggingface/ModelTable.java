@@ -143,11 +143,17 @@ public final class ModelTable {
     private static String meaning(ModelType type) {
         return MEANINGS.entrySet().stream()
                 .filter(entry -> isUsed(type, entry.getKey().toString()))
-                .map(entry -> entry.getValue()
-                        .toString()
-                        .formatted(type.value(entry.getKey().toString(), Map.of())))
+                .map(entry ->
+                        text(type, entry).formatted(type.value(entry.getKey().toString(), Map.of())))
                 .distinct()
                 .collect(Collectors.joining("; "));
+    }
+
+    /** What a fact means if a configuration says it, or if the code of the type does. */
+    private static String text(ModelType type, Map.Entry<?, ?> meaning) {
+        return meaning.getValue() instanceof List<?> both
+                ? both.get(type.reads(meaning.getKey().toString()) ? 0 : 1).toString()
+                : meaning.getValue().toString();
     }
 
     /** Whether the value of a fact differs from the value of most types, or a configuration may have another value. */

@@ -11,8 +11,10 @@ import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
+import java.util.List;
 import java.util.Map;
 import java.util.function.UnaryOperator;
+import java.util.stream.IntStream;
 
 /** Compares the library's models with the outputs that the functions of {@code models.py} describe. */
 record ModelComparison(ModelCase peer, Comparison comparison) {
@@ -50,7 +52,7 @@ record ModelComparison(ModelCase peer, Comparison comparison) {
     void encoder(TransformerStackBlock stack, Model model) throws Exception {
         NDArray ids = peer.array("ids");
         NDArray last = layers("hidden", stack, peer.forward(stack.getInput(), null, ids));
-        require(last, "hidden." + stack.getLayers().size());
+        require(last, "hidden." + count("hidden"));
         require(model.forward(ids, null, null), "y");
         require(model.forward(peer.array("right.ids"), peer.array("right.mask"), null), "right.y");
         if (peer.has("types")) {
@@ -66,12 +68,12 @@ record ModelComparison(ModelCase peer, Comparison comparison) {
         NDArray ids = peer.array("source.ids");
         NDArray mask = peer.array("source.mask");
         NDArray memory = layers("encoder", encoder, peer.forward(encoder.getInput(), null, ids), mask);
-        require(memory, "encoder." + encoder.getLayers().size());
+        require(memory, "encoder." + count("encoder"));
         NDArray target = peer.array("target");
         NDArray noMask = peer.manager().create(new Shape(target.getShape().get(0), 0));
         NDArray embedded = peer.forward(decoder.getInput(), null, target);
         NDArray last = layers("decoder", decoder, embedded, memory, noMask, mask);
-        require(last, "decoder." + decoder.getLayers().size());
+        require(last, "decoder." + count("decoder"));
         require(decoder(encoder, decoder, head, "source").forward(target, null, null), "y");
         NDArray start = target.get(":, :1");
         generation(decoder(encoder, decoder, head, "greedy"), "greedy", start, start.onesLike());
@@ -94,12 +96,18 @@ record ModelComparison(ModelCase peer, Comparison comparison) {
     /** Compares the input of each layer, and returns the normalized output of the last one. */
     private NDArray layers(String prefix, TransformerStackBlock stack, NDArray... inputs) throws Exception {
         NDArray[] layerInputs = inputs.clone();
-        int i = 0;
-        for (TransformerLayerBlock layer : stack.getLayers()) {
-            require(layerInputs[0], prefix + "." + i++);
-            layerInputs[0] = peer.forward(layer, null, layerInputs);
+        List<TransformerLayerBlock> layers = stack.getLayers();
+        for (int i = 0; i < count(prefix); i++) {
+            require(layerInputs[0], prefix + "." + i);
+            // ALBERT repeats one layer
+            layerInputs[0] = peer.forward(layers.get(i % layers.size()), null, layerInputs);
         }
         return stack.getFinalNorm() == null ? layerInputs[0] : peer.forward(stack.getFinalNorm(), null, layerInputs[0]);
+    }
+
+    private int count(String prefix) {
+        return (int) IntStream.iterate(1, i -> peer.has(prefix + "." + i), i -> i + 1)
+                .count();
     }
 
     /** The whole sequence in three steps with a cache. */

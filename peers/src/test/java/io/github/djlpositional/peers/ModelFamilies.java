@@ -2,7 +2,6 @@ package io.github.djlpositional.peers;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.Activation;
 import ai.djl.nn.convolutional.Conv2d;
 import ai.djl.nn.core.Linear;
 import io.github.djlpositional.InputEmbeddingBlock;
@@ -17,7 +16,6 @@ import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
-import io.github.djlpositional.weights.TensorNames;
 import io.github.djlpositional.weights.WeightLoader;
 import java.util.HashMap;
 import java.util.List;
@@ -70,14 +68,27 @@ final class ModelFamilies {
             "falcon_new",
             "falcon_rw");
 
+    private static final List<String> ENCODERS = List.of(
+            "bert",
+            "roberta",
+            "xlm_roberta",
+            "mpnet",
+            "distilbert",
+            "modernbert",
+            "nomic_bert",
+            "electra",
+            "electra_masked",
+            "albert",
+            "albert_masked");
+
     static final Map<String, Family> ALL = new HashMap<>(Map.of(
-            "bert", ModelFamilies::bert,
             "t5", ModelFamilies::t5,
             "t5_gated", ModelFamilies::t5,
             "vit", ModelFamilies::vit));
 
     static {
         DECODERS.forEach(name -> ALL.put(name, ModelFamilies::decoder));
+        ENCODERS.forEach(name -> ALL.put(name, ModelFamilies::encoder));
     }
 
     private ModelFamilies() {}
@@ -88,38 +99,10 @@ final class ModelFamilies {
         comparison.decoder(stack, (ids, mask, params) -> peer.forward(stack, params, ids, mask));
     }
 
-    /** With the head of a masked language model. */
-    private static void bert(ModelCase peer, ModelComparison comparison) throws Exception {
-        LearnedPositionalEncodingBlock positions = LearnedPositionalEncodingBlock.builder()
-                .setEmbeddingSize(peer.size("hidden_size"))
-                .optMaxSequenceLength(peer.size("max_position_embeddings"))
-                .build();
-        TransformerStackBlock stack = TransformerStackBlock.builder()
-                .optInput(tokens(peer)
-                        .optTokenTypes(peer.size("type_vocab_size"))
-                        .optPositionalEncoding(positions)
-                        .optNorm(layerNorm(peer))
-                        .build())
-                .setLayers(layers(peer.size("num_hidden_layers"), i -> plainLayer(peer)))
-                .build();
-        Linear dense = Linear.builder().setUnits(peer.size("hidden_size")).build();
-        LayerNormBlock norm = layerNorm(peer);
-        peer.initialize(stack, new Shape(1, 1));
-        peer.initialize(dense, new Shape(1, peer.size("hidden_size")));
-        peer.initialize(norm, new Shape(1, peer.size("hidden_size")));
-        peer.loader()
-                .module("bert.", stack, TensorNames.of("BERT"))
-                .module("cls.predictions.transform.dense.", dense)
-                .module("cls.predictions.transform.LayerNorm.", norm)
-                .allowUnused("cls.predictions.bias")
-                .load(stack, dense, norm);
-        NDArray table = stack.getInput().getTokenTable().getArray();
-        NDArray bias = peer.weight("cls.predictions.bias");
-        comparison.encoder(stack, (ids, mask, params) -> {
-            NDArray x = peer.forward(stack, params, ids, mask);
-            NDArray transformed = peer.forward(norm, null, Activation.gelu(peer.forward(dense, null, x)));
-            return Linear.linear(transformed, table, bias).singletonOrThrow();
-        });
+    /** An encoder from its folder, with the head of a masked language model if it has one. */
+    private static void encoder(ModelCase peer, ModelComparison comparison) throws Exception {
+        TransformerStackBlock stack = HuggingFaceModel.load(peer.folder(), peer.manager());
+        comparison.encoder(stack, (ids, mask, params) -> peer.forward(stack, params, ids, mask));
     }
 
     private static void t5(ModelCase peer, ModelComparison comparison) throws Exception {
