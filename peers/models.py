@@ -340,10 +340,11 @@ family("distilbert", "DistilBertForMaskedLM", encoder, IDS, dim=SIZE, n_layers=L
 family("modernbert", "ModernBertForMaskedLM", encoder, COMMON | dict(num_hidden_layers=4), local_attention=8,
        cls_token_id=1, sep_token_id=2, compared=True)
 family("nomic_bert", "NomicBertForMaskedLM", partial(encoder, types=2), ENCODER, compared=True)
-family("deberta_v2", "DebertaV2ForMaskedLM", encoder, ENCODER, relative_attention=True, pos_att_type=["p2c", "c2p"],
+family("deberta_v2", "DebertaV2ForMaskedLM", encoder, ENCODER, compared=True, relative_attention=True, pos_att_type=["p2c", "c2p"],
        position_buckets=8, max_relative_positions=-1, share_att_key=True, norm_rel_ebd="layer_norm",
        position_biased_input=False, type_vocab_size=0)
-family("deberta_biased", "DebertaV2ForMaskedLM", encoder, ENCODER, relative_attention=True, pos_att_type=["p2c", "c2p"],
+family("deberta_biased", "DebertaV2ForMaskedLM", partial(encoder, types=2), ENCODER, compared=True, relative_attention=True,
+       pos_att_type=["p2c", "c2p"],
        position_buckets=-1, max_relative_positions=32, share_att_key=False, norm_rel_ebd="none",
        position_biased_input=True, type_vocab_size=2)
 NARROW = ENCODER | dict(embedding_size=32)

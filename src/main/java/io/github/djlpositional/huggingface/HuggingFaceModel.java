@@ -21,7 +21,7 @@ import java.io.Reader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -58,7 +58,9 @@ public final class HuggingFaceModel {
         "cls.seq_relationship.*",
         "sop_classifier.*",
         "*.decoder.bias",
-        "discriminator_predictions.*"
+        "discriminator_predictions.*",
+        "lm_predictions.*",
+        "mask_predictions.*"
     };
 
     private HuggingFaceModel() {}
@@ -115,10 +117,10 @@ public final class HuggingFaceModel {
         TransformerStackBlock.Builder builder = layers.stack(length);
         boolean hasHead = names.hasOutput(tensors.keySet()) || layers.isLanguageModel();
         TransformerStackBlock stack = (hasHead ? layers.withHead(builder) : builder).build();
-        Set<Parameter> loaded = new HashSet<>();
-        names.tensors(stack).forEach(tensor -> loaded.addAll(tensor.parameters()));
-        names.outputTensors(stack).forEach(tensor -> loaded.addAll(tensor.parameters()));
-        loaded.removeIf(parameter -> layers.lacks(parameter.getName()));
+        Map<String, List<Parameter>> needed = new HashMap<>(); // layers may share a tensor
+        names.tensors(stack).forEach(tensor -> needed.put(prefix + tensor.name(), tensor.parameters()));
+        names.outputTensors(stack).forEach(tensor -> needed.put(tensor.name(), tensor.parameters()));
+        needed.values().removeIf(parameters -> layers.lacks(parameters.get(0).getName()));
         WeightLoader loader = WeightLoader.ofAll(files).oneByOne();
         if (layers.isTied() && names.getHead() != null) {
             loader.tied(prefix + names.getTokens(), names.getHead() + ".weight");
@@ -128,9 +130,9 @@ public final class HuggingFaceModel {
                 .allowMissing(layers.missing())
                 .allowUnused(UNUSED)
                 .addOne(layers.storedMinusOne());
-        requireRoom(loaded, tensors);
+        requireRoom(needed, tensors);
         // they are replaced, so that random numbers would be drawn for nothing
-        stack.setInitializer(Initializer.ZEROS, loaded::contains);
+        stack.setInitializer(Initializer.ZEROS, parameter -> !layers.lacks(parameter.getName()));
         stack.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
         loader.load(stack);
         stack.freezeParameters(true);
@@ -138,8 +140,9 @@ public final class HuggingFaceModel {
     }
 
     /** Checks that the parameters are not larger than the weights, before they take memory. */
-    private static void requireRoom(Set<Parameter> parameters, Map<String, TensorInfo> tensors) {
-        double described = parameters.stream()
+    private static void requireRoom(Map<String, List<Parameter>> needed, Map<String, TensorInfo> tensors) {
+        double described = needed.values().stream()
+                .flatMap(List::stream)
                 .mapToDouble(parameter -> parameter.getShape().size())
                 .sum();
         double stored = tensors.values().stream()

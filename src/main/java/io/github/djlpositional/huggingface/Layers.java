@@ -23,10 +23,16 @@ record Layers(Facts facts) {
                 || !positions().equals("rope");
     }
 
-    /** How positions are encoded: {@code rope}, {@code learned}, {@code alibi}, or in a way that is not known. */
+    /**
+     * How positions are encoded: {@code rope}, {@code learned}, {@code alibi}, {@code none}, or in a way that is not
+     * known.
+     */
     String positions() {
-        return facts.value("alibi") != null && facts.isOn("alibi")
-                ? "alibi"
+        if (facts.value("alibi") != null && facts.isOn("alibi")) {
+            return "alibi";
+        }
+        return facts.value("position_biased_input") != null && !facts.isOn("position_biased_input")
+                ? "none"
                 : String.valueOf(facts.value("position_embedding_type"));
     }
 

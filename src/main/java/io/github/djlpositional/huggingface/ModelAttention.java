@@ -1,10 +1,13 @@
 package io.github.djlpositional.huggingface;
 
+import static io.github.djlpositional.internal.InvalidFileException.shown;
+
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.math.QueryScale;
 import io.github.djlpositional.relative.AlibiBiasBlock;
+import io.github.djlpositional.relative.DisentangledPositionBlock;
 import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import java.util.List;
 import java.util.Objects;
@@ -97,6 +100,10 @@ final class ModelAttention {
         if (bias != null) {
             builder.optRelativeEncoding(bias);
         }
+        if (facts.isOn("relative_attention")) {
+            DisentangledPositionBlock encoding = disentangled();
+            builder.optRelativeEncoding(encoding).optScale(encoding.defaultScale());
+        }
         if (facts.value("clip_qkv") != null) {
             builder.optProjectionLimit(facts.number("clip_qkv"));
         }
@@ -119,6 +126,30 @@ final class ModelAttention {
             builder.optQueryScale(new QueryScale.LogN(facts.requireInt("seq_length")));
         }
         return builder;
+    }
+
+    /** DeBERTa's encoding, in each layer one with the same vectors. */
+    private DisentangledPositionBlock disentangled() {
+        String terms = String.valueOf(facts.value("pos_att_type"));
+        Check.that(
+                terms.contains("c2p") && terms.contains("p2c"),
+                () -> "pos_att_type " + shown(terms) + " of " + config
+                        + ": expected c2p and p2c, the terms of a DisentangledPositionBlock; build another encoding");
+        Integer buckets = facts.whole("position_buckets");
+        Integer named = facts.whole("max_relative_positions");
+        int longest = named < 1 ? facts.requireInt("max_position_embeddings") : named;
+        DisentangledPositionBlock.Builder builder = DisentangledPositionBlock.builder()
+                .setEmbeddingSize(facts.requireInt("hidden_size"))
+                .setHeadCount(facts.requireInt("num_attention_heads"));
+        if (buckets > 0) {
+            builder.optBuckets(buckets).optMaxDistance(longest);
+        } else {
+            builder.optBuckets(longest).optLogarithmic(false);
+        }
+        return (String.valueOf(facts.value("norm_rel_ebd")).contains("layer_norm")
+                        ? builder.optVectorNormEpsilon(facts.number("rms_norm_eps"))
+                        : builder)
+                .build();
     }
 
     private RmsNormBlock norm(int headSize) {

@@ -147,7 +147,7 @@ final class ModelLayers {
         if (facts.isOn("positions_from_padding")) {
             builder.optPositionsFromPadding(0);
         }
-        if (facts.value("type_vocab_size") != null) {
+        if (facts.value("type_vocab_size") != null && facts.whole("type_vocab_size") != 0) {
             builder.optTokenTypes(facts.requireInt("type_vocab_size"));
         }
         if (facts.isOn("input_norm")) {
@@ -216,8 +216,12 @@ final class ModelLayers {
     }
 
     TensorNames names() {
-        boolean isFalcon40 = facts.value("tensors").equals("FALCON") && hasTwoNorms();
-        return TensorNames.of(isFalcon40 ? "FALCON_40B" : facts.value("tensors").toString());
+        String family = facts.value("tensors").toString();
+        if (family.equals("FALCON") && hasTwoNorms()) {
+            return TensorNames.of("FALCON_40B");
+        }
+        boolean isShared = family.equals("DEBERTA_V2") && facts.isOn("share_att_key");
+        return TensorNames.of(isShared ? "DEBERTA_V2_SHARED" : family);
     }
 
     boolean isTied() {

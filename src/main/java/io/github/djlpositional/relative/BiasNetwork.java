@@ -2,7 +2,6 @@ package io.github.djlpositional.relative;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.nn.Activation;
-import ai.djl.nn.norm.LayerNorm;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.HostData;
@@ -118,10 +117,6 @@ final class BiasNetwork {
     }
 
     private NDArray normalized(Layer norm, AttentionCall call, NDArray x) {
-        NDArray scale = call.value(norm.weight(), x);
-        NDArray offset = call.value(norm.bias(), x);
-        return LayerNorm.layerNorm(x.transpose(1, 0), scale.getShape(), scale, offset, EPSILON)
-                .singletonOrThrow()
-                .transpose(1, 0);
+        return ScoreTermBlock.normalized(norm, call, x.transpose(1, 0), EPSILON).transpose(1, 0);
     }
 }

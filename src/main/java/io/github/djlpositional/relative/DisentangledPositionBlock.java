@@ -35,9 +35,10 @@ import java.util.Map;
  * attention with this encoding has the scale 1 / √(3H), unless another is set.
  *
  * <p>P and the projections are parameters of this block: {@code vectors}, (2k, D), {@code keyWeight} and
- * {@code queryWeight}, (D, D), {@code keyBias} and {@code queryBias}, (D). To load a published model, set the vectors
- * to its {@code rel_embeddings} after their layer normalization; with {@code share_att_key}, copy the weights of the
- * attention's own projections of keys and queries.
+ * {@code queryWeight}, (D, D), {@code keyBias} and {@code queryBias}, (D); with {@link Builder#optVectorNormEpsilon} P
+ * is normalized first, and {@code vectorScale} and {@code vectorOffset}, (D), are parameters too. In a published model,
+ * all layers share P, which is {@code rel_embeddings}, and with {@code share_att_key} the projections are the
+ * attention's own; {@code HuggingFaceModel} loads them into each block.
  *
  * <p>D = N · H. The term depends on the keys too: in the block's own forward, {@code [queries, keys]} are (B, N, T, H)
  * and (B, N, F, H), and {@code [x]} stands for {@code [x, x]}. The output is the sum of both terms, unscaled.
@@ -53,7 +54,8 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
             @Range(min = 1) int headCount,
             @Default("256") @Range(min = 2, max = 1 << 20) int buckets,
             @Default("512") int maxDistance,
-            Boolean logarithmic) {
+            Boolean logarithmic,
+            @Range(above = 0) Double vectorNormEpsilon) {
 
         Options {
             Check.divides("headCount", headCount, "embeddingSize", embeddingSize);
@@ -92,6 +94,10 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
 
     private final Options options;
     private final Parameter vectors;
+
+    /** Null for none. */
+    private final Layer vectorNorm;
+
     private final Layer keyProjection;
     private final Layer queryProjection;
     private final ConstantTable bucketRows;
@@ -103,6 +109,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         int size = options.embeddingSize;
         vectors = addParameter(
                 "vectors", new Shape(2L * options.buckets, size), new NormalInitializer(STANDARD_DEVIATION));
+        vectorNorm = options.vectorNormEpsilon == null ? null : addNorm("vectorScale", "vectorOffset", size);
         keyProjection = addLayer("keyWeight", "keyBias", size, size);
         queryProjection = addLayer("queryWeight", "queryBias", size, size);
         lastDistance = options.lastDistance();
@@ -236,7 +243,13 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
 
     /** W P + b, (2k, N · H). */
     private NDArray flat(Layer layer, AttentionCall call, NDArray queries) {
-        return call.shared(layer.weight(), () -> linear(layer, call, call.value(vectors, queries)));
+        return call.shared(layer.weight(), () -> linear(layer, call, vectors(call, queries)));
+    }
+
+    /** P, (2k, D). */
+    private NDArray vectors(AttentionCall call, NDArray queries) {
+        NDArray all = call.value(vectors, queries);
+        return vectorNorm == null ? all : normalized(vectorNorm, call, all, options.vectorNormEpsilon.floatValue());
     }
 
     /** The index of the row of P for each query and key, (1 or B, T, F), INT32. */
@@ -274,6 +287,14 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
          */
         public Builder optLogarithmic(boolean logarithmic) {
             return set("logarithmic", logarithmic);
+        }
+
+        /**
+         * Normalizes P, with a layer normalization of this epsilon, as V2 and V3 do with {@code norm_rel_ebd} (default:
+         * no normalization).
+         */
+        public Builder optVectorNormEpsilon(double epsilon) {
+            return set("vectorNormEpsilon", epsilon);
         }
 
         /**

@@ -43,7 +43,7 @@ public final class ProjectedDistanceBiasBlock extends ScoreTermBlock {
     private ProjectedDistanceBiasBlock(Options options) {
         super(options, options.headCount, -1, options.embeddingSize);
         this.options = options;
-        weights = addLayer("weight", "bias", options.embeddingSize, options.headCount * options.curves);
+        weights = addLayer("weight", "bias", options.embeddingSize, (long) options.headCount * options.curves);
         curves = addParameter("curves", new Shape(options.curves, options.maxDistance), new NormalInitializer(0.02f));
     }
 

@@ -7,6 +7,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
+import ai.djl.nn.norm.LayerNorm;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.training.initializer.UniformInitializer;
@@ -200,7 +201,7 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
      */
     record Layer(Parameter weight, Parameter bias) {}
 
-    final Layer addLayer(String weight, String bias, int inputs, int outputs) {
+    final Layer addLayer(String weight, String bias, int inputs, long outputs) {
         Initializer initializer = new UniformInitializer((float) (1 / Math.sqrt(inputs)));
         return new Layer(
                 addParameter(weight, new Shape(outputs, inputs), initializer),
@@ -228,6 +229,13 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
         return new Layer(
                 addParameter(scale, new Shape(size), Initializer.ONES),
                 addParameter(offset, new Shape(size), Initializer.ZEROS));
+    }
+
+    /** {@return vectors (…, size) after a layer normalization} */
+    static NDArray normalized(Layer norm, AttentionCall call, NDArray x, float epsilon) {
+        NDArray scale = call.value(norm.weight, x);
+        NDArray offset = call.value(norm.bias, x);
+        return LayerNorm.layerNorm(x, scale.getShape(), scale, offset, epsilon).singletonOrThrow();
     }
 
     /** {@return the outputs of a layer for the input of an attention, (B, n, outputs)} */

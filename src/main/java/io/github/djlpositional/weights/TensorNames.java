@@ -2,6 +2,7 @@ package io.github.djlpositional.weights;
 
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
+import ai.djl.nn.ParameterList;
 import ai.djl.nn.core.Linear;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
@@ -13,6 +14,7 @@ import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.internal.options.Default;
 import io.github.djlpositional.internal.options.Range;
 import io.github.djlpositional.internal.options.Settings;
+import io.github.djlpositional.relative.DisentangledPositionBlock;
 import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.ProjectionBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
@@ -77,6 +79,8 @@ public final class TensorNames {
             String temperature,
             String sinks,
             String relativeBiases,
+            String relativeKey,
+            String relativeQuery,
             String attentionNorm,
             String attentionResultNorm,
             String attentionScale,
@@ -93,6 +97,8 @@ public final class TensorNames {
             String feedForwardResultNorm,
             String feedForwardScale,
             String sharedRelativeBiases,
+            String sharedRelativeVectors,
+            String sharedRelativeVectorNorm,
             String finalNorm,
             String outputTransform,
             String outputTransformNorm,
@@ -205,6 +211,7 @@ public final class TensorNames {
             addLayer(found, stack.getLayers().get(i));
         }
         found.prefix = "";
+        stack.getLayers().forEach(layer -> addVectors(found, layer.getAttention()));
         found.addFirst(options.sharedRelativeBiases, stack.getLayers().get(0).getAttention());
         found.add(options.finalNorm, stack.getFinalNorm());
         return found.tensors;
@@ -221,12 +228,11 @@ public final class TensorNames {
             found.add(options.outputTransformNorm, transform.getNorm());
         }
         if (options.head != null) {
-            String bias = Objects.requireNonNullElse(options.headBias, options.head + ".bias");
-            if (stack.getOutput() != null) {
-                found.add(options.head + ".weight", found.parameter(stack.getOutput(), "weight"));
-                found.add(bias, found.parameter(stack.getOutput(), "bias"));
-            }
-            found.add(bias, stack.getOutputBias());
+            Linear output = stack.getOutput();
+            found.add(options.head + ".weight", output == null ? null : found.parameter(output, "weight"));
+            found.add(
+                    Objects.requireNonNullElse(options.headBias, options.head + ".bias"),
+                    output == null ? stack.getOutputBias() : found.parameter(output, "bias"));
         }
         return found.tensors;
     }
@@ -254,6 +260,11 @@ public final class TensorNames {
         found.add(options.temperature, attention.getTemperature());
         found.add(options.sinks, attention.getSinks());
         found.addFirst(options.relativeBiases, attention);
+        for (DisentangledPositionBlock encoding : disentangled(attention)) {
+            ParameterList all = encoding.getDirectParameters();
+            found.add(options.relativeKey, all.get("keyWeight"), all.get("keyBias"));
+            found.add(options.relativeQuery, all.get("queryWeight"), all.get("queryBias"));
+        }
         found.add(options.attentionNorm, layer.getAttentionNorm());
         found.add(options.attentionResultNorm, layer.getAttentionResultNorm());
         found.add(options.attentionScale, layer.getAttentionScale());
@@ -280,6 +291,22 @@ public final class TensorNames {
         found.add(options.feedForwardScale, layer.getFeedForwardScale());
     }
 
+    /** Adds the vectors of DeBERTa, which all layers share in a file. */
+    private void addVectors(Found found, MultiHeadAttentionBlock attention) {
+        for (DisentangledPositionBlock encoding : disentangled(attention)) {
+            ParameterList all = encoding.getDirectParameters();
+            found.add(options.sharedRelativeVectors, all.get("vectors"));
+            found.add(options.sharedRelativeVectorNorm, all.get("vectorScale"), all.get("vectorOffset"));
+        }
+    }
+
+    private static List<DisentangledPositionBlock> disentangled(MultiHeadAttentionBlock attention) {
+        return attention.getRelativeEncodings().stream()
+                .filter(DisentangledPositionBlock.class::isInstance)
+                .map(DisentangledPositionBlock.class::cast)
+                .toList();
+    }
+
     private int groups(MultiHeadAttentionBlock attention) {
         return switch (options.fusion) {
             case CONTIGUOUS -> 1;
@@ -304,6 +331,14 @@ public final class TensorNames {
         void add(String name, Parameter parameter) {
             if (parameter != null) {
                 add(name, 1, 0, List.of(parameter));
+            }
+        }
+
+        /** Adds the weight and the bias of a module; null for neither. */
+        void add(String name, Parameter weight, Parameter bias) {
+            if (name != null) {
+                add(name + ".weight", weight);
+                add(name + ".bias", bias);
             }
         }
 
@@ -454,6 +489,16 @@ public final class TensorNames {
             return set("relativeBiases", relativeBiases);
         }
 
+        /** Sets DeBERTa's projection of vectors of positions for the queries, which may be that of the keys. */
+        public Builder optRelativeKey(String relativeKey) {
+            return set("relativeKey", relativeKey);
+        }
+
+        /** Sets DeBERTa's projection of vectors of positions for the keys, which may be that of the queries. */
+        public Builder optRelativeQuery(String relativeQuery) {
+            return set("relativeQuery", relativeQuery);
+        }
+
         /** Sets the norm of the attention, or the first of two. */
         public Builder optAttentionNorm(String attentionNorm) {
             return set("attentionNorm", attentionNorm);
@@ -532,6 +577,16 @@ public final class TensorNames {
         /** Sets the tensor of the biases of a relative encoding of all layers, which stands beside the layers. */
         public Builder optSharedRelativeBiases(String sharedRelativeBiases) {
             return set("sharedRelativeBiases", sharedRelativeBiases);
+        }
+
+        /** Sets the tensor of DeBERTa's vectors of positions, one for all layers. */
+        public Builder optSharedRelativeVectors(String sharedRelativeVectors) {
+            return set("sharedRelativeVectors", sharedRelativeVectors);
+        }
+
+        /** Sets the norm of DeBERTa's vectors of positions. */
+        public Builder optSharedRelativeVectorNorm(String sharedRelativeVectorNorm) {
+            return set("sharedRelativeVectorNorm", sharedRelativeVectorNorm);
         }
 
         /** Sets the norm after the layers. */

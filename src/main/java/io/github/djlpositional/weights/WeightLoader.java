@@ -316,6 +316,11 @@ public final class WeightLoader {
     }
 
     private WeightLoader tensors(String prefix, List<TensorNames.Tensor> all) {
+        Set<String> names = new HashSet<>();
+        all.stream()
+                .map(tensor -> prefix + tensor.name())
+                .filter(name -> !names.add(name) && has(name))
+                .forEach(this::tied); // of several layers
         for (TensorNames.Tensor tensor : all) {
             Parameter first = tensor.parameters().get(0);
             String full = prefix + tensor.name();

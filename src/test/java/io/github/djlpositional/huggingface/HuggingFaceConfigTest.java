@@ -549,12 +549,20 @@ class HuggingFaceConfigTest {
         "albert, num_hidden_groups, 2, 1",
         "modernbert, norm_bias, true, false",
         "nomic_bert, prenorm, true, false",
+        "deberta-v2, conv_kernel_size, 3, 0",
         "bert, hidden_act, mish, one of"
     })
     void rejectsLayersThatCannotBeBuilt(String type, String key, String value, String expected) {
         Object given = value.matches("true|false") ? Boolean.valueOf(value) : value;
         HuggingFaceConfig config = HuggingFaceConfig.of(Map.of("model_type", type, "vocab_size", 100, key, given));
         assertAll(rejected(() -> config.layer(0), key, value, expected));
+    }
+
+    @Test
+    void rejectsDebertaWithOneTerm() {
+        HuggingFaceConfig config = HuggingFaceConfig.of(Map.of(
+                "model_type", "deberta-v2", "vocab_size", 100, "relative_attention", true, "pos_att_type", "c2p"));
+        assertAll(rejected(() -> config.layer(0), "pos_att_type", "c2p and p2c"));
     }
 
     @Test

@@ -69,7 +69,7 @@ class DisentangledPositionBlockTest extends OnEachEngine {
     void theBucketsAreThoseOfDeberta() {
         for (String[] row : Goldens.rows("disentangled_buckets.csv")) {
             DisentangledPositionBlock.Options options = new DisentangledPositionBlock.Options(
-                    4, 1, Integer.valueOf(row[0]), Integer.valueOf(row[1]), (Boolean) null);
+                    4, 1, Integer.valueOf(row[0]), Integer.valueOf(row[1]), (Boolean) null, null);
             assertThat(options.row(Integer.parseInt(row[2])))
                     .as(String.join(",", row))
                     .isEqualTo(Integer.parseInt(row[3]));

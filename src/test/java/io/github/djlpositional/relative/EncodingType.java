@@ -12,12 +12,14 @@ import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
+import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -222,6 +224,31 @@ public enum EncodingType implements TestBlocks {
             at -> {
                 double distance = Math.max(-3, Math.min(2, at.i() - at.j()));
                 double[] position = at.parameter("vectors")[(int) distance + 3];
+                double toPosition = dot(at.q(), at.projected("keyWeight", "keyBias", position));
+                double toContent = dot(at.k(), at.projected("queryWeight", "queryBias", position));
+                return (dot(at.q(), at.k()) + toPosition + toContent) / Math.sqrt(12);
+            }),
+    DISENTANGLED_WITH_A_NORM(
+            "disentangled",
+            (heads, rows) -> DisentangledPositionBlock.builder()
+                    .setEmbeddingSize(4 * heads)
+                    .setHeadCount(heads)
+                    .optBuckets(6)
+                    .optMaxDistance(12)
+                    .optVectorNormEpsilon(0.5)
+                    .build(),
+            at -> {
+                double[] row = at.parameter("vectors")[disentangledRow(at.i() - at.j())];
+                double mean = DoubleStream.of(row).average().orElseThrow();
+                double variance = DoubleStream.of(row)
+                        .map(value -> (value - mean) * (value - mean))
+                        .average()
+                        .orElseThrow();
+                double[] position = new double[row.length];
+                Arrays.setAll(
+                        position,
+                        n -> (row[n] - mean) / Math.sqrt(variance + 0.5) * at.parameter("vectorScale")[0][n]
+                                + at.parameter("vectorOffset")[0][n]);
                 double toPosition = dot(at.q(), at.projected("keyWeight", "keyBias", position));
                 double toContent = dot(at.k(), at.projected("queryWeight", "queryBias", position));
                 return (dot(at.q(), at.k()) + toPosition + toContent) / Math.sqrt(12);

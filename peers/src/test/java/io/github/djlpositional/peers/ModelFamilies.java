@@ -76,6 +76,8 @@ final class ModelFamilies {
             "distilbert",
             "modernbert",
             "nomic_bert",
+            "deberta_v2",
+            "deberta_biased",
             "electra",
             "electra_masked",
             "albert",
