@@ -140,7 +140,7 @@ class HuggingFaceModelTest {
     })
     void numberOfParametersOfAnEncoderIsThePublishedOne(String type, String keys, long published, long absent) {
         Map<String, Object> config = new HashMap<>(Map.of("model_type", type));
-        for (String key : keys.split(" ")) {
+        for (String key : keys.split(" ", -1)) {
             config.put(key.replaceFirst("=.*", ""), Integer.valueOf(key.replaceFirst(".*=", "")));
         }
         TransformerStackBlock encoder = HuggingFaceConfig.of(config).stack().build();

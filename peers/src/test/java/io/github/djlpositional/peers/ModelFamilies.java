@@ -5,7 +5,6 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.convolutional.Conv2d;
 import ai.djl.nn.core.Linear;
 import io.github.djlpositional.InputEmbeddingBlock;
-import io.github.djlpositional.LayerNormBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.huggingface.HuggingFaceModel;
@@ -228,12 +227,6 @@ final class ModelFamilies {
         comparison.vision(stack, peer.forward(positions, null, first.concat(cells, 1)));
     }
 
-    private static InputEmbeddingBlock.Builder tokens(ModelCase peer) {
-        return InputEmbeddingBlock.builder()
-                .setVocabularySize(peer.size("vocab_size"))
-                .setEmbeddingSize(peer.size("hidden_size"));
-    }
-
     private static List<TransformerLayerBlock> layers(int count, IntFunction<TransformerLayerBlock.Builder> layer) {
         return IntStream.range(0, count).mapToObj(i -> layer.apply(i).build()).toList();
     }
@@ -258,13 +251,6 @@ final class ModelFamilies {
                 .setHeadCount(peer.size("num_attention_heads"));
         return layer(attention, peer.size("intermediate_size"), Nonlinearity.GELU, true)
                 .optEpsilon(peer.number("layer_norm_eps"));
-    }
-
-    private static LayerNormBlock layerNorm(ModelCase peer) {
-        return LayerNormBlock.builder()
-                .setEmbeddingSize(peer.size("hidden_size"))
-                .optEpsilon(peer.number("layer_norm_eps"))
-                .build();
     }
 
     /**
