@@ -14,7 +14,6 @@ import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.internal.options.Default;
 import io.github.djlpositional.internal.options.Range;
 import io.github.djlpositional.internal.options.Settings;
-import io.github.djlpositional.relative.DisentangledPositionBlock;
 import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.ProjectionBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
@@ -260,7 +259,7 @@ public final class TensorNames {
         found.add(options.temperature, attention.getTemperature());
         found.add(options.sinks, attention.getSinks());
         found.addFirst(options.relativeBiases, attention);
-        for (DisentangledPositionBlock encoding : disentangled(attention)) {
+        for (RelativeEncoding encoding : attention.getRelativeEncodings()) {
             ParameterList all = encoding.getDirectParameters();
             found.add(options.relativeKey, all.get("keyWeight"), all.get("keyBias"));
             found.add(options.relativeQuery, all.get("queryWeight"), all.get("queryBias"));
@@ -293,18 +292,11 @@ public final class TensorNames {
 
     /** Adds the vectors of DeBERTa, which all layers share in a file. */
     private void addVectors(Found found, MultiHeadAttentionBlock attention) {
-        for (DisentangledPositionBlock encoding : disentangled(attention)) {
+        for (RelativeEncoding encoding : attention.getRelativeEncodings()) {
             ParameterList all = encoding.getDirectParameters();
             found.add(options.sharedRelativeVectors, all.get("vectors"));
             found.add(options.sharedRelativeVectorNorm, all.get("vectorScale"), all.get("vectorOffset"));
         }
-    }
-
-    private static List<DisentangledPositionBlock> disentangled(MultiHeadAttentionBlock attention) {
-        return attention.getRelativeEncodings().stream()
-                .filter(DisentangledPositionBlock.class::isInstance)
-                .map(DisentangledPositionBlock.class::cast)
-                .toList();
     }
 
     private int groups(MultiHeadAttentionBlock attention) {
