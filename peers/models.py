@@ -8,6 +8,7 @@ which language models normalize first. Numbers of padding are NaN.
 The default is the families that the Java test compares; --kind names others, and "." all.
 """
 
+import copy
 import dataclasses
 import inspect
 import json
@@ -103,6 +104,25 @@ def decoder(model, length):
     out |= {"left.ids": ids, "left.mask": mask, "left.positions": positions, "left.y": output(result, mask)}
     out |= generated(model, "greedy", lambda: (ids := tokens(1, 10), torch.ones_like(ids)))
     return out | generated(model, "batch", lambda: padded(model, length, "left"))
+
+
+def fine_tuned(outputs, model, length):
+    """As another function of outputs; train.ids and train.labels (4, T), train.losses (6): before each of 5 steps, and after"""
+    out = outputs(model, length)
+    ids = tokens(4, length + 1)
+    causal = "CausalLM" in type(model).__name__
+    out |= {"train.ids": ids[:, :-1], "train.labels": ids[:, 1:] if causal else tokens(4, length)}
+    trained, losses = copy.deepcopy(model).train(), []
+    optimizer = torch.optim.Adam(trained.parameters(), lr=1e-3)
+    with torch.enable_grad():
+        for _ in range(6):
+            optimizer.zero_grad()
+            scores = trained(input_ids=out["train.ids"]).logits
+            loss = torch.nn.functional.cross_entropy(scores.flatten(0, 1), out["train.labels"].flatten())
+            losses.append(loss.item())
+            loss.backward()
+            optimizer.step()
+    return out | {"train.losses": torch.tensor(losses)}
 
 
 def generated(model, prefix, prompt):
@@ -254,7 +274,7 @@ GROUPED = COMMON | dict(num_key_value_heads=KEY_HEADS)
 UNTIED = GROUPED | dict(tie_word_embeddings=False)
 WINDOWS = GROUPED | dict(num_hidden_layers=4, sliding_window=8)
 ALTERNATING = WINDOWS | dict(layer_types=["sliding_attention", "full_attention"] * 2)
-family("llama", "LlamaForCausalLM", decoder, UNTIED, rms_norm_eps=1e-5, rope_parameters=LLAMA3, compared=True)
+family("llama", "LlamaForCausalLM", partial(fine_tuned, decoder), UNTIED, rms_norm_eps=1e-5, rope_parameters=LLAMA3, compared=True)
 family("llama_bf16", "LlamaForCausalLM", decoder, UNTIED, bfloat16=True, compared=True)
 family("llama_sharded", "LlamaForCausalLM", decoder, UNTIED, save=dict(max_shard_size="100KB"), compared=True)
 family("mistral", "MistralForCausalLM", decoder, UNTIED, sliding_window=8, compared=True)
@@ -288,7 +308,7 @@ family("stablelm", "StableLmForCausalLM", decoder, GROUPED, use_qkv_bias=True, c
 family("glm4", "Glm4ForCausalLM", decoder, GROUPED, head_dim=16, compared=True)
 family("starcoder2", "Starcoder2ForCausalLM", decoder, GROUPED, sliding_window=8, table=0.25, compared=True)
 family("nemotron", "NemotronForCausalLM", decoder, GROUPED)
-family("qwen2_vl", "Qwen2VLForConditionalGeneration", axes, {},
+family("qwen2_vl", "Qwen2VLForConditionalGeneration", axes, {}, compared=True,
        text_config=GROUPED | dict(rope_parameters=ROPE | dict(mrope_section=[2, 3, 3])),
        vision_config=dict(depth=1, embed_dim=32, hidden_size=SIZE, num_heads=2, mlp_ratio=2, patch_size=4),
        image_token_id=100, video_token_id=101, vision_start_token_id=102, vision_end_token_id=103)
@@ -331,7 +351,7 @@ family("falcon_rw", "FalconForCausalLM", decoder, FALCON, alibi=True, multi_quer
 UNDROPPED = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 ENCODER = COMMON | UNDROPPED
 ROBERTA = ENCODER | dict(pad_token_id=1, bos_token_id=0, max_position_embeddings=POSITIONS + 2)
-family("bert", "BertForMaskedLM", partial(encoder, types=2), ENCODER, compared=True)
+family("bert", "BertForMaskedLM", partial(fine_tuned, partial(encoder, types=2)), ENCODER, compared=True)
 family("roberta", "RobertaForMaskedLM", encoder, ROBERTA, type_vocab_size=1, compared=True)
 family("xlm_roberta", "XLMRobertaForMaskedLM", encoder, ROBERTA, type_vocab_size=1, compared=True)
 family("mpnet", "MPNetForMaskedLM", encoder, ROBERTA, compared=True)

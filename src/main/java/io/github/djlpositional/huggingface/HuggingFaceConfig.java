@@ -188,6 +188,35 @@ public final class HuggingFaceConfig {
         return new HuggingFaceConfig(nested(config.get("vision_config"), type));
     }
 
+    /**
+     * {@return the configuration of the decoder of a model with an encoder and a decoder; that of the encoder is
+     * {@link #read}}
+     *
+     * @param configJson the {@code config.json} of the model, which may be untrusted, or the model's folder
+     * @throws IllegalArgumentException as {@link #read} does, or if the model has one stack of layers
+     * @throws MalformedModelException as {@link #read} does
+     * @throws IOException as {@link #read} does
+     */
+    public static HuggingFaceConfig readDecoder(Path configJson) throws IOException, MalformedModelException {
+        return ofDecoder(values(fileOf(configJson)));
+    }
+
+    /**
+     * {@return the configuration of the decoder of a model with an encoder and a decoder}
+     *
+     * @param config the values of its {@code config.json}
+     * @throws IllegalArgumentException as {@link #readDecoder} does
+     */
+    public static HuggingFaceConfig ofDecoder(Map<String, ?> config) {
+        Object type = ModelType.WITH_DECODER.get(config.get("model_type"));
+        Check.that(
+                type != null,
+                () -> "model_type " + quoted(config.get("model_type")) + ": expected one of "
+                        + ModelType.WITH_DECODER.keySet()
+                        + ", which have an encoder and a decoder; use read for other models");
+        return new HuggingFaceConfig(nested(config, type));
+    }
+
     private static Map<String, Object> nested(Object config, Object type) {
         Map<String, Object> values = new LinkedHashMap<>();
         if (config instanceof Map<?, ?> map) {
@@ -457,15 +486,15 @@ public final class HuggingFaceConfig {
     }
 
     /**
-     * {@return the number of positions of the model, which bounds the length of sequences; for ALiBi
-     * {@link Integer#MAX_VALUE}}
+     * {@return the number of positions of the model, which bounds the length of sequences; for ALiBi and without
+     * positions {@link Integer#MAX_VALUE}}
      */
     public int getMaxSequenceLength() {
         if (!layers.positions().equals("rope")) {
             int unused = facts.whole("unused_positions");
-            return layers.positions().equals("alibi")
-                    ? Integer.MAX_VALUE
-                    : facts.requireInt("max_position_embeddings") - unused;
+            return layers.positions().equals("learned")
+                    ? facts.requireInt("max_position_embeddings") - unused
+                    : Integer.MAX_VALUE;
         }
         return layerTypes().stream()
                 .mapToInt(layerType -> longest(section(layerType)))

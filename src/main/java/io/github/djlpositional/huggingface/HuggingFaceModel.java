@@ -5,11 +5,12 @@ import static io.github.djlpositional.internal.InvalidFileException.quoted;
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
-import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.util.JsonUtils;
 import com.google.gson.JsonParseException;
+import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import io.github.djlpositional.weights.TensorNames;
@@ -28,6 +29,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 
 /**
  * A published language model, decoder or encoder, from its folder as Hugging Face's transformers save it.
@@ -59,6 +61,9 @@ public final class HuggingFaceModel {
         "sop_classifier.*",
         "*.decoder.bias",
         "discriminator_predictions.*",
+        "visual.*",
+        "model.visual.*",
+        "*EncDecAttention.relative_attention_bias.weight",
         "lm_predictions.*",
         "mask_predictions.*"
     };
@@ -103,40 +108,131 @@ public final class HuggingFaceModel {
 
     private static TransformerStackBlock load(Path folder, Integer length, NDManager manager)
             throws IOException, MalformedModelException {
+        requireConfig(folder);
+        HuggingFaceConfig config = HuggingFaceConfig.read(folder);
+        Weights weights = new Weights(files(folder));
+        Check.that(
+                !ModelType.WITH_DECODER.containsKey(config.config.get("model_type")) || !weights.haveDecoder(),
+                () -> "the folder " + folder
+                        + " has a model with an encoder and a decoder: expected one stack of layers;"
+                        + " call loadEncoderDecoder");
+        Part part = weights.part(config, length, null);
+        weights.load(manager, part);
+        return part.stack;
+    }
+
+    /**
+     * Loads a model with an encoder and a decoder, such as T5, in FLOAT32. The encoder turns token ids (B, S) into
+     * vectors (B, S, D); the decoder turns token ids (B, T) and these vectors into the scores of the next token, (B, T,
+     * V), or without an output layer into its last hidden states, (B, T, D):
+     *
+     * <pre>{@code
+     * EncoderDecoder t5 = HuggingFaceModel.loadEncoderDecoder(Path.of("t5-small"), manager);
+     * NDArray memory = t5.encoder().forward(store, new NDList(ids), false).head();
+     * NDArray scores = t5.decoder().forward(store, new NDList(target, memory), false).head();
+     * }</pre>
+     *
+     * @param folder the folder, whose files may be untrusted
+     * @param manager owns the parameters
+     * @return two new blocks, which may share the token table, and whose parameters are frozen
+     * @throws IllegalArgumentException as {@link #load(Path, int, NDManager)}, or if the model has one stack of layers
+     * @throws MalformedModelException if a file is damaged
+     * @throws IOException if a file cannot be read
+     */
+    public static EncoderDecoder loadEncoderDecoder(Path folder, NDManager manager)
+            throws IOException, MalformedModelException {
+        requireConfig(folder);
+        HuggingFaceConfig decoderConfig = HuggingFaceConfig.readDecoder(folder);
+        Weights weights = new Weights(files(folder));
+        Part encoder = weights.part(HuggingFaceConfig.read(folder), null, null);
+        Part decoder = weights.part(decoderConfig, null, encoder.stack.getInput());
+        weights.load(manager, encoder, decoder);
+        return new EncoderDecoder(encoder.stack, decoder.stack);
+    }
+
+    /**
+     * A model with an encoder and a decoder.
+     *
+     * @param encoder token ids (B, S) to vectors (B, S, D)
+     * @param decoder token ids (B, T) and vectors (B, S, D) to scores (B, T, V)
+     */
+    public record EncoderDecoder(TransformerStackBlock encoder, TransformerStackBlock decoder) {}
+
+    private static void requireConfig(Path folder) {
         Check.that(
                 Files.isRegularFile(folder.resolve(CONFIG)),
                 () -> "the folder " + folder + " has no file " + CONFIG
                         + ": expected the files of a model as Hugging Face publishes it; download what is missing");
-        HuggingFaceConfig config = HuggingFaceConfig.read(folder);
-        ModelLayers layers = new ModelLayers(config);
-        List<WeightFile> files = files(folder);
-        Map<String, TensorInfo> tensors = new TreeMap<>();
-        files.forEach(file -> tensors.putAll(file.getTensors()));
-        TensorNames names = layers.names();
-        String prefix = layers.prefix(tensors.keySet());
-        TransformerStackBlock.Builder builder = layers.stack(length);
-        boolean hasHead = names.hasOutput(tensors.keySet()) || layers.isLanguageModel();
-        TransformerStackBlock stack = (hasHead ? layers.withHead(builder) : builder).build();
-        Map<String, List<Parameter>> needed = new HashMap<>(); // layers may share a tensor
-        names.tensors(stack).forEach(tensor -> needed.put(prefix + tensor.name(), tensor.parameters()));
-        names.outputTensors(stack).forEach(tensor -> needed.put(tensor.name(), tensor.parameters()));
-        needed.values().removeIf(parameters -> layers.lacks(parameters.get(0).getName()));
-        WeightLoader loader = WeightLoader.ofAll(files).oneByOne();
-        if (layers.isTied() && names.getHead() != null) {
-            loader.tied(prefix + names.getTokens(), names.getHead() + ".weight");
+    }
+
+    /** A stack of a model. */
+    private record Part(ModelLayers layers, TransformerStackBlock stack) {
+
+        boolean isRead(Parameter parameter) {
+            return !layers.lacks(parameter.getName());
         }
-        loader.module(prefix, stack, names)
-                .output(stack, names)
-                .allowMissing(layers.missing())
-                .allowUnused(UNUSED)
-                .addOne(layers.storedMinusOne());
-        requireRoom(needed, tensors);
-        // they are replaced, so that random numbers would be drawn for nothing
-        stack.setInitializer(Initializer.ZEROS, parameter -> !layers.lacks(parameter.getName()));
-        stack.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
-        loader.load(stack);
-        stack.freezeParameters(true);
-        return stack;
+    }
+
+    /** The weights of a folder. */
+    private static final class Weights {
+
+        private final List<WeightFile> files;
+        private final Map<String, TensorInfo> tensors = new TreeMap<>();
+
+        Weights(List<WeightFile> files) {
+            this.files = files;
+            files.forEach(file -> tensors.putAll(file.getTensors()));
+        }
+
+        boolean haveDecoder() {
+            return tensors.keySet().stream().anyMatch(name -> name.startsWith("decoder."));
+        }
+
+        /** Builds a stack, with an output layer if the weights have one; with the input of another stack, or null. */
+        Part part(HuggingFaceConfig config, Integer length, InputEmbeddingBlock input) {
+            ModelLayers layers = new ModelLayers(config);
+            TransformerStackBlock.Builder builder = layers.stack(length);
+            if (input != null) {
+                builder.optInput(input);
+            }
+            boolean hasHead = layers.names().getHead() != null
+                    && (layers.names().hasOutput(tensors.keySet()) || layers.isLanguageModel());
+            return new Part(layers, (hasHead ? layers.withHead(builder) : builder).build());
+        }
+
+        void load(NDManager manager, Part... parts) throws IOException, MalformedModelException {
+            WeightLoader loader = WeightLoader.ofAll(files).oneByOne().allowUnused(UNUSED);
+            Map<String, List<Parameter>> needed = new HashMap<>(); // layers may share a tensor
+            for (Part part : parts) {
+                add(loader, part, needed);
+            }
+            requireRoom(needed, tensors);
+            for (Part part : parts) {
+                // they are replaced, so that random numbers would be drawn for nothing
+                part.stack.setInitializer(Initializer.ZEROS, part::isRead);
+                part.stack.initialize(manager, DataType.FLOAT32, part.layers.inputShapes());
+            }
+            loader.load(Stream.of(parts).map(Part::stack).toArray(Block[]::new));
+            for (Part part : parts) {
+                part.stack.freezeParameters(true);
+            }
+        }
+
+        private void add(WeightLoader loader, Part part, Map<String, List<Parameter>> needed) {
+            ModelLayers layers = part.layers;
+            TensorNames names = layers.names();
+            String prefix = layers.prefix(tensors.keySet());
+            names.tensors(part.stack).forEach(tensor -> needed.put(prefix + tensor.name(), tensor.parameters()));
+            names.outputTensors(part.stack).forEach(tensor -> needed.put(tensor.name(), tensor.parameters()));
+            needed.values().removeIf(parameters -> !part.isRead(parameters.get(0)));
+            if (layers.tied(prefix).length > 0) {
+                loader.tied(layers.tied(prefix));
+            }
+            loader.module(prefix, part.stack, names)
+                    .output(part.stack, names)
+                    .allowMissing(layers.missing())
+                    .addOne(layers.storedMinusOne());
+        }
     }
 
     /** Checks that the parameters are not larger than the weights, before they take memory. */

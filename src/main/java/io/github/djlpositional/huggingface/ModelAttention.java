@@ -47,6 +47,7 @@ final class ModelAttention {
                 : RelativePositionBiasBlock.builder()
                         .setHeadCount(facts.requireInt("num_attention_heads"))
                         .optBuckets(facts.requireInt("relative_attention_num_buckets"))
+                        .optMaxDistance(facts.requireInt("relative_attention_max_distance"))
                         .optBidirectional(!facts.isOn("causal"))
                         .build();
     }
@@ -126,6 +127,17 @@ final class ModelAttention {
             builder.optQueryScale(new QueryScale.LogN(facts.requireInt("seq_length")));
         }
         return builder;
+    }
+
+    /** The attention to the output of an encoder, of a model that has one. */
+    MultiHeadAttentionBlock cross() {
+        return MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(facts.requireInt("hidden_size"))
+                .setHeadCount(facts.requireInt("num_attention_heads"))
+                .optHeadSize(config.headSize(layerType()))
+                .optScale(config.getScale())
+                .optBias(facts.isOn("attention_bias"))
+                .build();
     }
 
     /** DeBERTa's encoding, in each layer one with the same vectors. */

@@ -2,6 +2,7 @@ package io.github.djlpositional.huggingface;
 
 import static io.github.djlpositional.internal.InvalidFileException.quoted;
 
+import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LayerNormBlock;
@@ -17,10 +18,12 @@ import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import io.github.djlpositional.weights.TensorNames;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /** The layers of a published model, its input and its output, with what its configuration and its model type fix. */
 final class ModelLayers {
@@ -59,13 +62,13 @@ final class ModelLayers {
     }
 
     TransformerLayerBlock.Builder layer(int layer, Integer length) {
+        ModelAttention attention = new ModelAttention(config, layer);
         TransformerLayerBlock.Builder builder = TransformerLayerBlock.builder()
-                .setAttention(
-                        new ModelAttention(config, layer).builder(length, bias).build())
+                .setAttention(attention.builder(length, bias).build())
                 .optFeedForward(FeedForwardBlock.builder()
                         .setEmbeddingSize(size())
                         .setHiddenSize(hiddenSize())
-                        .optNonlinearity(nonlinearity("hidden_act", facts.isOn("gated")))
+                        .optNonlinearity(nonlinearity())
                         .optBias(facts.isOn("mlp_bias"))
                         .build())
                 .optNorm(Norm.valueOf(facts.value("norm").toString()))
@@ -75,6 +78,9 @@ final class ModelLayers {
                 .optArrangement(arrangement());
         if (layer == 0 && !facts.isOn("first_attention_norm")) {
             builder.optAttentionNorm(false);
+        }
+        if (facts.isOn("cross_attention")) {
+            builder.optCrossAttention(attention.cross());
         }
         return facts.value("residual_multiplier") == null
                 ? builder
@@ -93,8 +99,20 @@ final class ModelLayers {
         return facts.number("rms_norm_eps");
     }
 
-    private Nonlinearity nonlinearity(String fact, boolean isGated) {
-        String name = facts.get(fact, String.class);
+    private Nonlinearity nonlinearity() {
+        String ofT5 = facts.get("feed_forward_proj", String.class);
+        return ofT5 == null
+                ? nonlinearity("hidden_act", facts.get("hidden_act", String.class), isGated())
+                : nonlinearity(
+                        "feed_forward_proj", ofT5.replace("gated-", "").replaceFirst("^gelu$", "gelu_new"), isGated());
+    }
+
+    private boolean isGated() {
+        String ofT5 = facts.get("feed_forward_proj", String.class);
+        return ofT5 == null ? facts.isOn("gated") : ofT5.startsWith("gated-");
+    }
+
+    private Nonlinearity nonlinearity(String fact, String name, boolean isGated) {
         Nonlinearity[] known = NONLINEARITIES.get(name);
         Nonlinearity found = known == null ? null : known[isGated ? 1 : 0];
         Check.that(
@@ -193,7 +211,7 @@ final class ModelLayers {
             stack.optOutputTransform(ProjectionBlock.builder()
                     .setInputSize(size())
                     .setOutputSize(embeddingSize())
-                    .optNonlinearity(nonlinearity(function, false))
+                    .optNonlinearity(nonlinearity(function, facts.get(function, String.class), false))
                     .optNorm(norm(embeddingSize()))
                     .optBias(facts.isOn("transform_bias"))
                     .build());
@@ -207,6 +225,9 @@ final class ModelLayers {
         if (facts.value("logit_scale") != null) {
             stack.optScoreScale(facts.number("logit_scale"));
         }
+        if (isScaledByWidth()) {
+            stack.optScoreScale(1 / Math.sqrt(size()));
+        }
         if (facts.value("logits_scaling") != null) {
             stack.optScoreScale(1 / facts.number("logits_scaling"));
         }
@@ -215,13 +236,43 @@ final class ModelLayers {
                 : stack.optScoreCap(facts.number("final_logit_softcapping"));
     }
 
+    /** Whether T5 divides by the root of the size: in files without the key, if it shares the token table. */
+    private boolean isScaledByWidth() {
+        boolean isDecided = facts.value("scale_decoder_outputs") != null;
+        return isDecided
+                ? facts.isOn("scale_decoder_outputs")
+                : facts.type().reads("scale_decoder_outputs") && isTied();
+    }
+
     TensorNames names() {
         String family = facts.value("tensors").toString();
         if (family.equals("FALCON") && hasTwoNorms()) {
             return TensorNames.of("FALCON_40B");
         }
+        if (family.startsWith("T5") && !isGated()) {
+            return TensorNames.of(family + "_WITHOUT_GATE");
+        }
         boolean isShared = family.equals("DEBERTA_V2") && facts.isOn("share_att_key");
         return TensorNames.of(isShared ? "DEBERTA_V2_SHARED" : family);
+    }
+
+    /** Names that stand for one tensor, the token table; none if it has one. */
+    String[] tied(String prefix) {
+        List<String> names = new ArrayList<>();
+        ((List<?>) facts.value("tied_tensors")).forEach(name -> names.add(name.toString()));
+        if (names.isEmpty()) {
+            names.add(prefix + names().getTokens());
+        }
+        if (isTied() && names().getHead() != null) {
+            names.add(names().getHead() + ".weight");
+        }
+        return names.size() == 1 ? new String[0] : names.toArray(String[]::new);
+    }
+
+    /** What a stack is initialized for: ids, and the output of an encoder if there is one. */
+    Shape[] inputShapes() {
+        Shape ids = new Shape(1, 1);
+        return facts.isOn("cross_attention") ? new Shape[] {ids, new Shape(1, 1, size())} : new Shape[] {ids};
     }
 
     boolean isTied() {
@@ -234,7 +285,9 @@ final class ModelLayers {
      */
     boolean isLanguageModel() {
         if (config.config.get("architectures") instanceof List<?> names && !names.isEmpty()) {
-            return names.stream().anyMatch(name -> String.valueOf(name).matches(".*(CausalLM|LMHeadModel)"));
+            return names.stream()
+                    .anyMatch(
+                            name -> String.valueOf(name).matches(".*(CausalLM|LMHeadModel|ForConditionalGeneration)"));
         }
         return isTied() && !facts.isOn("masked_head");
     }
@@ -242,7 +295,10 @@ final class ModelLayers {
     /** The text before the names of a file's tensors, which files without an output layer lack. */
     String prefix(Set<String> tensors) {
         String prefix = names().getPrefix();
-        return tensors.stream().anyMatch(name -> name.startsWith(prefix + names().getLayers())) ? prefix : "";
+        return Stream.of(prefix, prefix + "language_model.") // the latter of models of text and pictures
+                .filter(each -> tensors.stream().anyMatch(name -> name.startsWith(each + names().getLayers())))
+                .findFirst()
+                .orElse("");
     }
 
     /** Whether no tensor has a parameter of this name, so that it keeps its initial values. */

@@ -33,6 +33,9 @@ record ModelType(ModelType like, Map<?, ?> line) {
     /** Types of which it is known that they have no rotary encoding. */
     static final List<?> WITHOUT_ROTARY;
 
+    /** Types of models with an encoder and a decoder, and the type of the decoder. */
+    static final Map<?, ?> WITH_DECODER;
+
     /** Types with a {@code vision_config}, and its type. */
     static final Map<?, ?> WITH_VISION_CONFIG;
 
@@ -56,6 +59,7 @@ record ModelType(ModelType like, Map<?, ?> line) {
         WITH_TEXT_CONFIG = (Map<?, ?>) file.get("text_config");
         TEXT_DEFAULTS = (Map<?, ?>) file.get("text_defaults");
         WITHOUT_ROTARY = (List<?>) file.get("without_rotary");
+        WITH_DECODER = (Map<?, ?>) file.get("decoder");
         WITH_VISION_CONFIG = (Map<?, ?>) file.get("vision_config");
         ALL = types(file);
     }

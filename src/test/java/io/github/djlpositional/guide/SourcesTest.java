@@ -30,6 +30,7 @@ class SourcesTest {
     /** Blocks without an encoding of their own. */
     private static final Set<String> OTHERS = Set.of(
             "FeedForwardBlock",
+            "HuggingFaceBlockFactory",
             "InputEmbeddingBlock",
             "LayerNormBlock",
             "PoolingBlock",

@@ -4,6 +4,7 @@ import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
@@ -19,6 +20,9 @@ import io.github.djlpositional.LayerNormBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.huggingface.HuggingFaceConfig;
+import io.github.djlpositional.huggingface.HuggingFaceModel;
+import io.github.djlpositional.huggingface.HuggingFaceModel.EncoderDecoder;
+import io.github.djlpositional.huggingface.RandomFolder;
 import io.github.djlpositional.huggingface.StoredModel;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
@@ -41,10 +45,30 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The code of the guide's page on weights from other frameworks. */
 class WeightsCodeTest extends OnEachEngine {
+
+    private static final Map<String, Object> T5 = Map.of(
+            "model_type",
+            "t5",
+            "architectures",
+            List.of("T5ForConditionalGeneration"),
+            "vocab_size",
+            11,
+            "d_model",
+            8,
+            "d_kv",
+            4,
+            "d_ff",
+            16,
+            "num_layers",
+            2,
+            "num_heads",
+            2);
 
     private static Path file(String name) {
         return Path.of("src/test/resources/weights", name);
@@ -344,5 +368,28 @@ class WeightsCodeTest extends OnEachEngine {
         assertThat(attention.getHeadSize()).isEqualTo(8);
         assertThat(layer.getArguments()).containsEntry("normPlacement", "BEFORE_PART");
         assertThat(model.getLayers()).hasSize(2);
+    }
+
+    @Test
+    void encoderAndDecoder(@TempDir Path temporary) throws Exception {
+        Path folder = RandomFolder.write(temporary, T5, manager);
+        ParameterStore store = new ParameterStore(manager, false);
+        NDArray ids = manager.create(new long[][] {{3, 4, 5}});
+        NDArray target = manager.create(new long[][] {{0, 7}});
+        // tag::t5[]
+        EncoderDecoder t5 = HuggingFaceModel.loadEncoderDecoder(folder, manager);
+        NDArray memory = t5.encoder().forward(store, new NDList(ids), false).singletonOrThrow(); // (B, S, D)
+        NDArray scores =
+                t5.decoder().forward(store, new NDList(target, memory), false).singletonOrThrow(); // (B, T, V)
+        // end::t5[]
+        assertThat(memory.getShape()).isEqualTo(new Shape(1, 3, 8));
+        assertThat(scores.getShape()).isEqualTo(new Shape(1, 2, 11));
+        assertThat(t5.encoder().getInput()).isSameAs(t5.decoder().getInput());
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> HuggingFaceModel.load(folder, manager))
+                .withMessageContaining("call loadEncoderDecoder");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> HuggingFaceModel.loadEncoderDecoder(StoredModel.folder("llama_3"), manager))
+                .withMessageContainingAll("\"llama\"", "[t5]", "use read");
     }
 }

@@ -1,10 +1,20 @@
 package io.github.djlpositional.peers;
 
+import ai.djl.Device;
+import ai.djl.Model;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.training.DefaultTrainingConfig;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.Trainer;
+import ai.djl.training.TrainingConfig;
+import ai.djl.training.loss.Loss;
+import ai.djl.training.loss.SoftmaxCrossEntropyLoss;
+import ai.djl.training.optimizer.Optimizer;
+import ai.djl.training.tracker.Tracker;
 import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
@@ -13,7 +23,6 @@ import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.List;
 import java.util.Map;
-import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 
 /** Compares the library's models with the outputs that the functions of {@code models.py} describe. */
@@ -29,12 +38,12 @@ record ModelComparison(ModelCase peer, Comparison comparison) {
     private static final double ROUNDING_OF_ANGLE = 0x1p-23;
 
     /** A whole model: ids (B, T), and a mask or null, to y. */
-    interface Model {
+    interface Forward {
         NDArray forward(NDArray ids, NDArray mask, PairList<String, Object> params);
     }
 
-    void decoder(TransformerStackBlock stack, Model model) throws Exception {
-        encoder(stack, model);
+    void decoder(TransformerStackBlock stack, Forward model) throws Exception {
+        forward(stack, model);
         NDArray ids = peer.array("left.ids");
         NDArray mask = peer.array("left.mask");
         // relative positions do not need to skip padding, unless they are rounded
@@ -43,13 +52,22 @@ record ModelComparison(ModelCase peer, Comparison comparison) {
             require(model.forward(ids, mask, null), "left.y");
         }
         require(model.forward(ids, mask, positions(peer.array("left.positions"))), "left.y");
+        if (peer.has("axes")) {
+            require(model.forward(peer.array("ids"), null, positions(peer.array("axes"))), "axes.y");
+        }
         pieces(stack, model);
         for (String prefix : new String[] {"greedy", "batch"}) {
             generation(model, prefix, peer.array(prefix + ".ids"), peer.array(prefix + ".mask"));
         }
+        training(stack);
     }
 
-    void encoder(TransformerStackBlock stack, Model model) throws Exception {
+    void encoder(TransformerStackBlock stack, Forward model) throws Exception {
+        forward(stack, model);
+        training(stack);
+    }
+
+    private void forward(TransformerStackBlock stack, Forward model) throws Exception {
         NDArray ids = peer.array("ids");
         NDArray last = layers("hidden", stack, peer.forward(stack.getInput(), null, ids));
         require(last, "hidden." + count("hidden"));
@@ -62,9 +80,7 @@ record ModelComparison(ModelCase peer, Comparison comparison) {
         }
     }
 
-    /** Compares two stacks, and the head that maps the decoder's output to logits. */
-    void sequenceToSequence(TransformerStackBlock encoder, TransformerStackBlock decoder, UnaryOperator<NDArray> head)
-            throws Exception {
+    void sequenceToSequence(TransformerStackBlock encoder, TransformerStackBlock decoder) throws Exception {
         NDArray ids = peer.array("source.ids");
         NDArray mask = peer.array("source.mask");
         NDArray memory = layers("encoder", encoder, peer.forward(encoder.getInput(), null, ids), mask);
@@ -74,18 +90,17 @@ record ModelComparison(ModelCase peer, Comparison comparison) {
         NDArray embedded = peer.forward(decoder.getInput(), null, target);
         NDArray last = layers("decoder", decoder, embedded, memory, noMask, mask);
         require(last, "decoder." + count("decoder"));
-        require(decoder(encoder, decoder, head, "source").forward(target, null, null), "y");
+        require(decoder(encoder, decoder, "source").forward(target, null, null), "y");
         NDArray start = target.get(":, :1");
-        generation(decoder(encoder, decoder, head, "greedy"), "greedy", start, start.onesLike());
+        generation(decoder(encoder, decoder, "greedy"), "greedy", start, start.onesLike());
     }
 
-    private Model decoder(
-            TransformerStackBlock encoder, TransformerStackBlock decoder, UnaryOperator<NDArray> head, String source)
+    private Forward decoder(TransformerStackBlock encoder, TransformerStackBlock decoder, String source)
             throws Exception {
         NDArray mask = peer.array(source + ".mask");
         NDArray memory = peer.forward(encoder, null, peer.array(source + ".ids"), mask);
         NDArray noMask = peer.manager().create(new Shape(mask.getShape().get(0), 0));
-        return (ids, targetMask, params) -> head.apply(peer.forward(decoder, params, ids, memory, noMask, mask));
+        return (ids, targetMask, params) -> peer.forward(decoder, params, ids, memory, noMask, mask);
     }
 
     void vision(TransformerStackBlock stack, NDArray embedded) throws Exception {
@@ -111,7 +126,7 @@ record ModelComparison(ModelCase peer, Comparison comparison) {
     }
 
     /** The whole sequence in three steps with a cache. */
-    private void pieces(TransformerStackBlock stack, Model model) throws Exception {
+    private void pieces(TransformerStackBlock stack, Forward model) throws Exception {
         NDArray ids = peer.array("ids");
         NDList outputs = new NDList();
         try (KeyValueCache cache = new KeyValueCache(peer.manager())) {
@@ -133,7 +148,7 @@ record ModelComparison(ModelCase peer, Comparison comparison) {
     }
 
     /** Chooses tokens with a cache. Their scores are compared first: tokens alone say little about an error. */
-    private void generation(Model model, String prefix, NDArray prompt, NDArray promptMask) throws Exception {
+    private void generation(Forward model, String prefix, NDArray prompt, NDArray promptMask) throws Exception {
         NDArray expectedTokens = peer.array(prefix + ".tokens");
         NDArray ids = prompt;
         NDArray mask = promptMask;
@@ -154,6 +169,41 @@ record ModelComparison(ModelCase peer, Comparison comparison) {
         }
         require(NDArrays.stack(scores), prefix + ".scores");
         comparison.requireEqual(NDArrays.concat(tokens, 1), expectedTokens, 0);
+    }
+
+    /** Trains a loaded model as a user does, if the package did, and compares the losses. */
+    private void training(TransformerStackBlock stack) throws Exception {
+        if (!peer.has("train.losses")) {
+            return;
+        }
+        NDArray ids = peer.array("train.ids");
+        NDArray labels = peer.array("train.labels");
+        Loss loss = new SoftmaxCrossEntropyLoss();
+        stack.freezeParameters(false);
+        String engine = peer.manager().getEngine().getEngineName();
+        try (Model model = Model.newInstance("tuned", Device.cpu(), engine)) {
+            model.setBlock(stack);
+            TrainingConfig config = new DefaultTrainingConfig(loss)
+                    .optDevices(new Device[] {Device.cpu()})
+                    .optOptimizer(Optimizer.adam()
+                            .optLearningRateTracker(Tracker.fixed(1e-3f))
+                            .build());
+            float[] losses = new float[6];
+            try (Trainer trainer = model.newTrainer(config)) {
+                trainer.initialize(ids.getShape());
+                for (int step = 0; step < losses.length; step++) {
+                    try (GradientCollector collector = trainer.newGradientCollector()) {
+                        NDArray scores = trainer.forward(new NDList(ids)).singletonOrThrow();
+                        NDArray rows = scores.reshape(-1, scores.getShape().getLastDimension());
+                        NDArray value = loss.evaluate(new NDList(labels.reshape(-1)), new NDList(rows));
+                        losses[step] = value.getFloat();
+                        collector.backward(value);
+                    }
+                    trainer.step();
+                }
+            }
+            require(peer.manager().create(losses), "train.losses");
+        }
     }
 
     private void require(NDArray result, String name) throws Exception {

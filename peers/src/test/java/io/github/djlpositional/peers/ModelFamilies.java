@@ -3,16 +3,13 @@ package io.github.djlpositional.peers;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.convolutional.Conv2d;
-import ai.djl.nn.core.Linear;
-import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.huggingface.HuggingFaceModel;
-import io.github.djlpositional.relative.RelativePositionBiasBlock;
+import io.github.djlpositional.huggingface.HuggingFaceModel.EncoderDecoder;
 import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
-import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import io.github.djlpositional.weights.WeightLoader;
@@ -38,6 +35,7 @@ final class ModelFamilies {
             "mistral",
             "qwen2",
             "qwen2_layers",
+            "qwen2_vl",
             "qwen3",
             "gemma",
             "gemma2",
@@ -107,77 +105,8 @@ final class ModelFamilies {
     }
 
     private static void t5(ModelCase peer, ModelComparison comparison) throws Exception {
-        InputEmbeddingBlock input = InputEmbeddingBlock.builder()
-                .setVocabularySize(peer.size("vocab_size"))
-                .setEmbeddingSize(peer.size("d_model"))
-                .optNoPositions()
-                .build(); // of both
-        WeightLoader loader = peer.loader();
-        TransformerStackBlock encoder = t5Stack(peer, loader, input, false);
-        TransformerStackBlock decoder = t5Stack(peer, loader, input, true);
-        loader.table("shared.weight", input.getTokenTable()).load(encoder, decoder);
-        NDArray table = input.getTokenTable().getArray();
-        double scale = peer.is("scale_decoder_outputs") ? 1 / Math.sqrt(peer.size("d_model")) : 1;
-        comparison.sequenceToSequence(
-                encoder, decoder, x -> Linear.linear(x.mul(scale), table).singletonOrThrow());
-    }
-
-    private static TransformerStackBlock t5Stack(
-            ModelCase peer, WeightLoader loader, InputEmbeddingBlock input, boolean isDecoder) {
-        boolean isGated = peer.is("is_gated_act");
-        RelativePositionBiasBlock bias = RelativePositionBiasBlock.builder()
-                .setHeadCount(peer.size("num_heads"))
-                .optBidirectional(!isDecoder)
-                .optBuckets(peer.size("relative_attention_num_buckets"))
-                .optMaxDistance(peer.size("relative_attention_max_distance"))
-                .build(); // of all layers
-        TransformerStackBlock stack = TransformerStackBlock.builder()
-                .optInput(input)
-                .setLayers(layers(peer.size(isDecoder ? "num_decoder_layers" : "num_layers"), i -> {
-                    TransformerLayerBlock.Builder layer = layer(
-                                    t5Attention(peer).optRelativeEncoding(bias).optCausal(isDecoder),
-                                    peer.size("d_ff"),
-                                    isGated ? Nonlinearity.GEGLU_TANH : Nonlinearity.RELU,
-                                    false)
-                            .optNorm(Norm.RMS)
-                            .optEpsilon(peer.number("layer_norm_epsilon"))
-                            .optNormPlacement(NormPlacement.BEFORE_PART);
-                    return isDecoder ? layer.optCrossAttention(t5Attention(peer).build()) : layer;
-                }))
-                .build();
-        Shape ids = new Shape(1, 1);
-        Shape memory = new Shape(1, 1, peer.size("d_model"));
-        peer.initialize(stack, isDecoder ? new Shape[] {ids, memory} : new Shape[] {ids});
-        String prefix = isDecoder ? "decoder." : "encoder.";
-        loader.table(prefix + "block.0.layer.0.SelfAttention.relative_attention_bias.weight", bias.getBiases())
-                .module(prefix + "final_layer_norm.", stack.getFinalNorm());
-        String names = """
-                attention_queryProjection       layer.0.SelfAttention.q
-                attention_keyProjection         layer.0.SelfAttention.k
-                attention_valueProjection       layer.0.SelfAttention.v
-                attention_resultProjection      layer.0.SelfAttention.o
-                attentionNorm                   layer.0.layer_norm
-                crossAttention_queryProjection  layer.1.EncDecAttention.q
-                crossAttention_keyProjection    layer.1.EncDecAttention.k
-                crossAttention_valueProjection  layer.1.EncDecAttention.v
-                crossAttention_resultProjection layer.1.EncDecAttention.o
-                crossAttentionNorm              layer.1.layer_norm
-                feedForward_gateProjection      layer.last.DenseReluDense.wi_0
-                feedForward_hiddenProjection    layer.last.DenseReluDense.wi_1
-                feedForward_outputProjection    layer.last.DenseReluDense.wo
-                feedForwardNorm                 layer.last.layer_norm
-                """.replace("last", isDecoder ? "2" : "1").replace("wi_1", isGated ? "wi_1" : "wi");
-        layers(loader, prefix + "block.", stack, names);
-        return stack;
-    }
-
-    private static MultiHeadAttentionBlock.Builder t5Attention(ModelCase peer) {
-        return MultiHeadAttentionBlock.builder()
-                .setEmbeddingSize(peer.size("d_model"))
-                .setHeadCount(peer.size("num_heads"))
-                .optHeadSize(peer.size("d_kv"))
-                .optScale(1)
-                .optBias(false);
+        EncoderDecoder model = HuggingFaceModel.loadEncoderDecoder(peer.folder(), peer.manager());
+        comparison.sequenceToSequence(model.encoder(), model.decoder());
     }
 
     private static void vit(ModelCase peer, ModelComparison comparison) throws Exception {

@@ -1,0 +1,76 @@
+package io.github.djlpositional.huggingface;
+
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
+import ai.djl.training.initializer.NormalInitializer;
+import ai.djl.util.JsonUtils;
+import io.github.djlpositional.transformer.TransformerStackBlock;
+import io.github.djlpositional.weights.TensorNames;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Folders of small models with random numbers, as Hugging Face publishes models. */
+public final class RandomFolder {
+
+    private final Map<String, Object> header = new LinkedHashMap<>();
+    private final List<float[]> data = new ArrayList<>();
+    private int size;
+
+    private RandomFolder() {}
+
+    /**
+     * Writes a model with an encoder and a decoder.
+     *
+     * @param config the values of its {@code config.json}
+     * @return the folder
+     */
+    public static Path write(Path folder, Map<String, ?> config, NDManager manager) throws IOException {
+        RandomFolder file = new RandomFolder();
+        HuggingFaceConfig encoder = HuggingFaceConfig.of(config);
+        file.add(encoder.stack().build(), encoder.tensorNames(), manager, new Shape(1, 1));
+        HuggingFaceConfig decoder = HuggingFaceConfig.ofDecoder(config);
+        Shape memory = new Shape(1, 1, encoder.input().build().getOutputSize());
+        file.add(decoder.stack().build(), decoder.tensorNames(), manager, new Shape(1, 1), memory);
+        Files.writeString(folder.resolve("config.json"), JsonUtils.GSON.toJson(config));
+        Files.write(folder.resolve("model.safetensors"), file.toBytes());
+        return folder;
+    }
+
+    private void add(TransformerStackBlock stack, TensorNames names, NDManager manager, Shape... inputs) {
+        stack.setInitializer(new NormalInitializer(0.3f), parameter -> true);
+        stack.initialize(manager, DataType.FLOAT32, inputs);
+        for (TensorNames.Tensor tensor : names.tensors(stack)) {
+            Parameter only = tensor.parameters().get(0);
+            int bytes = Math.toIntExact(Float.BYTES * only.getShape().size());
+            header.put(
+                    tensor.name(),
+                    Map.of("dtype", "F32", "shape", only.getShape().getShape(), "data_offsets", new int[] {
+                        size, size + bytes
+                    }));
+            data.add(only.getArray().toFloatArray());
+            size += bytes;
+        }
+    }
+
+    private byte[] toBytes() {
+        byte[] json = JsonUtils.GSON.toJson(header).getBytes(StandardCharsets.UTF_8);
+        ByteBuffer bytes = ByteBuffer.allocate(Long.BYTES + json.length + size).order(ByteOrder.LITTLE_ENDIAN);
+        bytes.putLong(json.length).put(json);
+        data.forEach(values -> {
+            for (float value : values) {
+                bytes.putFloat(value);
+            }
+        });
+        return bytes.array();
+    }
+}
