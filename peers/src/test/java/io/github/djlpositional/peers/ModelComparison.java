@@ -185,8 +185,8 @@ record ModelComparison(ModelCase peer, Comparison comparison) {
             model.setBlock(stack);
             TrainingConfig config = new DefaultTrainingConfig(loss)
                     .optDevices(new Device[] {Device.cpu()})
-                    .optOptimizer(Optimizer.adam()
-                            .optLearningRateTracker(Tracker.fixed(1e-3f))
+                    .optOptimizer(Optimizer.sgd()
+                            .setLearningRateTracker(Tracker.fixed(0.01f))
                             .build());
             float[] losses = new float[6];
             try (Trainer trainer = model.newTrainer(config)) {
