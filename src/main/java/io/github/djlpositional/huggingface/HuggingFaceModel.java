@@ -88,8 +88,8 @@ public final class HuggingFaceModel {
     /**
      * Loads a model in FLOAT32: token ids (B, T) to scores of tokens, (B, T, V), of the next one or, in a masked
      * language model, of the one at each place; without an output layer in the folder to the last hidden states, (B, T,
-     * D). Poolers and heads for other tasks are not loaded. Numbers in BF16 or F16 are converted tensor by tensor, so
-     * that only one of them is in memory twice.
+     * D). Poolers, heads for other tasks and vision towers are not loaded. Numbers in BF16 or F16 are converted tensor
+     * by tensor, so that only one of them is in memory twice.
      *
      * @param folder the folder, whose files may be untrusted
      * @param length the maximum length of the sequences, at least 1
@@ -134,7 +134,8 @@ public final class HuggingFaceModel {
      *
      * @param folder the folder, whose files may be untrusted
      * @param manager owns the parameters
-     * @return two new blocks, which may share the token table, and whose parameters are frozen
+     * @return two new blocks, which share the token table, and whose parameters are frozen: call
+     *     {@code freezeParameters(false)} on both to train them. The caller closes the manager
      * @throws IllegalArgumentException as {@link #load(Path, int, NDManager)}, or if the model has one stack of layers
      * @throws MalformedModelException if a file is damaged
      * @throws IOException if a file cannot be read
@@ -154,7 +155,7 @@ public final class HuggingFaceModel {
      * A model with an encoder and a decoder.
      *
      * @param encoder token ids (B, S) to vectors (B, S, D)
-     * @param decoder token ids (B, T) and vectors (B, S, D) to scores (B, T, V)
+     * @param decoder token ids (B, T) and vectors (B, S, D) to scores (B, T, V), or to hidden states (B, T, D)
      */
     public record EncoderDecoder(TransformerStackBlock encoder, TransformerStackBlock decoder) {}
 
