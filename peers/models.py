@@ -307,7 +307,7 @@ family("granite", "GraniteForCausalLM", decoder, GROUPED, tie_word_embeddings=Tr
 family("stablelm", "StableLmForCausalLM", decoder, GROUPED, use_qkv_bias=True, compared=True)
 family("glm4", "Glm4ForCausalLM", decoder, GROUPED, head_dim=16, compared=True)
 family("starcoder2", "Starcoder2ForCausalLM", decoder, GROUPED, sliding_window=8, table=0.25, compared=True)
-family("nemotron", "NemotronForCausalLM", decoder, GROUPED)
+family("nemotron", "NemotronForCausalLM", decoder, GROUPED, compared=True)
 family("qwen2_vl", "Qwen2VLForConditionalGeneration", axes, {}, compared=True,
        text_config=GROUPED | dict(rope_parameters=ROPE | dict(mrope_section=[2, 3, 3])),
        vision_config=dict(depth=1, embed_dim=32, hidden_size=SIZE, num_heads=2, mlp_ratio=2, patch_size=4),
@@ -387,16 +387,22 @@ VISION = SHAPE | dict(image_size=16, patch_size=4)
 SWIN = dict(image_size=32, patch_size=2, embed_dim=32, depths=[2, 2], num_heads=[2, 4], window_size=4, mlp_ratio=2.0,
             drop_path_rate=0.0)
 TIMM = dict(img_size=16, patch_size=4, embed_dim=SIZE, depth=LAYERS, num_heads=HEADS, num_classes=0)
+CLASSES = dict(num_labels=5)
 for length, sides in (24, [16, 24]), (300, [60, 80]):  # the table of positions has a row for each patch
-    family("vit", "ViTModel", vision, VISION | UNDROPPED | dict(intermediate_size=HIDDEN, image_size=sides),
-           lengths=(length,), compared=True)
-family("dinov2", "Dinov2Model", vision, VISION, mlp_ratio=2)
-family("dinov3", "DINOv3ViTModel", vision, VISION, intermediate_size=HIDDEN, num_register_tokens=2, use_gated_mlp=True,
-       hidden_act="silu")
+    sized = VISION | UNDROPPED | dict(intermediate_size=HIDDEN, image_size=sides)
+    family("vit", "ViTModel", vision, sized, lengths=(length,), compared=True)
+    family("vit_classifier", "ViTForImageClassification", vision, sized | CLASSES, lengths=(length,), compared=True)
+DINO3 = VISION | dict(intermediate_size=HIDDEN, num_register_tokens=2)
+family("dinov2", "Dinov2Model", vision, VISION, mlp_ratio=2, compared=True)
+family("dinov2_registers", "Dinov2WithRegistersModel", vision, VISION, mlp_ratio=2, num_register_tokens=3, compared=True)
+family("dinov3", "DINOv3ViTModel", vision, DINO3, use_gated_mlp=True, hidden_act="silu", compared=True)
+family("dinov3_ungated", "DINOv3ViTModel", vision, DINO3, compared=True)
 family("beit", "BeitModel", vision, VISION | UNDROPPED, intermediate_size=HIDDEN, use_relative_position_bias=True,
-       use_absolute_position_embeddings=False, drop_path_rate=0.0, lengths=(16,))
-family("swinv2", "Swinv2Model", vision, SWIN, lengths=(256,))
-family("swinv2_trained", "Swinv2Model", vision, SWIN, pretrained_window_sizes=[3, 2], lengths=(256,))
+       use_absolute_position_embeddings=False, drop_path_rate=0.0, lengths=(16,), compared=True)
+family("swinv2", "Swinv2Model", vision, SWIN, lengths=(256,), compared=True)
+family("swinv2_trained", "Swinv2Model", vision, SWIN, pretrained_window_sizes=[3, 2], lengths=(256,), compared=True)
+family("swinv2_classifier", "Swinv2ForImageClassification", vision, SWIN | CLASSES | dict(window_size=8), lengths=(256,),
+       compared=True)  # one window in the second stage
 family("timm_eva02", "timm/eva02_tiny_patch14_224", vision_of_timm, TIMM, ref_feat_shape=(4, 4), mlp_ratio=1.5,
        lengths=(16,))
 family("timm_rope_mixed", "timm/vit_small_patch16_rope_mixed_224", vision_of_timm, TIMM, lengths=(16,))

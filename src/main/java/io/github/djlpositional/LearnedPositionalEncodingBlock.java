@@ -136,6 +136,11 @@ public final class LearnedPositionalEncodingBlock
         table = addParameter("encodings", new Shape(height, options.embeddingSize), initializer);
     }
 
+    /** Whether the positions are those of a grid, of which a forward may have another size. */
+    boolean hasGrid() {
+        return options.grid != null;
+    }
+
     private boolean isPrefixEncoded() {
         return options.grid == null || options.prefixEncoded;
     }

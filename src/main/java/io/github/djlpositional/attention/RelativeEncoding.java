@@ -73,6 +73,14 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
+     * {@return the rows and columns of a window of patches, into which a picture is divided for an attention with this
+     * encoding; null, the default, for no windows}
+     */
+    default Shape getWindow() {
+        return null;
+    }
+
+    /**
      * Computes the term that an encoding adds to the scores of an attention with scale 1, for the encoding's own
      * forward.
      *

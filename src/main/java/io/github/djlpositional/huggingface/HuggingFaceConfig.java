@@ -18,6 +18,7 @@ import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.RotaryPresets;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
+import io.github.djlpositional.transformer.VisionTransformerBlock;
 import io.github.djlpositional.weights.TensorNames;
 import java.io.IOException;
 import java.io.InputStream;
@@ -376,12 +377,26 @@ public final class HuggingFaceConfig {
         return new ModelLayers(this).names();
     }
 
+    /**
+     * {@return the encoder of a model of pictures, a new builder} Its output are the last hidden states, (B, T, D).
+     *
+     * @throws IllegalArgumentException if the model is one of text, or has what a {@link VisionTransformerBlock} lacks
+     */
+    public VisionTransformerBlock.Builder visionEncoder() {
+        return new VisionModel(this).encoder(null);
+    }
+
     /** Checks that layers of this library have what the configuration asks for. */
     void requireBuilt() {
         Check.that(
                 facts.value("other_attention") == null,
                 () -> this + ": " + facts.value("other_attention")
                         + ": expected a model whose attention is a MultiHeadAttentionBlock; use rotary only");
+        requireValues();
+    }
+
+    /** Checks the values of keys with which layers can be built. */
+    void requireValues() {
         type.column("built")
                 .forEach((key, value) -> Check.that(
                         config.get(key) == null || Facts.isSame(config.get(key), value),

@@ -5,6 +5,7 @@ import static io.github.djlpositional.internal.InvalidFileException.quoted;
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.Initializer;
@@ -13,6 +14,7 @@ import com.google.gson.JsonParseException;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.transformer.TransformerStackBlock;
+import io.github.djlpositional.transformer.VisionTransformerBlock;
 import io.github.djlpositional.weights.TensorNames;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightFile.TensorInfo;
@@ -65,7 +67,11 @@ public final class HuggingFaceModel {
         "model.visual.*",
         "*EncDecAttention.relative_attention_bias.weight",
         "lm_predictions.*",
-        "mask_predictions.*"
+        "mask_predictions.*",
+        "classifier.*",
+        "*mask_token",
+        "*relative_position_index",
+        "*relative_coords_table"
     };
 
     private HuggingFaceModel() {}
@@ -110,6 +116,9 @@ public final class HuggingFaceModel {
             throws IOException, MalformedModelException {
         requireConfig(folder);
         HuggingFaceConfig config = HuggingFaceConfig.read(folder);
+        Check.that(
+                !VisionModel.isOfPictures(config),
+                () -> "the folder " + folder + " has a model of pictures: expected one of text; call loadVision");
         Weights weights = new Weights(files(folder));
         Check.that(
                 !ModelType.WITH_DECODER.containsKey(config.config.get("model_type")) || !weights.haveDecoder(),
@@ -118,7 +127,37 @@ public final class HuggingFaceModel {
                         + " call loadEncoderDecoder");
         Part part = weights.part(config, length, null);
         weights.load(manager, part);
-        return part.stack;
+        return part.stack();
+    }
+
+    /**
+     * Loads a model of pictures in FLOAT32: normalized pictures (B, C, H, W) to the last hidden states, (B, T, D), or
+     * with the classifier of a ViT or a Swin V2 in the folder to the scores of classes, (B, classes). The heads of
+     * other types are not loaded.
+     *
+     * <pre>{@code
+     * VisionTransformerBlock model = HuggingFaceModel.loadVision(Path.of("dinov2-base"), manager);
+     * NDArray vectors = model.forward(store, new NDList(pictures), false).head(); // the class token is the first
+     * }</pre>
+     *
+     * @param folder the folder, whose files may be untrusted
+     * @param manager owns the parameters
+     * @return a new block, whose parameters are frozen: call {@code freezeParameters(false)} to train them. The caller
+     *     closes the manager
+     * @throws IllegalArgumentException as {@link #load(Path, int, NDManager)}, or if the model is one of text
+     * @throws MalformedModelException if a file is damaged
+     * @throws IOException if a file cannot be read
+     */
+    public static VisionTransformerBlock loadVision(Path folder, NDManager manager)
+            throws IOException, MalformedModelException {
+        requireConfig(folder);
+        HuggingFaceConfig config = HuggingFaceConfig.read(folder);
+        VisionModel vision = new VisionModel(config);
+        Weights weights = new Weights(files(folder));
+        VisionTransformerBlock encoder =
+                vision.encoder(vision.mayClassify() ? weights.classes() : null).build();
+        weights.load(manager, new Part(new ModelLayers(config), encoder, List.of(vision.inputShape())));
+        return encoder;
     }
 
     /**
@@ -146,9 +185,9 @@ public final class HuggingFaceModel {
         HuggingFaceConfig decoderConfig = HuggingFaceConfig.readDecoder(folder);
         Weights weights = new Weights(files(folder));
         Part encoder = weights.part(HuggingFaceConfig.read(folder), null, null);
-        Part decoder = weights.part(decoderConfig, null, encoder.stack.getInput());
+        Part decoder = weights.part(decoderConfig, null, encoder.stack().getInput());
         weights.load(manager, encoder, decoder);
-        return new EncoderDecoder(encoder.stack, decoder.stack);
+        return new EncoderDecoder(encoder.stack(), decoder.stack());
     }
 
     /**
@@ -166,8 +205,29 @@ public final class HuggingFaceModel {
                         + ": expected the files of a model as Hugging Face publishes it; download what is missing");
     }
 
-    /** A stack of a model. */
-    private record Part(ModelLayers layers, TransformerStackBlock stack) {
+    /** A stack of a model, or an encoder of pictures. */
+    private record Part(ModelLayers layers, Block block, List<Shape> inputShapes) {
+
+        /** The stack, or the last one of the encoder. */
+        TransformerStackBlock stack() {
+            return block instanceof VisionTransformerBlock encoder
+                    ? encoder.getStages().get(encoder.getStages().size() - 1)
+                    : (TransformerStackBlock) block;
+        }
+
+        List<TensorNames.Tensor> tensors() {
+            return block instanceof VisionTransformerBlock encoder
+                    ? layers.names().tensors(encoder)
+                    : layers.names().tensors(stack());
+        }
+
+        void add(WeightLoader loader, String prefix) {
+            if (block instanceof VisionTransformerBlock encoder) {
+                loader.module(prefix, encoder, layers.names());
+            } else {
+                loader.module(prefix, stack(), layers.names());
+            }
+        }
 
         boolean isRead(Parameter parameter) {
             return !layers.lacks(parameter.getName());
@@ -189,6 +249,14 @@ public final class HuggingFaceModel {
             return tensors.keySet().stream().anyMatch(name -> name.startsWith("decoder."));
         }
 
+        /** The number of classes of a classifier; null for none. */
+        Integer classes() {
+            TensorInfo classifier = tensors.get("classifier.weight");
+            return classifier == null || classifier.shape().dimension() != 2
+                    ? null
+                    : Math.toIntExact(classifier.shape().get(0));
+        }
+
         /** Builds a stack, with an output layer if the weights have one; with the input of another stack, or null. */
         Part part(HuggingFaceConfig config, Integer length, InputEmbeddingBlock input) {
             ModelLayers layers = new ModelLayers(config);
@@ -198,7 +266,8 @@ public final class HuggingFaceModel {
             }
             boolean hasHead = layers.names().getHead() != null
                     && (layers.names().hasOutput(tensors.keySet()) || layers.isLanguageModel());
-            return new Part(layers, (hasHead ? layers.withHead(builder) : builder).build());
+            TransformerStackBlock stack = (hasHead ? layers.withHead(builder) : builder).build();
+            return new Part(layers, stack, List.of(layers.inputShapes()));
         }
 
         void load(NDManager manager, Part... parts) throws IOException, MalformedModelException {
@@ -210,12 +279,12 @@ public final class HuggingFaceModel {
             requireRoom(needed, tensors);
             for (Part part : parts) {
                 // they are replaced, so that random numbers would be drawn for nothing
-                part.stack.setInitializer(Initializer.ZEROS, part::isRead);
-                part.stack.initialize(manager, DataType.FLOAT32, part.layers.inputShapes());
+                part.block.setInitializer(Initializer.ZEROS, part::isRead);
+                part.block.initialize(manager, DataType.FLOAT32, part.inputShapes.toArray(Shape[]::new));
             }
-            loader.load(Stream.of(parts).map(Part::stack).toArray(Block[]::new));
+            loader.load(Stream.of(parts).map(Part::block).toArray(Block[]::new));
             for (Part part : parts) {
-                part.stack.freezeParameters(true);
+                part.block.freezeParameters(true);
             }
         }
 
@@ -223,16 +292,14 @@ public final class HuggingFaceModel {
             ModelLayers layers = part.layers;
             TensorNames names = layers.names();
             String prefix = layers.prefix(tensors.keySet());
-            names.tensors(part.stack).forEach(tensor -> needed.put(prefix + tensor.name(), tensor.parameters()));
-            names.outputTensors(part.stack).forEach(tensor -> needed.put(tensor.name(), tensor.parameters()));
+            part.tensors().forEach(tensor -> needed.put(prefix + tensor.name(), tensor.parameters()));
+            names.outputTensors(part.stack()).forEach(tensor -> needed.put(tensor.name(), tensor.parameters()));
             needed.values().removeIf(parameters -> !part.isRead(parameters.get(0)));
             if (layers.tied(prefix).length > 0) {
                 loader.tied(layers.tied(prefix));
             }
-            loader.module(prefix, part.stack, names)
-                    .output(part.stack, names)
-                    .allowMissing(layers.missing())
-                    .addOne(layers.storedMinusOne());
+            part.add(loader, prefix);
+            loader.output(part.stack(), names).allowMissing(layers.missing()).addOne(layers.storedMinusOne());
         }
     }
 

@@ -75,6 +75,12 @@ final class ModelAttention {
                 .optBias(hasBias)
                 .optResultBias(facts.value("result_bias") == null ? hasBias : facts.isOn("result_bias"))
                 .optSinks(facts.isOn("sinks"));
+        if (hasBias && !facts.isOn("key_bias")) {
+            builder.optKeyBias(false);
+        }
+        if (facts.value("patch_size") != null) {
+            new VisionModel(config).addPositions(builder, headCount, headSize);
+        }
         boolean isSliding = layerType.equals(ModelType.SLIDING)
                 && (facts.isOn("use_sliding_window")
                         || (facts.value("layer_types") != null && !facts.type().reads("max_window_layers")));

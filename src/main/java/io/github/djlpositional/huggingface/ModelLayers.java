@@ -82,6 +82,9 @@ final class ModelLayers {
         if (facts.isOn("cross_attention")) {
             builder.optCrossAttention(attention.cross());
         }
+        if (facts.value("layer_scale") != null) {
+            builder.optResidualScale((float) facts.number("layer_scale"));
+        }
         return facts.value("residual_multiplier") == null
                 ? builder
                 : builder.optResidualFactor(facts.number("residual_multiplier"));
@@ -92,6 +95,9 @@ final class ModelLayers {
     }
 
     private int hiddenSize() {
+        if (facts.value("mlp_ratio") != null) {
+            return (int) (size() * facts.number("mlp_ratio"));
+        }
         return facts.value("intermediate_size") == null ? 4 * size() : facts.requireInt("intermediate_size");
     }
 
@@ -142,6 +148,9 @@ final class ModelLayers {
     }
 
     InputEmbeddingBlock.Builder input() {
+        Check.that(
+                facts.value("patch_size") == null,
+                () -> config + ": expected a model of text; use visionEncoder, or HuggingFaceModel.loadVision");
         int size = embeddingSize();
         InputEmbeddingBlock.Builder builder = InputEmbeddingBlock.builder()
                 .setVocabularySize(facts.requireInt("vocab_size"))
@@ -185,7 +194,7 @@ final class ModelLayers {
         return facts.value("embedding_size") == null ? size() : facts.requireInt("embedding_size");
     }
 
-    private Block norm(int size) {
+    Block norm(int size) {
         return LayerNormBlock.builder()
                 .setEmbeddingSize(size)
                 .optEpsilon(epsilon())
@@ -260,13 +269,13 @@ final class ModelLayers {
     String[] tied(String prefix) {
         List<String> names = new ArrayList<>();
         ((List<?>) facts.value("tied_tensors")).forEach(name -> names.add(name.toString()));
-        if (names.isEmpty()) {
+        if (names.isEmpty() && names().getTokens() != null) {
             names.add(prefix + names().getTokens());
         }
         if (isTied() && names().getHead() != null) {
             names.add(names().getHead() + ".weight");
         }
-        return names.size() == 1 ? new String[0] : names.toArray(String[]::new);
+        return names.size() < 2 ? new String[0] : names.toArray(String[]::new);
     }
 
     /** What a stack is initialized for: ids, and the output of an encoder if there is one. */
@@ -296,7 +305,9 @@ final class ModelLayers {
     String prefix(Set<String> tensors) {
         String prefix = names().getPrefix();
         return Stream.of(prefix, prefix + "language_model.") // the latter of models of text and pictures
-                .filter(each -> tensors.stream().anyMatch(name -> name.startsWith(each + names().getLayers())))
+                .filter(each -> tensors.stream()
+                        .anyMatch(name ->
+                                name.startsWith(each + names().getLayers().replace("{stage}", "0"))))
                 .findFirst()
                 .orElse("");
     }

@@ -36,6 +36,9 @@ record ModelType(ModelType like, Map<?, ?> line) {
     /** Types of models with an encoder and a decoder, and the type of the decoder. */
     static final Map<?, ?> WITH_DECODER;
 
+    /** Types of models of pictures with stages of layers of several sizes, and the type of a stage. */
+    static final Map<?, ?> WITH_STAGES;
+
     /** Types with a {@code vision_config}, and its type. */
     static final Map<?, ?> WITH_VISION_CONFIG;
 
@@ -60,6 +63,7 @@ record ModelType(ModelType like, Map<?, ?> line) {
         TEXT_DEFAULTS = (Map<?, ?>) file.get("text_defaults");
         WITHOUT_ROTARY = (List<?>) file.get("without_rotary");
         WITH_DECODER = (Map<?, ?>) file.get("decoder");
+        WITH_STAGES = (Map<?, ?>) file.get("stage");
         WITH_VISION_CONFIG = (Map<?, ?>) file.get("vision_config");
         ALL = types(file);
     }

@@ -121,6 +121,11 @@ public final class WindowBiasBlock extends ScoreTermBlock {
         return Settings.build(builder(), arguments);
     }
 
+    @Override
+    public Shape getWindow() {
+        return new Shape(options.window.get(0), options.window.get(1));
+    }
+
     /**
      * {@return the table of biases, the parameter ((2h - 1) · (2w - 1), N); with a class token, it has three more rows}
      */

@@ -1,6 +1,7 @@
 package io.github.djlpositional.relative;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Activation;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
@@ -60,6 +61,7 @@ public final class WindowNetworkBiasBlock extends ScoreTermBlock {
         }
     }
 
+    private final Options options;
     private final int limit;
     private final BiasNetwork network;
 
@@ -70,6 +72,7 @@ public final class WindowNetworkBiasBlock extends ScoreTermBlock {
 
     private WindowNetworkBiasBlock(Options options) {
         super(options, options.headCount);
+        this.options = options;
         coordinates = addColumn(
                 options.window.get(0) * options.window.get(1), cell -> Window.coordinate(options.window, cell));
         network = new BiasNetwork(this, BiasNetwork.RELU, false, false, 2, options.hiddenSize, options.headCount);
@@ -85,6 +88,11 @@ public final class WindowNetworkBiasBlock extends ScoreTermBlock {
     /** {@return the block that {@link #getArguments} describes} */
     public static WindowNetworkBiasBlock fromArguments(Map<?, ?> arguments) {
         return Settings.build(builder(), arguments);
+    }
+
+    @Override
+    public Shape getWindow() {
+        return new Shape(options.window.get(0), options.window.get(1));
     }
 
     @Override

@@ -136,6 +136,9 @@ public final class TransformerStackBlock extends OptionsBlock {
         }
     }
 
+    private static final LayerForward IN_ORDER = (index, layer, parameterStore, inputs, training, params) ->
+            layer.forward(parameterStore, inputs, training, params);
+
     /** Null for none, as is the norm. */
     private final InputEmbeddingBlock input;
 
@@ -288,6 +291,11 @@ public final class TransformerStackBlock extends OptionsBlock {
         return outputBias;
     }
 
+    /** Whether the output has the shape of x. */
+    boolean returnsSequences() {
+        return options.pooling == null && !hasOutput();
+    }
+
     /** Whether the output has a score for each token id. */
     boolean hasOutput() {
         return output != null || options.tiedOutput != null;
@@ -296,12 +304,34 @@ public final class TransformerStackBlock extends OptionsBlock {
     @Override
     protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
-        return new NDList(output(parameterStore, inputs, training, params, false));
+        return new NDList(output(parameterStore, inputs, training, params, false, IN_ORDER));
+    }
+
+    /** How a stack calls one of its layers, whose first input is x, and whose first output has the same shape. */
+    @FunctionalInterface
+    interface LayerForward {
+        NDList of(
+                int index,
+                TransformerLayerBlock layer,
+                ParameterStore parameterStore,
+                NDList inputs,
+                boolean training,
+                PairList<String, Object> params);
+    }
+
+    /** The output, a new array, with other forwards of the layers. */
+    NDArray forward(
+            ParameterStore parameterStore,
+            NDList inputs,
+            boolean training,
+            PairList<String, Object> params,
+            LayerForward layerForward) {
+        return reading(() -> output(parameterStore, inputs, training, params, false, layerForward));
     }
 
     /** The scores of the tokens that may follow the last one of each sequence, (B, 1, V): a new array. */
     NDArray scoresOfNext(ParameterStore parameterStore, NDList inputs, PairList<String, Object> params) {
-        return reading(() -> output(parameterStore, inputs, false, params, true));
+        return reading(() -> output(parameterStore, inputs, false, params, true, IN_ORDER));
     }
 
     private NDArray output(
@@ -309,7 +339,8 @@ public final class TransformerStackBlock extends OptionsBlock {
             NDList inputs,
             boolean training,
             PairList<String, Object> params,
-            boolean isOfLast) {
+            boolean isOfLast,
+            LayerForward layerForward) {
         NDArray types = input == null ? null : ForwardParameters.tokenTypes(inputs);
         NDList layerInputs = new NDList(inputs);
         layerInputs.removeIf(each -> each == types);
@@ -326,9 +357,10 @@ public final class TransformerStackBlock extends OptionsBlock {
                 embedded.forEach(temporaries::add);
                 layerInputs.set(0, embedded.head());
             }
-            for (TransformerLayerBlock layer : layers) {
+            for (int index = 0; index < layers.size(); index++) {
                 for (int i = 0; i < repetitions(shared); i++) {
-                    NDList outputs = layer.forward(parameterStore, layerInputs, training, shared);
+                    NDList outputs =
+                            layerForward.of(index, layers.get(index), parameterStore, layerInputs, training, shared);
                     replace(temporaries, layerInputs, inputs, outputs);
                 }
             }

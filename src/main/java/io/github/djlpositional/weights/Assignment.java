@@ -54,7 +54,8 @@ record Assignment(
     }
 
     /**
-     * Whether the slice has the shape of the parameter but for axes of 1, or another number of rows that is allowed.
+     * Whether the slice has the shape of the parameter but for axes of 1, or its rows have several axes, as in a
+     * convolution of patches, or it has another number of rows that is allowed.
      */
     boolean hasShape() {
         Shape shape = slice.shape();
@@ -69,9 +70,18 @@ record Assignment(
     }
 
     private static boolean isOfSameSizes(Shape shape, Shape wanted) {
-        return Arrays.equals(
-                Arrays.stream(shape.getShape()).filter(size -> size != 1).toArray(),
-                Arrays.stream(wanted.getShape()).filter(size -> size != 1).toArray());
+        boolean hasRowsOfSeveralAxes = wanted.dimension() == 2
+                && shape.dimension() > 2
+                && shape.get(0) == wanted.get(0)
+                && shape.slice(1).size() == wanted.get(1);
+        return hasRowsOfSeveralAxes
+                || Arrays.equals(
+                        Arrays.stream(shape.getShape())
+                                .filter(size -> size != 1)
+                                .toArray(),
+                        Arrays.stream(wanted.getShape())
+                                .filter(size -> size != 1)
+                                .toArray());
     }
 
     NDManager newStaging() {

@@ -6,6 +6,7 @@ import ai.djl.nn.ParameterList;
 import ai.djl.nn.core.Linear;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
+import io.github.djlpositional.PatchEmbeddingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.internal.Json;
@@ -18,6 +19,7 @@ import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.ProjectionBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
+import io.github.djlpositional.transformer.VisionTransformerBlock;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -28,8 +30,9 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * The names of the tensors of a {@link TransformerStackBlock} in a file, for {@link WeightLoader#module(String,
- * TransformerStackBlock, TensorNames)}. {@link #of} has those of published models; a builder makes others:
+ * The names of the tensors of a {@link TransformerStackBlock} or a {@link VisionTransformerBlock} in a file, for
+ * {@link WeightLoader#module(String, TransformerStackBlock, TensorNames)}. {@link #of} has those of published models; a
+ * builder makes others:
  *
  * <pre>{@code
  * TensorNames names = TensorNames.builder()
@@ -67,6 +70,11 @@ public final class TensorNames {
             @Default("0") @Range(min = 0) int firstPosition,
             String inputNorm,
             String inputProjection,
+            String patches,
+            String classToken,
+            String registers,
+            String merge,
+            String mergeNorm,
             String query,
             String key,
             String value,
@@ -78,6 +86,8 @@ public final class TensorNames {
             String temperature,
             String sinks,
             String relativeBiases,
+            String relativeHidden,
+            String relativeOutput,
             String relativeKey,
             String relativeQuery,
             String attentionNorm,
@@ -109,6 +119,9 @@ public final class TensorNames {
             prefix = Objects.requireNonNullElse(prefix, "");
         }
     }
+
+    /** Stands for the number of a stage of an encoder of pictures. */
+    private static final String STAGE = "{stage}";
 
     private static final Map<String, TensorNames> PUBLISHED = read();
 
@@ -205,15 +218,48 @@ public final class TensorNames {
             found.add(options.inputNorm, input.getNorm());
             found.add(options.inputProjection, input.getProjection());
         }
-        for (int i = 0; i < stack.getLayers().size(); i++) {
-            found.prefix = options.layers + i + ".";
-            addLayer(found, stack.getLayers().get(i));
-        }
-        found.prefix = "";
+        addLayers(found, stack, options.layers);
         stack.getLayers().forEach(layer -> addVectors(found, layer.getAttention()));
         found.addFirst(options.sharedRelativeBiases, stack.getLayers().get(0).getAttention());
         found.add(options.finalNorm, stack.getFinalNorm());
         return found.tensors;
+    }
+
+    private void addLayers(Found found, TransformerStackBlock stack, String layers) {
+        for (int i = 0; i < stack.getLayers().size(); i++) {
+            found.prefix = layers + i + ".";
+            addLayer(found, stack.getLayers().get(i));
+        }
+        found.prefix = "";
+    }
+
+    /** {@return the tensors of an encoder of pictures; parameters without a name here are not among them} */
+    public List<Tensor> tensors(VisionTransformerBlock encoder) {
+        Found found = new Found();
+        PatchEmbeddingBlock input = encoder.getInput();
+        found.add(options.patches, input.getProjection());
+        found.add(options.classToken, input.getClassToken());
+        found.add(options.registers, input.getRegisters());
+        if (input.getPositionalEncoding() instanceof LearnedPositionalEncodingBlock learned) {
+            found.add(options.positions, learned.getTable());
+        }
+        found.add(options.inputNorm, input.getNorm());
+        List<TransformerStackBlock> stages = encoder.getStages();
+        for (int i = 0; i < stages.size(); i++) {
+            if (i > 0) {
+                found.add(ofStage(options.merge, i - 1), encoder.getMerges().get(i - 1));
+                found.add(
+                        ofStage(options.mergeNorm, i - 1),
+                        encoder.getMergeNorms().get(i - 1));
+            }
+            addLayers(found, stages.get(i), ofStage(options.layers, i));
+        }
+        found.add(options.finalNorm, stages.get(stages.size() - 1).getFinalNorm());
+        return found.tensors;
+    }
+
+    private static String ofStage(String name, int stage) {
+        return name == null ? null : name.replace(STAGE, String.valueOf(stage));
     }
 
     /**
@@ -263,6 +309,8 @@ public final class TensorNames {
             ParameterList all = encoding.getDirectParameters();
             found.add(options.relativeKey, all.get("keyWeight"), all.get("keyBias"));
             found.add(options.relativeQuery, all.get("queryWeight"), all.get("queryBias"));
+            found.add(options.relativeHidden, all.get("weight1"), all.get("bias1"));
+            found.add(options.relativeOutput, all.get("weight2"), all.get("bias2"));
         }
         found.add(options.attentionNorm, layer.getAttentionNorm());
         found.add(options.attentionResultNorm, layer.getAttentionResultNorm());
@@ -394,7 +442,10 @@ public final class TensorNames {
             super(Options.class, TensorNames::new);
         }
 
-        /** Sets what stands before the number of a layer, such as {@code encoder.layer.}. */
+        /**
+         * Sets what stands before the number of a layer, such as {@code encoder.layer.}. In an encoder of pictures,
+         * {@code {stage}} stands for the number of the stage.
+         */
         public Builder setLayers(String layers) {
             return set("layers", layers);
         }
@@ -427,6 +478,31 @@ public final class TensorNames {
         /** Sets the projection of the input. */
         public Builder optInputProjection(String inputProjection) {
             return set("inputProjection", inputProjection);
+        }
+
+        /** Sets the projection of patches, whose weight a convolution has as (D, C, h, w). */
+        public Builder optPatches(String patches) {
+            return set("patches", patches);
+        }
+
+        /** Sets the tensor of the class token. */
+        public Builder optClassToken(String classToken) {
+            return set("classToken", classToken);
+        }
+
+        /** Sets the tensor of the registers. */
+        public Builder optRegisters(String registers) {
+            return set("registers", registers);
+        }
+
+        /** Sets the projection that merges the patches of a {@code {stage}} for the next one. */
+        public Builder optMerge(String merge) {
+            return set("merge", merge);
+        }
+
+        /** Sets the norm after this projection. */
+        public Builder optMergeNorm(String mergeNorm) {
+            return set("mergeNorm", mergeNorm);
         }
 
         /** Sets the projection of the queries. */
@@ -489,6 +565,16 @@ public final class TensorNames {
         /** Sets DeBERTa's projection of vectors of positions for the keys, which may be that of the queries. */
         public Builder optRelativeQuery(String relativeQuery) {
             return set("relativeQuery", relativeQuery);
+        }
+
+        /** Sets the hidden layer of a network that computes the biases of positions, as in Swin V2. */
+        public Builder optRelativeHidden(String relativeHidden) {
+            return set("relativeHidden", relativeHidden);
+        }
+
+        /** Sets the output layer of this network. */
+        public Builder optRelativeOutput(String relativeOutput) {
+            return set("relativeOutput", relativeOutput);
         }
 
         /** Sets the norm of the attention, or the first of two. */

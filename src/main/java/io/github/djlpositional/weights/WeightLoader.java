@@ -13,6 +13,7 @@ import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
+import io.github.djlpositional.transformer.VisionTransformerBlock;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -301,6 +302,23 @@ public final class WeightLoader {
         Objects.requireNonNull(prefix, "prefix");
         blocks.add(Check.notNull("stack", stack, "a TransformerStackBlock"));
         return tensors(prefix, names.tensors(stack));
+    }
+
+    /**
+     * Adds the tensors of an encoder of pictures, but for an output layer of its last stage: see
+     * {@link #output(TransformerStackBlock, TensorNames)}.
+     *
+     * @param prefix the text before these names in the file: {@code vit.} or another in files of models with a head,
+     *     empty in others
+     * @param encoder the initialized encoder to write to, of the model's sizes; owned by the caller
+     * @param names the names of the model's family
+     * @return this loader
+     * @throws IllegalArgumentException as {@link #module(String, TransformerStackBlock, TensorNames)}
+     */
+    public WeightLoader module(String prefix, VisionTransformerBlock encoder, TensorNames names) {
+        Objects.requireNonNull(prefix, "prefix");
+        blocks.add(Check.notNull("encoder", encoder, "a VisionTransformerBlock"));
+        return tensors(prefix, names.tensors(encoder));
     }
 
     /**

@@ -16,6 +16,7 @@ import io.github.djlpositional.GridPositionalEncodingBlock;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LayerNormBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
+import io.github.djlpositional.PatchEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
@@ -32,8 +33,10 @@ import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
 import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.relative.RotaryPresets;
 import io.github.djlpositional.relative.ShawRelativePositionBlock;
 import io.github.djlpositional.relative.TransformerXlPositionBlock;
+import io.github.djlpositional.relative.WindowBiasBlock;
 import io.github.djlpositional.support.SmallBlocks;
 import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.Nonlinearity;
@@ -43,6 +46,8 @@ import io.github.djlpositional.transformer.ProjectionBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerStackBlock;
+import io.github.djlpositional.transformer.VisionTransformerBlock;
+import io.github.djlpositional.transformer.VisionTransformerBlock.Coordinates;
 import java.util.List;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -379,6 +384,56 @@ public enum BlockCase implements TestBlocks {
                     .setLayers(List.of(gptLayer().build(), decoderLayer().build()))
                     .build()),
 
+    PATCHES(
+            input(2, 3, 4, 6),
+            () -> PatchEmbeddingBlock.builder()
+                    .setPatchSize(2, 3)
+                    .setEmbeddingSize(4)
+                    .build()),
+    PATCHES_OF_EVERY_SETTING(
+            input(2, 1, 4, 6),
+            () -> PatchEmbeddingBlock.builder()
+                    .setPatchSize(2, 3)
+                    .setEmbeddingSize(4)
+                    .optChannels(1)
+                    .optClassToken(true)
+                    .optRegisters(2)
+                    .optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
+                            .setEmbeddingSize(4)
+                            .optGrid(1, 2, 2)
+                            .build())
+                    .optNorm(rmsNorm(4).build())
+                    .optDropoutRate(0.1f)
+                    .build()),
+    PICTURES_WITH_COORDINATES(
+            input(2, 1, 4, 6),
+            () -> VisionTransformerBlock.builder()
+                    .setInput(PatchEmbeddingBlock.builder()
+                            .setPatchSize(2, 2)
+                            .setEmbeddingSize(8)
+                            .optChannels(1)
+                            .optClassToken(true)
+                            .build())
+                    .setStages(TransformerStackBlock.builder()
+                            .setLayers(
+                                    2,
+                                    () -> layer(attention()
+                                            .optRelativeEncoding(
+                                                    RotaryPresets.dinov3(4).build())))
+                            .build())
+                    .optCoordinates(Coordinates.CENTERS)
+                    .build()),
+    PICTURES_WITH_WINDOWS(
+            input(2, 1, 8, 8),
+            () -> VisionTransformerBlock.builder()
+                    .setInput(PatchEmbeddingBlock.builder()
+                            .setPatchSize(2, 2)
+                            .setEmbeddingSize(4)
+                            .optChannels(1)
+                            .build())
+                    .setStages(windowed(4, 2), windowed(8, 2))
+                    .build()),
+
     RMS_NORM(input(2, 3, 4), () -> rmsNorm(4).optEpsilon(1e-5).build()),
     LAYER_NORM(
             input(2, 3, 4),
@@ -480,6 +535,26 @@ public enum BlockCase implements TestBlocks {
 
     private static FeedForwardBlock.Builder everyFeedForward() {
         return feedForward(Nonlinearity.CLAMPED_SWIGLU).optBias(false).optDropoutRate(0.1f);
+    }
+
+    private static TransformerStackBlock windowed(int size, int window) {
+        return TransformerStackBlock.builder()
+                .setLayers(
+                        2,
+                        () -> TransformerLayerBlock.builder()
+                                .setAttention(MultiHeadAttentionBlock.builder()
+                                        .setEmbeddingSize(size)
+                                        .setHeadCount(2)
+                                        .optRelativeEncoding(WindowBiasBlock.builder()
+                                                .setHeadCount(2)
+                                                .setWindow(window, window)
+                                                .build())
+                                        .build())
+                                .optFeedForward(FeedForwardBlock.builder()
+                                        .setEmbeddingSize(size)
+                                        .setHiddenSize(8)
+                                        .build()))
+                .build();
     }
 
     private static TransformerLayerBlock.Builder layer(MultiHeadAttentionBlock.Builder attention) {

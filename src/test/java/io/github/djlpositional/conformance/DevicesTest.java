@@ -212,8 +212,9 @@ public class DevicesTest {
                 block.forward(store, input, training).close();
                 engine.takeWaits();
                 NDArray output = block.forward(store, input, training).head();
-                // the mask of a grid is read: the coordinates of a cell depend on the visible cells
-                assertThat(engine.takeWaits() > 0).isEqualTo(kind.toString().equals("GRID_WITH_A_MASK"));
+                // the mask of a grid is read: the coordinates of a cell depend on the visible cells; and real positions
+                assertThat(engine.takeWaits() > 0)
+                        .isEqualTo(kind.toString().matches("GRID_WITH_A_MASK|PICTURES_WITH_COORDINATES"));
                 assertThat(output.getDevice()).isEqualTo(Device.gpu(0));
             }
         }

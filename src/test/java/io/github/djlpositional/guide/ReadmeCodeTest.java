@@ -12,8 +12,10 @@ import ai.djl.nn.SequentialBlock;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.huggingface.HuggingFaceModel;
+import io.github.djlpositional.huggingface.RandomFolder;
 import io.github.djlpositional.huggingface.StoredModel;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.JavaProgram;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.transformer.TokenGenerator;
@@ -23,7 +25,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The README's code, in a process of its own, because it uses DJL's default engine, which a JVM chooses once. */
 class ReadmeCodeTest extends OnEachEngine {
@@ -72,19 +77,44 @@ class ReadmeCodeTest extends OnEachEngine {
         // end::layer[]
     }
 
-    /** The tokens are those of {@code make_llama.py}. */
-    @Test
-    void loadsAModelFromItsFolder() throws Exception {
-        StoredModel stored = StoredModel.of("llama_3");
-        Path folder = StoredModel.folder("llama_3");
-        long[] prompt = stored.prompt();
+    private long[] generated(Path folder, long... prompt) throws Exception {
         // tag::model[]
         TransformerStackBlock model = HuggingFaceModel.load(folder, manager); // config.json and *.safetensors
         TokenGenerator generator = TokenGenerator.builder().setDecoder(model).build();
         long[] next = generator.generate(prompt, 12); // ids of 12 tokens, after those of the prompt
         // end::model[]
-        assertThat(next)
+        return next;
+    }
+
+    /** The tokens are those of {@code make_llama.py}. */
+    @Test
+    void generatesTheTokensOfTransformers() throws Exception {
+        StoredModel stored = StoredModel.of("llama_3");
+        assertThat(generated(StoredModel.folder("llama_3"), stored.prompt()))
                 .containsExactly(
                         stored.continuation().stream().mapToLong(id -> id).toArray());
+    }
+
+    /** Each token is the most likely one after those before it, in a forward of all of them without a cache. */
+    @Test
+    void loadsARandomModel(@TempDir Path temporary) throws Exception {
+        Path folder = RandomFolder.write(
+                temporary,
+                Map.of(
+                        "model_type", "llama",
+                        "vocab_size", 50,
+                        "hidden_size", 8,
+                        "intermediate_size", 16,
+                        "num_hidden_layers", 2,
+                        "num_attention_heads", 2),
+                manager);
+        long[] next = generated(folder, 3, 1, 4);
+        assertThat(next).hasSize(12);
+        Block model = HuggingFaceModel.load(folder, manager);
+        long[] all =
+                LongStream.concat(LongStream.of(3, 1, 4), LongStream.of(next)).toArray();
+        NDArray scores = Forward.infer(manager, model, manager.create(new long[][] {all}));
+        assertThat(scores.argMax(2).get("0, 2:-1").toType(DataType.INT64, false).toLongArray())
+                .containsExactly(next);
     }
 }

@@ -33,13 +33,15 @@ class SourcesTest {
             "HuggingFaceBlockFactory",
             "InputEmbeddingBlock",
             "LayerNormBlock",
+            "PatchEmbeddingBlock",
             "PoolingBlock",
             "ProjectionBlock",
             "SavedBlockFactory",
             "MultiHeadAttentionBlock",
             "RmsNormBlock",
             "TransformerLayerBlock",
-            "TransformerStackBlock");
+            "TransformerStackBlock",
+            "VisionTransformerBlock");
 
     private static final Pattern PAPER = Pattern.compile("https://arxiv\\.org/abs/([0-9.]+)");
 

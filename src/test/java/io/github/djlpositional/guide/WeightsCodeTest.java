@@ -35,6 +35,7 @@ import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
+import io.github.djlpositional.transformer.VisionTransformerBlock;
 import io.github.djlpositional.weights.HalfPrecision;
 import io.github.djlpositional.weights.TensorNames;
 import io.github.djlpositional.weights.WeightFile;
@@ -69,6 +70,20 @@ class WeightsCodeTest extends OnEachEngine {
             2,
             "num_heads",
             2);
+
+    private static final Map<String, Object> DINO = Map.of(
+            "model_type",
+            "dinov2",
+            "hidden_size",
+            8,
+            "num_attention_heads",
+            2,
+            "num_hidden_layers",
+            2,
+            "image_size",
+            16,
+            "patch_size",
+            4);
 
     private static Path file(String name) {
         return Path.of("src/test/resources/weights", name);
@@ -391,5 +406,26 @@ class WeightsCodeTest extends OnEachEngine {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> HuggingFaceModel.loadEncoderDecoder(StoredModel.folder("llama_3"), manager))
                 .withMessageContainingAll("\"llama\"", "[t5]", "use read");
+    }
+
+    @Test
+    void pictures(@TempDir Path temporary) throws Exception {
+        Path folder = RandomFolder.write(temporary, DINO, manager);
+        ParameterStore store = new ParameterStore(manager, false);
+        NDArray pictures = manager.ones(new Shape(2, 3, 8, 12));
+        // tag::pictures[]
+        VisionTransformerBlock encoder = HuggingFaceModel.loadVision(folder, manager);
+        NDArray vectors =
+                encoder.forward(store, new NDList(pictures), false).singletonOrThrow(); // (B, 3, H, W) -> (B, T, D)
+        NDArray ofPictures = vectors.get(":, 0"); // of the class token, (B, D)
+        // end::pictures[]
+        assertThat(vectors.getShape()).isEqualTo(new Shape(2, 7, 8));
+        assertThat(ofPictures.getShape()).isEqualTo(new Shape(2, 8));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> HuggingFaceModel.load(folder, manager))
+                .withMessageContaining("call loadVision");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> HuggingFaceModel.loadVision(StoredModel.folder("llama_3"), manager))
+                .withMessageContaining("expected a model of pictures");
     }
 }

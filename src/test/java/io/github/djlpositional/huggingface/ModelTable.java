@@ -44,7 +44,7 @@ public final class ModelTable {
             ModelType type = ModelType.of(name);
             Map<String, String> row = new LinkedHashMap<>();
             row.put("model_type", name);
-            boolean isRotated = !Set.of("learned", "alibi")
+            boolean isRotated = !Set.of("learned", "alibi", "none")
                     .contains(String.valueOf(type.value("position_embedding_type", Map.of())));
             row.put("layout", !isRotated ? "" : isInterleaved(name) ? "interleaved" : "concatenated");
             row.put("known", known(type));
@@ -77,9 +77,10 @@ public final class ModelTable {
         return Boolean.TRUE.equals(ModelType.of(type).value("rope_interleave", Map.of()));
     }
 
-    /** Returns the model types without those of vision towers. */
+    /** Returns the model types without those of vision towers, and of stages of a model. */
     static List<String> ofText() {
         return ModelType.names().stream()
+                .filter(name -> !ModelType.WITH_STAGES.containsValue(name))
                 .filter(name -> ModelType.of(name).value("vision_axes", Map.of()) == null)
                 .toList();
     }
@@ -143,6 +144,8 @@ public final class ModelTable {
     private static String meaning(ModelType type) {
         return MEANINGS.entrySet().stream()
                 .filter(entry -> isUsed(type, entry.getKey().toString()))
+                .filter(entry -> !entry.getKey().equals("result_bias")
+                        || !Boolean.TRUE.equals(type.value("result_bias", Map.of())))
                 .map(entry ->
                         text(type, entry).formatted(type.value(entry.getKey().toString(), Map.of())))
                 .distinct()

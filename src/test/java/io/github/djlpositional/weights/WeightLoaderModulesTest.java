@@ -299,6 +299,9 @@ class WeightLoaderModulesTest extends OnEachEngine {
         WeightLoader loader = attentions();
         assertAll(
                 rejected(NullPointerException.class, () -> loader.module("", null), "block"),
-                rejected(NullPointerException.class, () -> loader.module("", null, TensorNames.of("GPT2")), "stack"));
+                rejected(
+                        NullPointerException.class,
+                        () -> loader.module("", (TransformerStackBlock) null, TensorNames.of("GPT2")),
+                        "stack"));
     }
 }

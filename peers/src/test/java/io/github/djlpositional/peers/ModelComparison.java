@@ -21,6 +21,7 @@ import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
+import io.github.djlpositional.transformer.VisionTransformerBlock;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -103,9 +104,8 @@ record ModelComparison(ModelCase peer, Comparison comparison) {
         return (ids, targetMask, params) -> peer.forward(decoder, params, ids, memory, noMask, mask);
     }
 
-    void vision(TransformerStackBlock stack, NDArray embedded) throws Exception {
-        require(layers("hidden", stack, embedded), "y");
-        require(peer.forward(stack, null, embedded), "y");
+    void vision(VisionTransformerBlock model) throws Exception {
+        require(peer.forward(model, null, peer.array("pixels")), "y");
     }
 
     /** Compares the input of each layer, and returns the normalized output of the last one. */

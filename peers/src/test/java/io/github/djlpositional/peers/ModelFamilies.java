@@ -1,26 +1,13 @@
 package io.github.djlpositional.peers;
 
-import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.convolutional.Conv2d;
-import io.github.djlpositional.LearnedPositionalEncodingBlock;
-import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.huggingface.HuggingFaceModel;
 import io.github.djlpositional.huggingface.HuggingFaceModel.EncoderDecoder;
-import io.github.djlpositional.transformer.FeedForwardBlock;
-import io.github.djlpositional.transformer.Nonlinearity;
-import io.github.djlpositional.transformer.TransformerLayerBlock;
-import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
-import io.github.djlpositional.weights.WeightLoader;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.IntFunction;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 
-/** How the models of each family are built from {@code config.json} and loaded from {@code model.safetensors}. */
+/** How the models of each family are loaded and compared. */
 final class ModelFamilies {
 
     /** Builds the model of a case, and compares it. */
@@ -52,6 +39,7 @@ final class ModelFamilies {
             "granite",
             "stablelm",
             "glm4",
+            "nemotron",
             "starcoder2",
             "opt",
             "gpt2",
@@ -80,14 +68,26 @@ final class ModelFamilies {
             "albert",
             "albert_masked");
 
+    private static final List<String> OF_PICTURES = List.of(
+            "vit",
+            "vit_classifier",
+            "dinov2",
+            "dinov2_registers",
+            "dinov3",
+            "dinov3_ungated",
+            "beit",
+            "swinv2",
+            "swinv2_trained",
+            "swinv2_classifier");
+
     static final Map<String, Family> ALL = new HashMap<>(Map.of(
             "t5", ModelFamilies::t5,
-            "t5_gated", ModelFamilies::t5,
-            "vit", ModelFamilies::vit));
+            "t5_gated", ModelFamilies::t5));
 
     static {
         DECODERS.forEach(name -> ALL.put(name, ModelFamilies::decoder));
         ENCODERS.forEach(name -> ALL.put(name, ModelFamilies::encoder));
+        OF_PICTURES.forEach(name -> ALL.put(name, ModelFamilies::vision));
     }
 
     private ModelFamilies() {}
@@ -109,98 +109,8 @@ final class ModelFamilies {
         comparison.sequenceToSequence(model.encoder(), model.decoder());
     }
 
-    private static void vit(ModelCase peer, ModelComparison comparison) throws Exception {
-        NDArray pixels = peer.array("pixels");
-        int size = peer.size("hidden_size");
-        int patch = peer.size("patch_size");
-        int rows = peer.list("image_size").get(0).getAsInt() / patch;
-        int columns = peer.list("image_size").get(1).getAsInt() / patch;
-        Conv2d patches = Conv2d.builder()
-                .setKernelShape(new Shape(patch, patch))
-                .optStride(new Shape(patch, patch))
-                .setFilters(size)
-                .build();
-        LearnedPositionalEncodingBlock positions = LearnedPositionalEncodingBlock.builder()
-                .setEmbeddingSize(size)
-                .optGrid(1, rows, columns)
-                .optInitialEncodings(peer.weight("embeddings.position_embeddings"))
-                .build();
-        TransformerStackBlock stack = TransformerStackBlock.builder()
-                .setLayers(layers(
-                        peer.size("num_hidden_layers"),
-                        i -> plainLayer(peer).optNormPlacement(NormPlacement.BEFORE_PART)))
-                .build();
-        peer.initialize(patches, pixels.getShape());
-        peer.initialize(positions, new Shape(1, 1 + rows * columns, size));
-        peer.initialize(stack, new Shape(1, 1, size));
-        WeightLoader loader = peer.loader()
-                .module("embeddings.patch_embeddings.projection.", patches)
-                .module("layernorm.", stack.getFinalNorm())
-                .allowUnused("embeddings.cls_token", "embeddings.position_embeddings", "pooler.*");
-        layers(loader, "encoder.layer.", stack, """
-                attention_queryProjection    attention.attention.query
-                attention_keyProjection      attention.attention.key
-                attention_valueProjection    attention.attention.value
-                attention_resultProjection   attention.output.dense
-                attentionNorm                layernorm_before
-                feedForward_hiddenProjection intermediate.dense
-                feedForward_outputProjection output.dense
-                feedForwardNorm              layernorm_after
-                """);
-        loader.load(patches, stack);
-        NDArray cells = peer.forward(patches, null, pixels)
-                .reshape(-1, size, (long) rows * columns)
-                .transpose(0, 2, 1);
-        NDArray first = peer.weight("embeddings.cls_token")
-                .broadcast(new Shape(cells.getShape().get(0), 1, size));
-        comparison.vision(stack, peer.forward(positions, null, first.concat(cells, 1)));
-    }
-
-    private static List<TransformerLayerBlock> layers(int count, IntFunction<TransformerLayerBlock.Builder> layer) {
-        return IntStream.range(0, count).mapToObj(i -> layer.apply(i).build()).toList();
-    }
-
-    private static TransformerLayerBlock.Builder layer(
-            MultiHeadAttentionBlock.Builder builder, int hiddenSize, Nonlinearity nonlinearity, boolean bias) {
-        MultiHeadAttentionBlock attention = builder.build();
-        return TransformerLayerBlock.builder()
-                .setAttention(attention)
-                .optFeedForward(FeedForwardBlock.builder()
-                        .setEmbeddingSize(attention.getEmbeddingSize())
-                        .setHiddenSize(hiddenSize)
-                        .optNonlinearity(nonlinearity)
-                        .optBias(bias)
-                        .build());
-    }
-
-    /** The layer of BERT. */
-    private static TransformerLayerBlock.Builder plainLayer(ModelCase peer) {
-        MultiHeadAttentionBlock.Builder attention = MultiHeadAttentionBlock.builder()
-                .setEmbeddingSize(peer.size("hidden_size"))
-                .setHeadCount(peer.size("num_attention_heads"));
-        return layer(attention, peer.size("intermediate_size"), Nonlinearity.GELU, true)
-                .optEpsilon(peer.number("layer_norm_eps"));
-    }
-
-    /**
-     * Adds the tensors of a stack's layers.
-     *
-     * @param prefix the text before the number of a layer
-     * @param table lines of a child of the layer, in the words of its parameters, and of its module in the file
-     */
-    private static void layers(WeightLoader loader, String prefix, TransformerStackBlock stack, String table) {
-        Map<String, String> modules =
-                table.lines().map(line -> line.split(" +")).collect(Collectors.toMap(line -> line[0], line -> line[1]));
-        for (int i = 0; i < stack.getLayers().size(); i++) {
-            String layer = prefix + i + ".";
-            stack.getLayers().get(i).getParameters().forEach(each -> {
-                String name = Peers.name(each.getKey());
-                String module = modules.get(name.replaceFirst("_[a-z]+$", ""));
-                if (module != null) { // others are parameters of an encoding
-                    String kind = name.matches(".*_(bias|beta)") ? ".bias" : ".weight";
-                    loader.table(layer + module + kind, each.getValue());
-                }
-            });
-        }
+    /** An encoder of pictures from its folder. */
+    private static void vision(ModelCase peer, ModelComparison comparison) throws Exception {
+        comparison.vision(HuggingFaceModel.loadVision(peer.folder(), peer.manager()));
     }
 }

@@ -37,7 +37,7 @@ class ModelPeersTest {
     Stream<Arguments> cases() {
         return folders.stream()
                 .flatMap(folder -> Stream.of("PyTorch", "MXNet")
-                        .filter(engine -> engine.equals("PyTorch") || ModelCase.length(folder) < 100)
+                        .filter(engine -> engine.equals("PyTorch") || ModelCase.length(folder) < 300)
                         .map(engine -> Arguments.of(folder.getFileName().toString(), engine, folder)));
     }
 

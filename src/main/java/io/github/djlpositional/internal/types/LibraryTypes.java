@@ -5,6 +5,7 @@ import io.github.djlpositional.GridPositionalEncodingBlock;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LayerNormBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
+import io.github.djlpositional.PatchEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
@@ -31,6 +32,7 @@ import io.github.djlpositional.transformer.PoolingBlock;
 import io.github.djlpositional.transformer.ProjectionBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
+import io.github.djlpositional.transformer.VisionTransformerBlock;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -67,6 +69,7 @@ public final class LibraryTypes implements TypeProvider {
         types.put("grid", GridPositionalEncodingBlock.class);
         types.put("Fourier features", FourierFeaturesBlock.class);
         types.put("input embedding", InputEmbeddingBlock.class);
+        types.put("patch embedding", PatchEmbeddingBlock.class);
         types.put("RMS norm", RmsNormBlock.class);
         types.put("layer norm", LayerNormBlock.class);
         types.put("attention", MultiHeadAttentionBlock.class);
@@ -74,6 +77,7 @@ public final class LibraryTypes implements TypeProvider {
         types.put("projection", ProjectionBlock.class);
         types.put("transformer layer", TransformerLayerBlock.class);
         types.put("transformer stack", TransformerStackBlock.class);
+        types.put("vision transformer", VisionTransformerBlock.class);
         types.put("pooling", PoolingBlock.class);
         return types;
     }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import ai.djl.nn.Block;
 import io.github.djlpositional.ArchitectureTest;
 import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.PatchEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
@@ -21,6 +22,8 @@ import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.Sampling;
+import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
@@ -68,6 +71,13 @@ class BlockBuilderTest {
                             .setEmbeddingSize(8)
                             .setHiddenSize(4)
                             .build()),
+            Map.entry(
+                    PatchEmbeddingBlock.class,
+                    PatchEmbeddingBlock.builder()
+                            .setPatchSize(2, 2)
+                            .setEmbeddingSize(8)
+                            .build()),
+            Map.entry(TransformerStackBlock[].class, new TransformerStackBlock[] {stack()}),
             Map.entry(Nonlinearity.class, Nonlinearity.SILU),
             Map.entry(RelativeEncoding[].class, new RelativeEncoding[] {
                 AlibiBiasBlock.builder().setHeadCount(2).build()
@@ -80,6 +90,22 @@ class BlockBuilderTest {
             Map.entry(RotaryAxes.class, RotaryAxes.sections(1, 1)),
             Map.entry(RotaryScaling.class, RotaryScaling.none()),
             Map.entry(SinusoidalEncoding.class, SinusoidalEncoding.vaswani(4)));
+
+    private static TransformerStackBlock stack() {
+        return TransformerStackBlock.builder()
+                .setLayers(
+                        1,
+                        () -> TransformerLayerBlock.builder()
+                                .setAttention(MultiHeadAttentionBlock.builder()
+                                        .setEmbeddingSize(8)
+                                        .setHeadCount(2)
+                                        .build())
+                                .optFeedForward(FeedForwardBlock.builder()
+                                        .setEmbeddingSize(8)
+                                        .setHiddenSize(4)
+                                        .build()))
+                .build();
+    }
 
     /** A method {@code setX} or {@code optX}, or {@code add}, of a class of builders. */
     private record Setter(Class<?> builder, Method method) {
