@@ -280,12 +280,10 @@ public final class HuggingFaceModel {
             for (Part part : parts) {
                 // they are replaced, so that random numbers would be drawn for nothing
                 part.block.setInitializer(Initializer.ZEROS, part::isRead);
+                part.block.freezeParameters(true); // before, since MXNet would allocate gradients
                 part.block.initialize(manager, DataType.FLOAT32, part.inputShapes.toArray(Shape[]::new));
             }
             loader.load(Stream.of(parts).map(Part::block).toArray(Block[]::new));
-            for (Part part : parts) {
-                part.block.freezeParameters(true);
-            }
         }
 
         private void add(WeightLoader loader, Part part, Map<String, List<Parameter>> needed) {

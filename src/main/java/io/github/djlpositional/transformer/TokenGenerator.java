@@ -29,11 +29,10 @@ import java.util.function.LongPredicate;
  *         .optSampling(Sampling.builder().optTemperature(0.8).optTopP(0.9).build())
  *         .optEndTokens(List.of(2L))
  *         .build();
- * long[] added = generator.generate(prompt, 100, token -> {
- *     System.out.print(tokenizer.decode(new long[] {token}));
- *     return true;                            // false stops
- * });
+ * long[] added = generator.generate(prompt, 100);
  * }</pre>
+ *
+ * <p>A {@link TextGenerator} continues texts.
  *
  * <p>An object may be used by several threads, as long as the decoder may.
  */

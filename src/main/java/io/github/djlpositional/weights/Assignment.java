@@ -100,7 +100,9 @@ record Assignment(
             return () -> {};
         }
         NDArray read = first.read(staging, target.getDataType());
-        NDArray rows = isWhole ? read.reshape(target.getShape()) : read;
+        // MXNet's reshape copies
+        boolean isReshaped = isWhole && !read.getShape().equals(target.getShape());
+        NDArray rows = isReshaped ? read.reshape(target.getShape()) : read;
         NDArray values = addsOne ? Arithmetic.add(rows, 1) : rows;
         return () -> write(values);
     }
@@ -116,7 +118,12 @@ record Assignment(
             target.setRequiresGradient(false);
         }
         try {
-            target.set(NDIndex.sliceAxis(0, 0, rows.getShape().get(0)), rows);
+            // on MXNet, set takes several times the memory; on PyTorch, copyTo takes memory of Java
+            if (rows.getShape().equals(target.getShape()) && !Arithmetic.isPyTorch(target)) {
+                rows.copyTo(target);
+            } else {
+                target.set(NDIndex.sliceAxis(0, 0, rows.getShape().get(0)), rows);
+            }
         } finally {
             if (hadGradient) {
                 target.setRequiresGradient(true);

@@ -9,6 +9,7 @@ import io.github.djlpositional.huggingface.HuggingFaceModel;
 import io.github.djlpositional.huggingface.StoredModel;
 import io.github.djlpositional.support.TestEngine;
 import io.github.djlpositional.transformer.Sampling;
+import io.github.djlpositional.transformer.TextGenerator;
 import io.github.djlpositional.transformer.TokenGenerator;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.io.IOException;
@@ -106,13 +107,14 @@ class GenerateTextTest {
                     .optTokenizerPath(folder.resolve("tokenizer.json"))
                     .optTruncation(false) // by default, texts are cut to 512 tokens
                     .build()) {
-                long[] prompt = tokenizer.encode("the cat sat on the mat").getIds();
-                TokenGenerator generator = TokenGenerator.builder()
+                TokenGenerator tokens = TokenGenerator.builder()
                         .setDecoder(decoder)
                         .optSampling(Sampling.greedy()) // or a temperature: Sampling.builder().optTemperature(0.8)
                         .optEndTokens(config.getEndTokens())
                         .build();
-                String text = tokenizer.decode(generator.generate(prompt, 12));
+                TextGenerator generator = TextGenerator.of(
+                        tokens, text -> tokenizer.encode(text).getIds(), ids -> tokenizer.decode(ids, true));
+                String text = generator.generate("the cat sat on the mat", 12, System.out::print); // as it is generated
                 // end::load[]
                 assertThat(text).isEqualTo(StoredModel.of("llama_3").continuedText());
                 // tag::load[]

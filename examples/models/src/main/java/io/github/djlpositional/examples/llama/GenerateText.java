@@ -10,6 +10,7 @@ import io.github.djlpositional.examples.UserError;
 import io.github.djlpositional.huggingface.HuggingFaceConfig;
 import io.github.djlpositional.huggingface.HuggingFaceModel;
 import io.github.djlpositional.transformer.Sampling;
+import io.github.djlpositional.transformer.TextGenerator;
 import io.github.djlpositional.transformer.TokenGenerator;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.io.IOException;
@@ -93,7 +94,6 @@ public final class GenerateText extends EngineCommand {
             requireTokens(decoder.getInput().getTokenTable().getShape().get(0), ids);
             out.print(prompt);
             out.flush();
-            GeneratedText text = new GeneratedText(all -> tokenizer.decode(all, true), ids);
             TokenGenerator generator = TokenGenerator.builder()
                     .setDecoder(decoder)
                     .optSampling(sampling())
@@ -101,13 +101,13 @@ public final class GenerateText extends EngineCommand {
                     .build();
             List<Double> seconds = new ArrayList<>(); // until each token
             long start = System.nanoTime();
-            generator.generate(ids, tokens, id -> {
-                seconds.add((System.nanoTime() - start) / 1e9);
-                out.print(text.add(id));
-                out.flush();
-                return true;
-            });
-            out.printf("%s%n%n%s%n", text.rest(), speed(seconds));
+            TextGenerator.of(generator, text -> tokenizer.encode(text).getIds(), all -> tokenizer.decode(all, true))
+                    .generate(prompt, tokens, piece -> {
+                        seconds.add((System.nanoTime() - start) / 1e9);
+                        out.print(piece);
+                        out.flush();
+                    });
+            out.printf("%n%n%s%n", speed(seconds));
         }
     }
 

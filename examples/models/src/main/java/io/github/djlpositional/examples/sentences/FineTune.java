@@ -29,15 +29,11 @@ import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
 import ai.djl.training.tracker.WarmUpTracker;
-import io.github.djlpositional.InputEmbeddingBlock;
-import io.github.djlpositional.LayerNormBlock;
-import io.github.djlpositional.LearnedPositionalEncodingBlock;
-import io.github.djlpositional.transformer.FeedForwardBlock;
-import io.github.djlpositional.transformer.Nonlinearity;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import io.github.djlpositional.huggingface.HuggingFaceConfig;
 import io.github.djlpositional.transformer.Pooling;
-import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
-import io.github.djlpositional.weights.TensorNames;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightLoader;
 import java.io.IOException;
@@ -49,6 +45,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.IntStream;
 
 /**
  * Fine-tunes the published sentence encoder all-MiniLM-L6-v2 for two classes: does a definition in WordNet belong to a
@@ -57,39 +54,18 @@ import java.util.Random;
 public final class FineTune {
 
     private static final List<String> CLASSES = List.of("noun", "verb");
+    private static final int LAYERS = 6;
     private static final int MAX_TOKENS = 24; // of a sentence; the rest is cut off
     private static final int BATCH_SIZE = 16;
 
     private FineTune() {}
 
-    // %% The encoder of LoadSentenceEncoder with an output layer: ids (B, T) and a mask (B, T) to scores (B, 2)
-    static TransformerStackBlock newClassifier() {
-        return TransformerStackBlock.builder()
-                .optInput(InputEmbeddingBlock.builder()
-                        .setVocabularySize(30_522)
-                        .setEmbeddingSize(384)
-                        .optTokenTypes(2)
-                        .optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
-                                .setEmbeddingSize(384)
-                                .optMaxSequenceLength(512)
-                                .build())
-                        .optNorm(LayerNormBlock.builder()
-                                .setEmbeddingSize(384)
-                                .optEpsilon(1e-12)
-                                .build())
-                        .build())
-                .setLayers(
-                        6,
-                        () -> TransformerLayerBlock.builder()
-                                .setEmbeddingSize(384)
-                                .setHeadCount(12)
-                                .optFeedForward(FeedForwardBlock.builder()
-                                        .setEmbeddingSize(384)
-                                        .setHiddenSize(1536)
-                                        .optNonlinearity(Nonlinearity.GELU)
-                                        .build())
-                                .optEpsilon(1e-12)
-                                .optDropoutRate(0.1f)) // in training only
+    // %% The encoder that config.json describes, with an output layer: ids (B, T) and a mask (B, T) to scores (B, 2)
+    static TransformerStackBlock newClassifier(HuggingFaceConfig config) {
+        return config.stack()
+                .setLayers(IntStream.range(0, LAYERS)
+                        .mapToObj(i -> config.layer(i).optDropoutRate(0.1f).build()) // in training only
+                        .toList())
                 .optPooling(Pooling.MEAN) // of a sentence's tokens
                 .optOutputSize(CLASSES.size())
                 .build();
@@ -130,7 +106,7 @@ public final class FineTune {
         } catch (IOException e) {
             fail("folders '" + saved + "' and '" + published + "' cannot be written (" + e + "): name others");
         }
-        for (String file : List.of("model.safetensors", "tokenizer.json")) {
+        for (String file : List.of("model.safetensors", "config.json", "tokenizer.json")) {
             if (!Files.isRegularFile(published.resolve(file))) {
                 fail("folder '" + published + "' has no file " + file + ": download it from"
                         + " https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2, or name only a folder to"
@@ -165,12 +141,14 @@ public final class FineTune {
         System.out.println("Fine-tuning with " + Engine.getInstance().getEngineName() + " on " + device);
         Engine.getInstance().setRandomSeed(1);
         Model model = Model.newInstance("classifier", device);
-        TransformerStackBlock classifier = newClassifier();
         Shape shape = new Shape(1, MAX_TOKENS); // of ids, and of a mask
-        classifier.initialize(model.getNDManager(), DataType.FLOAT32, shape, shape);
+        TransformerStackBlock classifier = null;
         try {
+            HuggingFaceConfig config = HuggingFaceConfig.read(published);
+            classifier = newClassifier(config);
+            classifier.initialize(model.getNDManager(), DataType.FLOAT32, shape, shape);
             WeightLoader.of(WeightFile.open(published.resolve("model.safetensors")))
-                    .module("", classifier, TensorNames.of("BERT"))
+                    .module("", classifier, config.tensorNames())
                     .allowMissing("*output_*")
                     .allowUnused("embeddings.position_ids", "pooler.*")
                     .load(classifier);
@@ -202,7 +180,10 @@ public final class FineTune {
             try (Trainer trainer = model.newTrainer(config)) {
                 // after newTrainer, and before initialize
                 classifier.freezeParameters(true);
-                classifier.getLayers().subList(6 - tunedLayers, 6).forEach(layer -> layer.freezeParameters(false));
+                classifier
+                        .getLayers()
+                        .subList(LAYERS - tunedLayers, LAYERS)
+                        .forEach(layer -> layer.freezeParameters(false));
                 classifier.getOutput().freezeParameters(false);
                 trainer.initialize(shape, shape);
                 trainer.setMetrics(new Metrics());
@@ -224,8 +205,12 @@ public final class FineTune {
         model.save(saving, "classifier");
         model.close();
         Files.copy(published.resolve("tokenizer.json"), saving.resolve("tokenizer.json"), REPLACE_EXISTING);
-        String labels = "{\"id2label\": {\"0\": \"%s\", \"1\": \"%s\"}}"; // as in Hugging Face's configurations
-        Files.writeString(saving.resolve("config.json"), labels.formatted(CLASSES.toArray()));
+        String configuration = Files.readString(published.resolve("config.json"));
+        JsonObject described = JsonParser.parseString(configuration).getAsJsonObject();
+        JsonObject labels = new JsonObject(); // as in Hugging Face's configurations
+        CLASSES.forEach(name -> labels.addProperty("" + CLASSES.indexOf(name), name));
+        described.add("id2label", labels);
+        Files.writeString(saving.resolve("config.json"), described.toString());
         for (String file : List.of("config.json", "tokenizer.json", "classifier-0000.params")) {
             Files.move(saving.resolve(file), saved.resolve(file), ATOMIC_MOVE);
         }
@@ -238,7 +223,7 @@ public final class FineTune {
                 .setTypes(String.class, Classifications.class)
                 .optModelPath(saved)
                 .optModelName("classifier")
-                .optBlock(newClassifier())
+                .optBlock(newClassifier(HuggingFaceConfig.read(saved)))
                 .optTranslator(
                         TextClassificationTranslator.builder(loadedTokenizer).build())
                 .optDevice(device)
