@@ -168,6 +168,11 @@ def vision(model, length):
     return {"pixels": pixels, "y": output(result)} | states("hidden", result.hidden_states)
 
 
+def large(model, length):
+    """Pictures of twice the size that the model is configured for."""
+    return vision(model, 4 * length)
+
+
 def vision_of_timm(model, length):
     pixels, hidden = normal(2, 3, 16, 16), []
     for block in model.blocks:
@@ -401,6 +406,7 @@ family("beit", "BeitModel", vision, VISION | UNDROPPED, intermediate_size=HIDDEN
        use_absolute_position_embeddings=False, drop_path_rate=0.0, lengths=(16,), compared=True)
 family("swinv2", "Swinv2Model", vision, SWIN, lengths=(256,), compared=True)
 family("swinv2_trained", "Swinv2Model", vision, SWIN, pretrained_window_sizes=[3, 2], lengths=(256,), compared=True)
+family("swinv2_large", "Swinv2Model", large, SWIN | dict(window_size=8), lengths=(256,), compared=True)
 family("swinv2_classifier", "Swinv2ForImageClassification", vision, SWIN | CLASSES | dict(window_size=8), lengths=(256,),
        compared=True)  # one window in the second stage
 family("timm_eva02", "timm/eva02_tiny_patch14_224", vision_of_timm, TIMM, ref_feat_shape=(4, 4), mlp_ratio=1.5,

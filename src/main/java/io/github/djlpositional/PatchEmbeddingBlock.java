@@ -43,9 +43,9 @@ import java.util.Map;
  *
  * <p>The input is (B, C, H, W), with sizes that are multiples of the patch size, and of the data type of the
  * parameters; the output is (B, T, D): a class token, registers (Darcet et al., <em>Vision Transformers Need
- * Registers</em>, 2024), and the patches row by row, the last two without and with an encoding of their positions. A
- * patch is projected like a convolution with a stride of its size does, by the parameters {@code weight}, (D, C · h ·
- * w), and {@code bias} of {@link #getProjection()}. The class token and the registers are the parameters
+ * Registers</em>, 2024), and the patches row by row. The class token and the patches have positions, registers have
+ * none. A patch is projected like a convolution with a stride of its size does, by the parameters {@code weight}, (D, C
+ * · h · w), and {@code bias} of {@link #getProjection()}. The class token and the registers are the parameters
  * {@code classToken}, (1, D), and {@code registers}, (R, D).
  *
  * @see <a href="https://arxiv.org/abs/2010.11929">An Image is Worth 16x16 Words: Transformers for Image Recognition at
@@ -55,6 +55,9 @@ import java.util.Map;
 public final class PatchEmbeddingBlock extends OptionsBlock {
 
     private static final float STANDARD_DEVIATION = 0.02f;
+
+    /** Far above any published model. */
+    private static final int MOST_NUMBERS = 1 << 24;
 
     record Options(
             @Range(min = 1) List<Integer> patchSize,
@@ -70,7 +73,16 @@ public final class PatchEmbeddingBlock extends OptionsBlock {
 
         Options {
             Check.present("patchSize", patchSize);
+            Check.that(
+                    patchSize.size() == 2,
+                    "patchSize " + patchSize + ": expected rows and columns of pixels; set it with"
+                            + " setPatchSize(int, int)");
             patchSize = List.copyOf(patchSize);
+            double numbers = (double) channels * patchSize.get(0) * patchSize.get(1);
+            Check.that(
+                    numbers <= MOST_NUMBERS,
+                    "patchSize " + patchSize + " with channels " + channels + ": expected at most " + MOST_NUMBERS
+                            + " numbers in a patch; use smaller patches");
         }
     }
 
@@ -87,8 +99,7 @@ public final class PatchEmbeddingBlock extends OptionsBlock {
     private PatchEmbeddingBlock(Options options) {
         super(options);
         this.options = options;
-        int numbers = Math.multiplyExact(options.channels, Math.multiplyExact(height(), width()));
-        projection = addProjection("projection", numbers, options.embeddingSize, true);
+        projection = addProjection("projection", projectionSize(), options.embeddingSize, true);
         classToken = options.classToken ? addTokens("classToken", 1) : null;
         registers = options.registers == 0 ? null : addTokens("registers", options.registers);
         positionalEncoding =
@@ -225,7 +236,7 @@ public final class PatchEmbeddingBlock extends OptionsBlock {
             return x;
         }
         PairList<String, Object> params = new PairList<>();
-        if (positionalEncoding instanceof LearnedPositionalEncodingBlock learned && learned.hasGrid()) {
+        if (hasGrid()) {
             params.add(LearnedPositionalEncodingBlock.GRID_SIZES, grid);
         }
         return positionalEncoding
@@ -276,15 +287,22 @@ public final class PatchEmbeddingBlock extends OptionsBlock {
     protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
         Shape tokens = getOutputShapes(inputShapes)[0];
         initializeChild(projection, manager, dataType, new Shape(-1, projectionSize()));
-        initializeChild(positionalEncoding, manager, dataType, withoutRegisters(tokens));
+        // a table for a grid takes other grids with a forward parameter only
+        initializeChild(
+                positionalEncoding, manager, dataType, hasGrid() ? Shape.update(tokens, 1, -1) : positioned(tokens));
         initializeChild(norm, manager, dataType, tokens);
     }
 
-    private long projectionSize() {
-        return (long) options.channels * height() * width();
+    private int projectionSize() {
+        return options.channels * height() * width();
     }
 
-    private Shape withoutRegisters(Shape tokens) {
+    private boolean hasGrid() {
+        return positionalEncoding instanceof LearnedPositionalEncodingBlock learned && learned.hasGrid();
+    }
+
+    /** The tokens that have positions. */
+    private Shape positioned(Shape tokens) {
         long count = tokens.get(1);
         return Shape.update(tokens, 1, count == -1 ? -1 : count - options.registers);
     }

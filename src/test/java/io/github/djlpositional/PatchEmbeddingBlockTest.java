@@ -18,6 +18,8 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.convolutional.Conv2d;
 import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.support.OnEachEngine;
+import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** Patches of 2 by 3 pixels of pictures of 4 by 9 pixels, to vectors of 5 numbers, compared with a convolution. */
@@ -89,6 +91,12 @@ class PatchEmbeddingBlockTest extends OnEachEngine {
                 new Shape(1, 3, 8, 12));
         NDArray pictures = numbers(manager, 1, DataType.FLOAT32, 2, 3, 4, 9);
         assertThat(infer(manager, block, pictures).getShape()).isEqualTo(new Shape(2, 7, 5));
+        PatchEmbeddingBlock larger = patches()
+                .optClassToken(true)
+                .optPositionalEncoding(positions(1, 2))
+                .build();
+        larger.initialize(manager, DataType.FLOAT32, PICTURES); // a trainer does this for the pictures it gets
+        assertThat(infer(manager, larger, pictures).getShape()).isEqualTo(new Shape(2, 7, 5));
         assertThat(block.getOutputShapes(new Shape[] {PICTURES})).containsExactly(new Shape(2, 7, 5));
     }
 
@@ -102,6 +110,11 @@ class PatchEmbeddingBlockTest extends OnEachEngine {
                 rejected(() -> infer(manager, block, zeros(manager, 2, 4, 9, 3)), "(2, 4, 9, 3)", "the channels first"),
                 rejected(() -> infer(manager, block, zeros(manager, 3, 4, 9)), "(3, 4, 9)", sizes),
                 rejected(() -> patches().setPatchSize(0, 3).build(), "patchSize"),
+                rejected(() -> patches().setPatchSize(1 << 15, 1 << 15).build(), "numbers in a patch"),
+                rejected(
+                        () -> PatchEmbeddingBlock.fromArguments(Map.of("patchSize", List.of(16), "embeddingSize", 8)),
+                        "patchSize [16]",
+                        "rows and columns"),
                 rejected(
                         () -> infer(manager, block, zeros(manager, 2, 3, 4, 9).toType(DataType.UINT8, false)),
                         "uint8",

@@ -25,8 +25,9 @@ import java.util.Map;
  * }
  * }</pre>
  *
- * <p>The block is that of {@link HuggingFaceModel#load(Path, ai.djl.ndarray.NDManager)}. The argument {@code length} of
- * the criteria is the maximum length of the sequences, for rope types that depend on it.
+ * <p>The block is that of {@link HuggingFaceModel#load(Path, ai.djl.ndarray.NDManager)}, or of
+ * {@link HuggingFaceModel#loadVision} for a model of pictures. The argument {@code length} of the criteria is the
+ * maximum length of the sequences, for rope types that depend on it.
  */
 public final class HuggingFaceBlockFactory implements BlockFactory {
 
@@ -63,6 +64,9 @@ public final class HuggingFaceBlockFactory implements BlockFactory {
                 ? modelPath
                 : modelPath.toAbsolutePath().getParent();
         try {
+            if (VisionModel.isOfPictures(HuggingFaceModel.config(folder))) {
+                return HuggingFaceModel.loadVision(folder, model.getNDManager());
+            }
             if (arguments.get(LENGTH) == null) {
                 return HuggingFaceModel.load(folder, model.getNDManager());
             }

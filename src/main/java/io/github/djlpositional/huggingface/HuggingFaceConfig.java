@@ -289,7 +289,7 @@ public final class HuggingFaceConfig {
      */
     public boolean isRotated(int layer) {
         Check.between("layer", layer, 0, layers.count() - 1L);
-        return layers.isRotated(layer);
+        return layers.isRotated(layer) || Objects.equals(facts.value("patch_positions"), "rotary");
     }
 
     /**
@@ -378,7 +378,7 @@ public final class HuggingFaceConfig {
     }
 
     /**
-     * {@return the encoder of a model of pictures, a new builder} Its output are the last hidden states, (B, T, D).
+     * {@return the encoder of a model of pictures, a new builder} The output is the last hidden states, (B, T, D).
      *
      * @throws IllegalArgumentException if the model is one of text, or has what a {@link VisionTransformerBlock} lacks
      */
@@ -391,7 +391,8 @@ public final class HuggingFaceConfig {
         Check.that(
                 facts.value("other_attention") == null,
                 () -> this + ": " + facts.value("other_attention")
-                        + ": expected a model whose attention is a MultiHeadAttentionBlock; use rotary only");
+                        + ": expected a model whose attention is a MultiHeadAttentionBlock; use "
+                        + (VisionModel.isOfPictures(this) ? "visionEncoder" : "rotary only"));
         requireValues();
     }
 
@@ -401,11 +402,20 @@ public final class HuggingFaceConfig {
                 .forEach((key, value) -> Check.that(
                         config.get(key) == null || Facts.isSame(config.get(key), value),
                         () -> key + " " + shown(config.get(key)) + " of " + this + ": expected " + value
-                                + ", which the attention of this library has; build it yourself"));
+                                + ", which the blocks of this library have; build the model yourself"));
+    }
+
+    /** Checks that the positions are those of a text. */
+    private void requireText() {
+        Check.that(
+                !VisionModel.isOfPictures(this),
+                () -> this + ": expected a model of text, since the positions of patches belong to the whole model; use"
+                        + " attention(int) or visionEncoder()");
     }
 
     /** Checks that some layers of a type have the rotary encoding. */
     private void requireRotated(String layerType) {
+        requireText();
         requireKnown(layerType); // before the layers are counted
         if (layers.mayLackRotary()) {
             Set<String> rotated = rotatedTypes();
@@ -441,6 +451,7 @@ public final class HuggingFaceConfig {
 
     /** A type of the layers that are all rotated alike. */
     private String onlyLayerType() {
+        requireText();
         List<String> types = layerTypes();
         Check.that(
                 types.size() == 1,

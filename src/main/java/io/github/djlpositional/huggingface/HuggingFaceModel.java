@@ -34,7 +34,7 @@ import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /**
- * A published language model, decoder or encoder, from its folder as Hugging Face's transformers save it.
+ * A published model of text or of pictures from its folder, as Hugging Face's transformers save it.
  *
  * <pre>{@code
  * TransformerStackBlock model = HuggingFaceModel.load(Path.of("Llama-3.2-1B"), manager);
@@ -67,11 +67,12 @@ public final class HuggingFaceModel {
         "model.visual.*",
         "*EncDecAttention.relative_attention_bias.weight",
         "lm_predictions.*",
-        "mask_predictions.*",
-        "classifier.*",
-        "*mask_token",
-        "*relative_position_index",
-        "*relative_coords_table"
+        "mask_predictions.*"
+    };
+
+    /** Tensors of models of pictures that are no weights of the encoder: other classifiers, and indices. */
+    private static final String[] UNUSED_OF_PICTURES = {
+        "classifier.*", "*mask_token", "*pooler.*", "*relative_position_index", "*relative_coords_table"
     };
 
     private HuggingFaceModel() {}
@@ -114,8 +115,7 @@ public final class HuggingFaceModel {
 
     private static TransformerStackBlock load(Path folder, Integer length, NDManager manager)
             throws IOException, MalformedModelException {
-        requireConfig(folder);
-        HuggingFaceConfig config = HuggingFaceConfig.read(folder);
+        HuggingFaceConfig config = config(folder);
         Check.that(
                 !VisionModel.isOfPictures(config),
                 () -> "the folder " + folder + " has a model of pictures: expected one of text; call loadVision");
@@ -150,8 +150,7 @@ public final class HuggingFaceModel {
      */
     public static VisionTransformerBlock loadVision(Path folder, NDManager manager)
             throws IOException, MalformedModelException {
-        requireConfig(folder);
-        HuggingFaceConfig config = HuggingFaceConfig.read(folder);
+        HuggingFaceConfig config = config(folder);
         VisionModel vision = new VisionModel(config);
         Weights weights = new Weights(files(folder));
         VisionTransformerBlock encoder =
@@ -198,6 +197,12 @@ public final class HuggingFaceModel {
      */
     public record EncoderDecoder(TransformerStackBlock encoder, TransformerStackBlock decoder) {}
 
+    /** The configuration in a folder. */
+    static HuggingFaceConfig config(Path folder) throws IOException, MalformedModelException {
+        requireConfig(folder);
+        return HuggingFaceConfig.read(folder);
+    }
+
     private static void requireConfig(Path folder) {
         Check.that(
                 Files.isRegularFile(folder.resolve(CONFIG)),
@@ -223,9 +228,9 @@ public final class HuggingFaceModel {
 
         void add(WeightLoader loader, String prefix) {
             if (block instanceof VisionTransformerBlock encoder) {
-                loader.module(prefix, encoder, layers.names());
+                loader.module(prefix, encoder, layers.names()).allowUnused(UNUSED_OF_PICTURES);
             } else {
-                loader.module(prefix, stack(), layers.names());
+                loader.module(prefix, stack(), layers.names()).allowUnused(UNUSED);
             }
         }
 
@@ -271,7 +276,7 @@ public final class HuggingFaceModel {
         }
 
         void load(NDManager manager, Part... parts) throws IOException, MalformedModelException {
-            WeightLoader loader = WeightLoader.ofAll(files).oneByOne().allowUnused(UNUSED);
+            WeightLoader loader = WeightLoader.ofAll(files).oneByOne();
             Map<String, List<Parameter>> needed = new HashMap<>(); // layers may share a tensor
             for (Part part : parts) {
                 add(loader, part, needed);

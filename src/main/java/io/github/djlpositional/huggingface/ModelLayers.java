@@ -82,7 +82,7 @@ final class ModelLayers {
         if (facts.isOn("cross_attention")) {
             builder.optCrossAttention(attention.cross());
         }
-        if (facts.value("layer_scale") != null) {
+        if (facts.value("layer_scale") != null && facts.number("layer_scale") != 0) {
             builder.optResidualScale((float) facts.number("layer_scale"));
         }
         return facts.value("residual_multiplier") == null

@@ -62,6 +62,9 @@ final class VisionModel {
         }
         VisionTransformerBlock.Builder builder =
                 VisionTransformerBlock.builder().setInput(input().build()).setStages(stacks);
+        if (facts.value("depths") != null) {
+            builder.optTrainedGrid(grid()[0], grid()[1]);
+        }
         return positions().equals("rotary") ? builder.optCoordinates(Coordinates.CENTERS) : builder;
     }
 
@@ -89,14 +92,17 @@ final class VisionModel {
         List<HuggingFaceConfig> stages = new ArrayList<>();
         int size = facts.requireInt("hidden_size");
         int[] grid = grid();
-        int side = Math.min(grid[0], grid[1]);
+        Check.that(
+                grid[0] == grid[1],
+                () -> "image_size " + facts.value("image_size") + " of " + config
+                        + ": expected square pictures, whose windows transformers does not pad; resize them");
         for (int i = 0; i < depths.size(); i++) {
             Map<String, Object> stage = new LinkedHashMap<>(config.config);
             stage.put("model_type", ModelType.WITH_STAGES.get(config.config.get("model_type")));
             stage.put("embed_dim", size << i);
             stage.put("depth", depths.get(i));
             stage.put("heads", heads.get(i));
-            stage.put("window_size", Math.min(side >> i, facts.requireInt("window_size")));
+            stage.put("window_size", Math.min(grid[0] >> i, facts.requireInt("window_size")));
             stage.put("trained_window", trained.get(i));
             stages.add(HuggingFaceConfig.of(stage));
         }
@@ -143,12 +149,15 @@ final class VisionModel {
         switch (positions()) {
             case "rotary" ->
                 attention.optRelativeEncoding(RotaryPresets.dinov3(headSize).build());
-            case "window" ->
-                attention.optRelativeEncoding(WindowBiasBlock.builder()
-                        .setHeadCount(headCount)
-                        .setWindow(grid()[0], grid()[1])
-                        .optClassToken(true)
-                        .build());
+            case "window" -> {
+                if (facts.isOn("use_relative_position_bias")) {
+                    attention.optRelativeEncoding(WindowBiasBlock.builder()
+                            .setHeadCount(headCount)
+                            .setWindow(grid()[0], grid()[1])
+                            .optClassToken(true)
+                            .build());
+                }
+            }
             case "window_network" -> {
                 int window = facts.requireInt("window_size");
                 int trained = facts.whole("pretrained_window_size");

@@ -30,6 +30,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
@@ -197,9 +198,42 @@ public final class TransformerLayerBlock extends OptionsBlock {
         return Settings.build(builder(), arguments);
     }
 
+    /** How a layer calls its self-attention. */
+    @FunctionalInterface
+    interface Attend {
+
+        /**
+         * Returns the result of an attention.
+         *
+         * @param temporaries gets the arrays that this creates
+         * @param inputs x and perhaps a mask
+         * @param attention adds its result to the temporaries
+         */
+        NDArray of(Temporaries temporaries, NDList inputs, Function<NDList, NDArray> attention);
+    }
+
     @Override
     protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
+        return compute(parameterStore, inputs, training, params, (temporaries, all, attention) -> attention.apply(all));
+    }
+
+    /** The outputs, new arrays, with another call of the self-attention. */
+    NDList forward(
+            ParameterStore parameterStore,
+            NDList inputs,
+            boolean training,
+            PairList<String, Object> params,
+            Attend attendTo) {
+        return reading(() -> compute(parameterStore, inputs, training, params, attendTo));
+    }
+
+    private NDList compute(
+            ParameterStore parameterStore,
+            NDList inputs,
+            boolean training,
+            PairList<String, Object> params,
+            Attend attendTo) {
         requireShapes(inputs.getShapes());
         NDArray x = inputs.head();
         feedForward.requireType(this, parameterStore, x, training);
@@ -212,7 +246,8 @@ public final class TransformerLayerBlock extends OptionsBlock {
         try (Temporaries temporaries = new Temporaries()) {
             Residual.Call call = new Residual.Call(this, parameterStore, training, Positions.once(params), temporaries);
             boolean isDecoder = crossAttention != null;
-            UnaryOperator<NDArray> attend = y -> call.attend(attention, withMask(inputs, isDecoder ? 2 : 1, y));
+            UnaryOperator<NDArray> attend = y -> attendTo.of(
+                    temporaries, withMask(inputs, isDecoder ? 2 : 1, y), all -> call.attend(attention, all));
             UnaryOperator<NDArray> feed = y -> call.apply(feedForward, y);
             if (options.arrangement != Arrangement.SEQUENTIAL) {
                 return withMask(inParallel(call, x, attend, feed), inputs);

@@ -32,6 +32,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.IntFunction;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
@@ -135,9 +136,6 @@ public final class TransformerStackBlock extends OptionsBlock {
                             + " with optInput, or use optOutputSize");
         }
     }
-
-    private static final LayerForward IN_ORDER = (index, layer, parameterStore, inputs, training, params) ->
-            layer.forward(parameterStore, inputs, training, params);
 
     /** Null for none, as is the norm. */
     private final InputEmbeddingBlock input;
@@ -304,34 +302,22 @@ public final class TransformerStackBlock extends OptionsBlock {
     @Override
     protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
-        return new NDList(output(parameterStore, inputs, training, params, false, IN_ORDER));
+        return new NDList(output(parameterStore, inputs, training, params, false, null));
     }
 
-    /** How a stack calls one of its layers, whose first input is x, and whose first output has the same shape. */
-    @FunctionalInterface
-    interface LayerForward {
-        NDList of(
-                int index,
-                TransformerLayerBlock layer,
-                ParameterStore parameterStore,
-                NDList inputs,
-                boolean training,
-                PairList<String, Object> params);
-    }
-
-    /** The output, a new array, with other forwards of the layers. */
+    /** The output, a new array, with the calls of the self-attention of each layer, counted from 0. */
     NDArray forward(
             ParameterStore parameterStore,
             NDList inputs,
             boolean training,
             PairList<String, Object> params,
-            LayerForward layerForward) {
-        return reading(() -> output(parameterStore, inputs, training, params, false, layerForward));
+            IntFunction<TransformerLayerBlock.Attend> attendTo) {
+        return reading(() -> output(parameterStore, inputs, training, params, false, attendTo));
     }
 
     /** The scores of the tokens that may follow the last one of each sequence, (B, 1, V): a new array. */
     NDArray scoresOfNext(ParameterStore parameterStore, NDList inputs, PairList<String, Object> params) {
-        return reading(() -> output(parameterStore, inputs, false, params, true, IN_ORDER));
+        return reading(() -> output(parameterStore, inputs, false, params, true, null));
     }
 
     private NDArray output(
@@ -340,7 +326,7 @@ public final class TransformerStackBlock extends OptionsBlock {
             boolean training,
             PairList<String, Object> params,
             boolean isOfLast,
-            LayerForward layerForward) {
+            IntFunction<TransformerLayerBlock.Attend> attendTo) {
         NDArray types = input == null ? null : ForwardParameters.tokenTypes(inputs);
         NDList layerInputs = new NDList(inputs);
         layerInputs.removeIf(each -> each == types);
@@ -359,8 +345,10 @@ public final class TransformerStackBlock extends OptionsBlock {
             }
             for (int index = 0; index < layers.size(); index++) {
                 for (int i = 0; i < repetitions(shared); i++) {
-                    NDList outputs =
-                            layerForward.of(index, layers.get(index), parameterStore, layerInputs, training, shared);
+                    TransformerLayerBlock layer = layers.get(index);
+                    NDList outputs = attendTo == null
+                            ? layer.forward(parameterStore, layerInputs, training, shared)
+                            : layer.forward(parameterStore, layerInputs, training, shared, attendTo.apply(index));
                     replace(temporaries, layerInputs, inputs, outputs);
                 }
             }

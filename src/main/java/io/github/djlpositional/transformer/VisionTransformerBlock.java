@@ -18,12 +18,14 @@ import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.options.BlockBuilder;
 import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Range;
 import io.github.djlpositional.internal.options.Settings;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 
 /**
  * An encoder of pictures: patches, then the layers of a stack, as in Dosovitskiy et al., <em>An Image is Worth 16x16
@@ -105,7 +107,11 @@ public final class VisionTransformerBlock extends OptionsBlock {
         }
     }
 
-    record Options(PatchEmbeddingBlock input, List<TransformerStackBlock> stages, Coordinates coordinates) {
+    record Options(
+            PatchEmbeddingBlock input,
+            List<TransformerStackBlock> stages,
+            Coordinates coordinates,
+            @Range(min = 1) List<Integer> trainedGrid) {
 
         Options {
             Check.present("input", input);
@@ -113,6 +119,10 @@ public final class VisionTransformerBlock extends OptionsBlock {
                     stages != null && !stages.isEmpty(),
                     "stages are missing: expected at least one stack of layers; set them with setStages");
             stages = List.copyOf(stages);
+            Check.that(
+                    trainedGrid == null || trainedGrid.size() == 2,
+                    "trainedGrid " + trainedGrid + ": expected rows and columns; set it with optTrainedGrid(int, int)");
+            trainedGrid = trainedGrid == null ? null : List.copyOf(trainedGrid);
         }
     }
 
@@ -160,6 +170,12 @@ public final class VisionTransformerBlock extends OptionsBlock {
                         && (stage == stages.size() - 1 || stack.returnsSequences()),
                 () -> "stage " + stage + " has an input, a cross-attention, or a result of other shape before the last"
                         + " stage: expected layers from (B, T, D) to the same shape; build it without them");
+        Check.that(
+                options.coordinates == null || stack.getLayers().stream().allMatch(layer -> window(layer) == null),
+                () -> "coordinates " + options.coordinates + " for stage " + stage
+                        + " with windows: expected none, since"
+                        + " the layers see one window at a time; leave optCoordinates out, or build layers without"
+                        + " windows");
         Check.that(
                 stages.size() == 1 || input.getPrefixTokens() == 0,
                 () -> "stages " + stages.size() + " after an input with " + input.getPrefixTokens()
@@ -212,14 +228,16 @@ public final class VisionTransformerBlock extends OptionsBlock {
             Shape grid = input.getGrid(inputs.head().getShape());
             NDArray x = temporaries.add(
                     input.forward(parameterStore, inputs, training).singletonOrThrow());
-            PairList<String, Object> shared = withCoordinates(temporaries, x, grid, params);
             for (int i = 0; i < stages.size(); i++) {
                 if (i > 0) {
                     x = merged(temporaries, x, grid, i - 1, parameterStore, training);
                     grid = new Shape(grid.get(0) / 2, grid.get(1) / 2);
                 }
-                x = temporaries.add(stages.get(i)
-                        .forward(parameterStore, new NDList(x), training, shared, new InWindows(x.getShape(), grid)));
+                TransformerStackBlock stage = stages.get(i);
+                PairList<String, Object> all = withCoordinates(temporaries, x, grid, params);
+                InWindows windows = new InWindows(x.getShape(), grid, trainedGrid(grid, i));
+                x = temporaries.add(
+                        stage.forward(parameterStore, new NDList(x), training, all, layer -> windows.of(stage, layer)));
             }
             return new NDList(temporaries.remove(x));
         }
@@ -267,47 +285,51 @@ public final class VisionTransformerBlock extends OptionsBlock {
                 .orElse(null);
     }
 
-    /** Calls layers for each window of pictures, x of (B, R · C, D). */
-    private record InWindows(Shape x, Shape grid) implements TransformerStackBlock.LayerForward {
+    /** The grid that decides about shifts, of a stage. */
+    private Shape trainedGrid(Shape grid, int stage) {
+        return options.trainedGrid == null
+                ? grid
+                : new Shape(options.trainedGrid.get(0) >> stage, options.trainedGrid.get(1) >> stage);
+    }
 
-        @Override
-        public NDList of(
-                int index,
-                TransformerLayerBlock layer,
-                ParameterStore parameterStore,
-                NDList inputs,
-                boolean training,
-                PairList<String, Object> params) {
-            Shape window = window(layer);
-            if (window == null || window.equals(grid) || x.size() == 0) {
-                return layer.forward(parameterStore, inputs, training, params);
-            }
-            long rows = shift(index, 0, window);
-            long columns = shift(index, 1, window);
+    /** Calls attentions for each window of pictures, x of (B, R · C, D). */
+    private record InWindows(Shape x, Shape grid, Shape trainedGrid) {
+
+        TransformerLayerBlock.Attend of(TransformerStackBlock stage, int index) {
+            Shape window = window(stage.getLayers().get(index));
+            return window == null || window.equals(grid)
+                    ? (temporaries, inputs, attention) -> attention.apply(inputs)
+                    : (temporaries, inputs, attention) ->
+                            attend(temporaries, inputs.head(), attention, window, index % 2 == 1);
+        }
+
+        private NDArray attend(
+                Temporaries temporaries,
+                NDArray cells,
+                Function<NDList, NDArray> attention,
+                Shape window,
+                boolean isShifted) {
+            long rows = isShifted ? shift(0, window) : 0;
+            long columns = isShifted ? shift(1, window) : 0;
             Shape pictures = new Shape(x.get(0), grid.get(0), grid.get(1), x.get(2));
             long h = window.get(0);
             long w = window.get(1);
-            try (Temporaries temporaries = new Temporaries()) {
-                NDArray cells = inputs.head();
-                NDList windows = new NDList(temporaries.addResult(
-                        cells,
-                        () -> Windows.split(
-                                Windows.roll(Windows.roll(cells.reshape(pictures), rows, 1), columns, 2), h, w)));
-                if (rows + columns > 0) {
-                    windows.add(
-                            temporaries.addResult(() -> Windows.mask(cells.reshape(pictures), rows, columns, h, w)));
-                }
-                NDArray y = temporaries.add(
-                        layer.forward(parameterStore, windows, training, params).head());
-                return new NDList(Temporaries.result(() -> {
-                    NDArray merged = Windows.roll(Windows.merge(y, pictures, h, w), grid.get(0) - rows, 1);
-                    return Windows.roll(merged, grid.get(1) - columns, 2).reshape(x);
-                }));
+            NDList windows = new NDList(temporaries.addResult(
+                    cells,
+                    () -> Windows.split(
+                            Windows.roll(Windows.roll(cells.reshape(pictures), rows, 1), columns, 2), h, w)));
+            if (rows + columns > 0) {
+                windows.add(temporaries.addResult(() -> Windows.mask(cells.reshape(pictures), rows, columns, h, w)));
             }
+            NDArray y = attention.apply(windows);
+            return temporaries.addResult(() -> {
+                NDArray merged = Windows.roll(Windows.merge(y, pictures, h, w), grid.get(0) - rows, 1);
+                return Windows.roll(merged, grid.get(1) - columns, 2).reshape(x);
+            });
         }
 
-        private long shift(int index, int axis, Shape window) {
-            return index % 2 == 0 || grid.get(axis) <= window.get(axis) ? 0 : window.get(axis) / 2;
+        private long shift(int axis, Shape window) {
+            return trainedGrid.get(axis) <= window.get(axis) ? 0 : window.get(axis) / 2;
         }
     }
 
@@ -387,6 +409,15 @@ public final class VisionTransformerBlock extends OptionsBlock {
         /** Passes the positions of patches on two axes to the encodings of the layers (default: none). */
         public Builder optCoordinates(Coordinates coordinates) {
             return set("coordinates", coordinates);
+        }
+
+        /**
+         * Sets the rows and columns of patches that a model was trained with, each at least 1: windows are shifted on
+         * the axes on which these are more than one window, as in Hugging Face's transformers (default: those of each
+         * picture, as in torchvision).
+         */
+        public Builder optTrainedGrid(int rows, int columns) {
+            return set("trainedGrid", List.of(rows, columns));
         }
     }
 }

@@ -15,6 +15,7 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.PatchEmbeddingBlock;
@@ -23,6 +24,7 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.relative.RotaryPresets;
 import io.github.djlpositional.relative.WindowBiasBlock;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.VisionTransformerBlock.Coordinates;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -159,6 +161,84 @@ class VisionTransformerBlockTest extends OnEachEngine {
         requireClose(infer(manager, block, pictures), doubles(y), 1e-12);
     }
 
+    /** In transformers, a stage whose windows were whole pictures is not shifted for larger pictures either. */
+    @Test
+    void windowsAreShiftedWhereTheTrainedGridHasSeveral() {
+        NDArray pictures = numbers(manager, 1, DataType.FLOAT64, 2, 1, 4, 6);
+        NDArray[] results = new NDArray[3];
+        for (int i = 0; i < results.length; i++) {
+            VisionTransformerBlock.Builder builder = encoder(windows(8, 2, 3, false));
+            VisionTransformerBlock block = (i == 0 ? builder : builder.optTrainedGrid(2 * i, 3 * i)).build();
+            results[i] = infer(manager, filled(manager, block, DataType.FLOAT64, new Shape(2, 1, 4, 6)), pictures);
+        }
+        assertThat(results[2]).isEqualTo(results[0]);
+        assertThat(results[1].sub(results[0]).abs().max().getDouble()).isGreaterThan(1e-3);
+    }
+
+    @Test
+    @SuppressWarnings("try") // MXNet drops only while gradients are collected
+    void stochasticDepthDropsThePartsOfWholePictures() {
+        VisionTransformerBlock block =
+                filled(manager, encoder(windowsWithDropPath()).build(), DataType.FLOAT32, new Shape(1, 1, 4, 6));
+        NDArray pictures = numbers(manager, 1, DataType.FLOAT32, 64, 1, 4, 6);
+        NDArray x = infer(manager, block.getInput(), pictures);
+        NDArray y;
+        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+            y = block.forward(new ParameterStore(manager, false), new NDList(pictures), true)
+                    .singletonOrThrow();
+        }
+        // a picture without both parts is as before, and has no cell that is not
+        NDArray isSame = y.sub(x).abs().max(new int[] {2}).lt(1e-6).toType(DataType.FLOAT32, false);
+        float[] cells = isSame.sum(new int[] {1}).toFloatArray();
+        for (float count : cells) {
+            assertThat(count).isIn(0f, 24f);
+        }
+        assertThat(cells).contains(0f).contains(24f);
+    }
+
+    private static TransformerStackBlock windowsWithDropPath() {
+        return TransformerStackBlock.builder()
+                .setLayers(
+                        1,
+                        () -> TransformerLayerBlock.builder()
+                                .setAttention(MultiHeadAttentionBlock.builder()
+                                        .setEmbeddingSize(8)
+                                        .setHeadCount(2)
+                                        .optRelativeEncoding(WindowBiasBlock.builder()
+                                                .setHeadCount(2)
+                                                .setWindow(2, 3)
+                                                .build())
+                                        .build())
+                                .optFeedForward(FeedForwardBlock.builder()
+                                        .setEmbeddingSize(8)
+                                        .setHiddenSize(8)
+                                        .build())
+                                .optNormPlacement(NormPlacement.BEFORE_PART)
+                                .optDropPathRate(0.5f))
+                .optFinalNorm(false)
+                .build();
+    }
+
+    @Test
+    void coordinatesAreThoseOfEachStage() {
+        MultiHeadAttentionBlock.Builder first = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(8)
+                .setHeadCount(2)
+                .optRelativeEncoding(RotaryPresets.dinov3(4).build());
+        MultiHeadAttentionBlock.Builder second = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(16)
+                .setHeadCount(4)
+                .optRelativeEncoding(RotaryPresets.dinov3(4).build());
+        VisionTransformerBlock block = filled(
+                manager,
+                encoder(stack(8, first, 1), stack(16, second, 1))
+                        .optCoordinates(Coordinates.INDICES)
+                        .build(),
+                DataType.FLOAT32,
+                new Shape(1, 1, 4, 6));
+        assertThat(infer(manager, block, zeros(manager, 2, 1, 4, 6)).getShape()).isEqualTo(new Shape(2, 6, 16));
+    }
+
     @Test
     void aStageHasAQuarterOfThePatches() {
         VisionTransformerBlock block =
@@ -197,6 +277,11 @@ class VisionTransformerBlockTest extends OnEachEngine {
                 rejected(() -> encoder(plain(16)).build(), "stage 0 has layers of size 16", "expected 8"),
                 rejected(() -> encoder(plain(8), plain(8)).build(), "stage 1 has layers of size 8", "expected 16"),
                 rejected(() -> encoder().build(), "stages are missing"),
+                rejected(
+                        () -> encoder(windows(8, 2, 2, false))
+                                .optCoordinates(Coordinates.INDICES)
+                                .build(),
+                        "coordinates INDICES for stage 0 with windows"),
                 rejected(
                         () -> VisionTransformerBlock.builder()
                                 .setInput(input().optRegisters(1).build())

@@ -78,6 +78,7 @@ final class ModelFamilies {
             "beit",
             "swinv2",
             "swinv2_trained",
+            "swinv2_large",
             "swinv2_classifier");
 
     static final Map<String, Family> ALL = new HashMap<>(Map.of(
