@@ -50,6 +50,11 @@ public final class LayerNormBlock extends NormBlock {
         return offset;
     }
 
+    /** {@return ε} */
+    public double getEpsilon() {
+        return options.epsilon;
+    }
+
     @Override
     NDArray normalized(NDArray x, NDArray gamma, ParameterStore parameterStore, boolean training) {
         NDArray beta = DataTypes.value(this, offset, parameterStore, x, training);

@@ -41,6 +41,11 @@ public final class RmsNormBlock extends NormBlock {
         return Settings.build(builder(), arguments);
     }
 
+    /** {@return ε} */
+    public double getEpsilon() {
+        return options.epsilon;
+    }
+
     @Override
     NDArray normalized(NDArray x, NDArray gamma, ParameterStore parameterStore, boolean training) {
         TorchFunctions functions = training || x.hasGradient() || gamma.hasGradient() ? null : TorchFunctions.of(x);

@@ -41,17 +41,17 @@ final class AttentionForward implements AutoCloseable {
 
     private static final int MIN_QUERIES_PER_SLICE = 16;
 
-    private final MultiHeadAttentionBlock attention;
-    private final MultiHeadAttentionBlock.Options options;
-    private final Terms terms;
-    private final AttentionInputs inputs;
+    final MultiHeadAttentionBlock attention;
+    final MultiHeadAttentionBlock.Options options;
+    final Terms terms;
+    final AttentionInputs inputs;
     private final ParameterStore parameterStore;
-    private final boolean training;
+    final boolean training;
 
     /** The forward parameters; null for none. */
     private final PairList<String, Object> params;
 
-    private final Temporaries temporaries = new Temporaries();
+    final Temporaries temporaries = new Temporaries();
 
     /** The chosen kernel; null until it is chosen. */
     private Kernel.Name kernel;
@@ -83,8 +83,21 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private NDArray compute(KeyValueCache cache) {
-        NDArray queries = queryHeads(); // (B, N, T, H)
-        CachedTokens.KeysAndValues keysAndValues = keysAndValues(cache);
+        StepInOneCall step = cache == null ? null : StepInOneCall.of(this);
+        if (step == null) {
+            return compute(queryHeads(), keysAndValues(cache));
+        }
+        Appended appended = appendTo(cache);
+        NDArray result = step.result(appended);
+        if (result == null) {
+            return compute(queryHeads(), projected(appended, cache));
+        }
+        kernel = Kernel.Name.STEP;
+        appended.commit().run();
+        return result;
+    }
+
+    private NDArray compute(NDArray queries, CachedTokens.KeysAndValues keysAndValues) {
         Kernel.Operands operands = operands(queries, keysAndValues);
         kernel = Kernel.choose(operands);
         NDArray results = attend(Kernel.of(kernel, temporaries, operands)); // (B, N, T, H)
@@ -125,7 +138,7 @@ final class AttentionForward implements AutoCloseable {
             return crossKeysAndValues(cache);
         }
         if (cache != null) {
-            return appendTo(cache);
+            return projected(appendTo(cache), cache);
         }
         Positions tokens = tokens(0);
         return uncached(tokens, tokens);
@@ -182,8 +195,19 @@ final class AttentionForward implements AutoCloseable {
         });
     }
 
-    /** Makes room for the tokens of a step in the cache, and computes their keys and values, which a kernel writes. */
-    private CachedTokens.KeysAndValues appendTo(KeyValueCache cache) {
+    /**
+     * The tokens of a step for which a cache has room.
+     *
+     * @param tokens the tokens of the step
+     * @param allTokens the cached tokens, of which these are the last
+     * @param hidden which of all are hidden, (B, n); null for none
+     * @param cached the cached tokens
+     * @param commit ends the step
+     */
+    record Appended(Positions tokens, Positions allTokens, NDArray hidden, CachedTokens cached, Runnable commit) {}
+
+    /** Makes room for the tokens of a step in the cache. */
+    private Appended appendTo(KeyValueCache cache) {
         NDArray x = inputs.queries();
         long batch = x.getShape().get(0);
         int count = (int) x.getShape().get(1);
@@ -197,17 +221,27 @@ final class AttentionForward implements AutoCloseable {
         Shape shape = new Shape(batch, options.keyValueHeadCount(), count, options.headSize());
         Positions allTokens = cached.append(shape, x, tokens, hiddenKeys());
         NDArray hidden = temporaries.addUnless(null, cached.hidden(x.getManager()));
-        NDArray values = valueHeads();
-        cached.checkStep(values, cache.mistakes());
-        return new CachedTokens.KeysAndValues(
+        return new Appended(
                 tokens,
                 allTokens,
-                encodedKeys(tokens),
-                values,
-                features(tokens, true),
                 hidden,
                 cached,
                 () -> cache.commit(attention, allTokens.first() + allTokens.count()));
+    }
+
+    /** Computes the keys and values of a step, which a kernel writes. */
+    private CachedTokens.KeysAndValues projected(Appended appended, KeyValueCache cache) {
+        NDArray values = valueHeads();
+        appended.cached.checkStep(values, cache.mistakes());
+        return new CachedTokens.KeysAndValues(
+                appended.tokens,
+                appended.allTokens,
+                encodedKeys(appended.tokens),
+                values,
+                features(appended.tokens, true),
+                appended.hidden,
+                appended.cached,
+                appended.commit);
     }
 
     private Kernel.Operands operands(NDArray queries, CachedTokens.KeysAndValues keysAndValues) {
@@ -347,7 +381,7 @@ final class AttentionForward implements AutoCloseable {
         return isStep ? call.asStep(keysAndValues.cached().shared()) : call;
     }
 
-    private AttentionCall call(Positions queries, Positions keys) {
+    AttentionCall call(Positions queries, Positions keys) {
         return new AttentionCall(
                 attention,
                 DataTypes.ofScores(inputs.queries()),

@@ -248,7 +248,26 @@ abstract class Kernel {
     }
 
     /** A step of one token in a self-attention with a cache. */
-    private static final class Step extends Kernel {
+    static final class Step extends Kernel {
+
+        /** The tokens of a cache, of which the last is the query's own. */
+        static TorchFunctions.Cached cached(
+                MultiHeadAttentionBlock.Options options,
+                Temporaries temporaries,
+                CachedTokens tokens,
+                Visibility visibility,
+                NDArray biases,
+                NDArray like) {
+            TokenColumn keys = tokens.keys();
+            return new TorchFunctions.Cached(
+                    keys.array(),
+                    tokens.values().array(),
+                    visibility.hiddenFromOne(temporaries),
+                    biases,
+                    options.hasStandardScale() ? null : TorchFunctions.of(like).number(options.scale()),
+                    keys.end() - 1 - keys.origin(),
+                    visibility.range(0, 1)[0] - keys.origin());
+        }
 
         Step(Operands operands) {
             super(operands);
@@ -266,20 +285,12 @@ abstract class Kernel {
             NDArray biases = terms.areAdded()
                     ? terms.stepBiases(operands.call, temporaries.toType(query, DataTypes.ofScores(query)))
                     : null;
-            TokenColumn keys = added.cached().keys();
-            int origin = keys.origin();
-            TorchFunctions functions = TorchFunctions.of(query);
-            TorchFunctions.Step step = new TorchFunctions.Step(
-                    query,
-                    added.keys(),
-                    added.values(),
-                    keys.array(),
-                    added.cached().values().array(),
-                    operands.visibility.hiddenFromOne(temporaries),
-                    biases,
-                    options.hasStandardScale() ? null : functions.number(options.scale()));
-            int firstKey = operands.visibility.range(0, 1)[0];
-            return functions.step(step, keys.end() - 1 - origin, firstKey - origin);
+            return TorchFunctions.of(query)
+                    .step(
+                            query,
+                            added.keys(),
+                            added.values(),
+                            cached(options, temporaries, added.cached(), operands.visibility, biases, query));
         }
     }
 

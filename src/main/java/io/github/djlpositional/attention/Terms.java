@@ -15,6 +15,7 @@ import io.github.djlpositional.internal.RelativeShift;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.internal.options.Settings;
+import io.github.djlpositional.math.PairLayout;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -96,6 +97,9 @@ final class Terms {
     private final List<ScoreTerm> scoreTerms;
     private final List<ValueTerm> valueTerms;
 
+    /** Null for none. */
+    private final Rotation rotation;
+
     /** N, or {@link #ANY_HEADS}. */
     private final int headCount;
 
@@ -120,6 +124,7 @@ final class Terms {
                 biases.stream().filter(bias -> bias.queries() != null).toList();
         scoreTerms = ofType(ScoreTerm.class);
         valueTerms = ofType(ValueTerm.class);
+        rotation = ofType(Rotation.class).stream().findFirst().orElse(null);
     }
 
     private <T extends Term> List<T> ofType(Class<T> type) {
@@ -138,6 +143,26 @@ final class Terms {
     /** Whether only biases that depend on distances between positions are added. */
     boolean areBiasesOnly() {
         return !positionBiases.isEmpty() && positionBiases.size() == added.size();
+    }
+
+    /** Whether queries and keys are at most rotated once, from their first dimension on, and only biases are added. */
+    boolean areRotationOrBiases() {
+        boolean areRotated = all.stream()
+                .allMatch(term -> positionBiases.contains(term)
+                        || (term instanceof Rotation rotation
+                                && rotation.start() == 0
+                                && rotation.layout() != PairLayout.CONCATENATED_HALVES));
+        return areRotated && all.size() - positionBiases.size() <= 1;
+    }
+
+    /** The first rotation; null for none. */
+    Rotation rotation() {
+        return rotation;
+    }
+
+    /** The encoding that a term belongs to. */
+    RelativeEncoding ownerOf(Term term) {
+        return owners.get(term);
     }
 
     boolean haveValues() {

@@ -19,6 +19,7 @@ import java.io.InputStream;
 import java.nio.LongBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -74,6 +75,9 @@ public final class TorchFunctions {
     private final Map<LongBuffer, NDArray> bySizes = new ConcurrentHashMap<>();
 
     private final Map<Double, NDArray> scalars = new ConcurrentHashMap<>();
+
+    /** FLOAT32. */
+    private final Map<Double, NDArray> epsilons = new ConcurrentHashMap<>();
 
     private TorchFunctions(Model model) {
         this.model = model;
@@ -188,53 +192,76 @@ public final class TorchFunctions {
     }
 
     /**
-     * One query of a self-attention with a cache of n tokens, or room for them.
+     * The tokens of a cache for a step of one token.
      *
-     * @param query (B, N, 1, H)
-     * @param key the key of its token, (B, K, 1, H)
-     * @param value the value of its token, (B, K, 1, H)
-     * @param cachedKeys (B, K, n, H); the key is written to it
-     * @param cachedValues (B, K, n, H); the value is written to it
+     * @param keys (B, K, n, H)
+     * @param values (B, K, n, H)
      * @param hidden 1 for each hidden token, the last for this one, (B, n or fewer); null for none
      * @param biases added to the scores, the last to that of this token, (1 or N, n or more); null for none
      * @param scale the factor of the products of the query and the keys; null for 1 / √H
-     */
-    public record Step(
-            NDArray query,
-            NDArray key,
-            NDArray value,
-            NDArray cachedKeys,
-            NDArray cachedValues,
-            NDArray hidden,
-            NDArray biases,
-            NDArray scale) {}
-
-    /**
-     * Returns the result of a query, (B, N, 1, H), and writes its key and value to the cached ones.
-     *
-     * @param step the query
-     * @param at the index of the token in the arrays of the cache
+     * @param at the index of the token in these arrays
      * @param firstKey the index of the first key that the query sees
      */
-    public NDArray step(Step step, int at, int firstKey) {
+    public record Cached(
+            NDArray keys, NDArray values, NDArray hidden, NDArray biases, NDArray scale, int at, int firstKey) {}
+
+    /**
+     * Returns the result of a query, (B, N, 1, H), and writes the key and the value of its token to the cached ones.
+     *
+     * @param query (B, N, 1, H)
+     * @param key (B, K, 1, H)
+     * @param value (B, K, 1, H)
+     * @param cached the tokens of the cache
+     */
+    public NDArray step(NDArray query, NDArray key, NDArray value, Cached cached) {
         return run(
                 "step",
-                step.query,
-                step.key,
-                step.value,
-                step.cachedKeys,
-                step.cachedValues,
-                step.hidden,
-                step.biases,
-                step.scale,
+                query,
+                key,
+                value,
+                cached.keys,
+                cached.values,
+                cached.hidden,
+                cached.biases,
+                cached.scale,
                 // in two sizes, so that few arrays are needed for all steps
-                emptyWith(at % BLOCK, firstKey % BLOCK),
-                emptyWith(at / BLOCK, firstKey / BLOCK));
+                emptyWith(cached.at % BLOCK, cached.firstKey % BLOCK),
+                emptyWith(cached.at / BLOCK, cached.firstKey / BLOCK));
+    }
+
+    /**
+     * Returns the result of a self-attention for one token, (B, 1, D), and writes its key and value to the cached ones.
+     *
+     * @param x (B, 1, D)
+     * @param parameters weights and biases of queries, keys, values and result, and factors, offset and epsilon of the
+     *     norms of queries and keys; null for none
+     * @param headCount N
+     * @param layout of the rotated pairs; null for no rotation
+     * @param rows rows for the rotation of queries and keys, or of the queries and then of the keys, (1 or B, 1, r)
+     * @param cached the tokens of the cache
+     */
+    public NDArray attentionStep(
+            NDArray x, NDArray[] parameters, int headCount, PairLayout layout, List<NDArray> rows, Cached cached) {
+        NDArray[] all = new NDArray[parameters.length + 10];
+        all[0] = x;
+        System.arraycopy(parameters, 0, all, 1, parameters.length);
+        int next = parameters.length + 1;
+        all[next++] = rows.isEmpty() ? null : rows.get(0);
+        all[next++] = rows.size() < 2 ? null : rows.get(1);
+        all[next++] = cached.keys;
+        all[next++] = cached.values;
+        all[next++] = cached.hidden;
+        all[next++] = cached.biases;
+        all[next++] = cached.scale;
+        int kind = layout == null ? 0 : layout == PairLayout.INTERLEAVED ? 2 : 1;
+        all[next++] = emptyWith(cached.at % BLOCK, cached.firstKey % BLOCK, headCount, kind);
+        all[next] = emptyWith(cached.at / BLOCK, cached.firstKey / BLOCK);
+        return run("attentionStep", all);
     }
 
     /** Returns γ · x / √(mean(x²) + ε) over the last axis of x, without gradients. */
     public NDArray rmsNorm(NDArray x, NDArray gamma, double epsilon) {
-        return run("rmsNorm", x, gamma, number(epsilon));
+        return run("rmsNorm", x, gamma, epsilon(epsilon, x));
     }
 
     /**
@@ -247,6 +274,15 @@ public final class TorchFunctions {
         NDArray[] all = Arrays.copyOf(arrays, arrays.length + 1);
         all[arrays.length] = emptyWith(sizes);
         return run("feedForward", all);
+    }
+
+    /** Returns the epsilon of a normalization of x, in the data type that it computes in; it belongs to this object. */
+    public NDArray epsilon(double value, NDArray x) {
+        return x.getDataType() == DataType.FLOAT64
+                ? number(value)
+                : epsilons.computeIfAbsent(
+                        value,
+                        number -> owned(model.getNDManager().full(new Shape(), (float) value, DataType.FLOAT32)));
     }
 
     /**

@@ -157,7 +157,7 @@ public final class FeedForwardBlock extends OptionsBlock {
                     if (Stream.of(arrays).anyMatch(array -> array != null && array.hasGradient())) {
                         return null;
                     }
-                    arrays[9] = functions.number(epsilon);
+                    arrays[9] = functions.epsilon(epsilon, x);
                     return functions.feedForward(arrays, options.nonlinearity.number(), isFirst ? 1 : 0);
                 });
     }

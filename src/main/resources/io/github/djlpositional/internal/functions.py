@@ -188,12 +188,14 @@ class M(Module):
             return torch.linear(x, weight)
         return torch.linear(x, weight, bias) if x.dtype == 5 else torch.linear(x, weight).add_(bias)
 
-    # x (…, D) divided by the root of its mean square, times a factor (D); x without a factor.
+    # x (…, D) divided by the root of its mean square, times a factor (D); x without a factor. epsilon has the data type of
+    # wide(x): with another one, or with a number of Python, each operation takes three times as long, and so does a mean.
     def rmsNorm(self, x, factor, epsilon):
         if factor.numel() == 0:
             return x
         wide = self.wide(x)
-        return (wide / ((wide * wide).mean([-1], True) + epsilon).sqrt()).to(x.dtype) * factor
+        inverse = torch.add(epsilon, (wide * wide).sum([-1], True), alpha=1. / x.size(-1)).rsqrt_()
+        return (wide * inverse).to(x.dtype).mul_(factor)
 
     # A layer normalization of x (…, D), or a root mean square normalization if there is nothing to add.
     def norm(self, x, factor, offset, epsilon):
@@ -229,23 +231,58 @@ class M(Module):
     # One query of a self-attention with a cache, without gradients: q (B, N, 1, H) to (B, N, 1, H). The key and the value,
     # (B, K, 1, H), are written to the cached ones, keys and values (B, K, n, H), at the index 64 · blocks[0] + sizes[0]; the
     # first key that the query sees is 64 · blocks[1] + sizes[1]. mask (B, n or fewer) is 0 for visible keys; bias (1 or N, n or
-    # more) is added to the scores; the token is the last of both. Queries are multiplied by scale, 1 / √H if None.
+    # more) is added to the scores; the token is the last of both. Queries are multiplied by scale, 1 / √H if None. The queries
+    # that share a key head stand in place of the queries of a sequence.
     def step(self, q, key, value, keys, values, mask, bias, scale, sizes, blocks):
-        b, n, k = q.size(0), q.size(1), key.size(1)
+        b, n, k, h = q.size(0), q.size(1), key.size(1), q.size(3)
         group = n // k
         at = 64 * blocks.size(0) + sizes.size(0)
         first = 64 * blocks.size(1) + sizes.size(1)
         count = at + 1 - first
-        keys[:, :, at:at + 1] = key
-        values[:, :, at:at + 1] = value
-        wide = self.wide(q)
-        scaled = wide * float(q.size(3)) ** -0.5 if scale.numel() == 0 else wide * scale
-        scores = scaled.reshape([b, k, group, -1]).matmul(self.wide(keys[:, :, first:at + 1]).transpose(2, 3))
+        keys.narrow(2, at, 1).copy_(key)
+        values.narrow(2, at, 1).copy_(value)
+        queries = self.wide(q).reshape([b, k, group, h])
+        factor: Optional[float] = None
+        if scale.numel() != 0:
+            factor = float(scale)
+        added: Optional[Tensor] = None
         if bias.numel() != 0:
-            scores = scores + bias[:, bias.size(1) - count:].reshape([1, -1, group if bias.size(0) == n else 1, count])
+            ofKeys = bias.narrow(1, bias.size(1) - count, count)
+            added = ofKeys.reshape([1, -1, group if bias.size(0) == n else 1, count])
+        seenKeys = self.wide(keys.narrow(2, first, count))
+        seenValues = self.wide(values.narrow(2, first, count))
         if mask.numel() == 0:
-            weights = scores.softmax(-1)
-        else:
-            hidden = (mask[:, mask.size(1) - count:] != 0).reshape([b, 1, 1, count])
-            weights = scores.masked_fill(hidden, float("-inf")).softmax(-1).masked_fill(hidden.all(-1, True), 0)
-        return weights.to(q.dtype).matmul(values[:, :, first:at + 1]).reshape(q.shape)
+            y = torch.scaled_dot_product_attention(queries, seenKeys, seenValues, added, scale=factor)
+            return y.to(q.dtype).reshape(q.shape)
+        hidden = (mask.narrow(1, mask.size(1) - count, count) != 0).reshape([b, 1, 1, count])
+        shown = torch.zeros([1, 1, 1, 1], dtype=queries.dtype, device=q.device) if added is None else added
+        shown = shown.expand([b, -1, -1, count]).masked_fill(hidden, float("-inf"))
+        y = torch.scaled_dot_product_attention(queries, seenKeys, seenValues, shown.expand([b, k, group, count]), scale=factor)
+        return y.masked_fill(hidden.all(-1, True), 0).to(q.dtype).reshape(q.shape)
+
+    # A self-attention for one token with a cache, without gradients: x (B, 1, D) to (B, 1, D). Weights and biases of queries,
+    # keys, values and results; factors, offset and epsilon of the norms of queries and of keys; rows of angles, those of the keys
+    # empty if they have the same. sizes[2] is N, and sizes[3] is 0 without a rotation, 1 for halves and 2 for neighbors. The others
+    # are those of step.
+    def attentionStep(self, x, wq, bq, wk, bk, wv, bv, wo, bo, fq, oq, eq, fk, ok, ek, rows, keyRows, keys, values, mask, bias, scale,
+                      sizes, blocks):
+        b, n, k, h = x.size(0), sizes.size(2), keys.size(1), keys.size(3)
+        q = self.linear(x, wq, bq).reshape([b, n, 1, h])
+        key = self.linear(x, wk, bk).reshape([b, k, 1, h])
+        value = self.linear(x, wv, bv).reshape([b, k, 1, h])
+        if fq.numel() != 0:
+            q = self.norm(q, fq, oq, eq)
+        if fk.numel() != 0:
+            key = self.norm(key, fk, ok, ek)
+        if sizes.size(3) != 0:
+            angles = rows.unsqueeze(1)
+            if keyRows.numel() == 0:
+                both = torch.cat([q, key], 1)
+                both = self.rotateHalves(both, angles) if sizes.size(3) == 1 else self.rotateNeighbors(both, angles)
+                q, key = both.narrow(1, 0, n), both.narrow(1, n, k)
+            elif sizes.size(3) == 1:
+                q, key = self.rotateHalves(q, angles), self.rotateHalves(key, keyRows.unsqueeze(1))
+            else:
+                q, key = self.rotateNeighbors(q, angles), self.rotateNeighbors(key, keyRows.unsqueeze(1))
+        y = self.step(q, key, value, keys, values, mask, bias, scale, sizes, blocks)
+        return self.linear(y.reshape([b, 1, -1]), wo, bo)
