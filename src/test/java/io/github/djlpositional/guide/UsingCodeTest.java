@@ -22,7 +22,6 @@ import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.EasyTrain;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.Trainer;
-import ai.djl.training.dataset.ArrayDataset;
 import ai.djl.training.loss.Loss;
 import ai.djl.translate.NoopTranslator;
 import ai.djl.util.JsonUtils;
@@ -40,6 +39,7 @@ import io.github.djlpositional.transformer.FeedForwardBlock;
 import io.github.djlpositional.transformer.Nonlinearity;
 import io.github.djlpositional.transformer.Pooling;
 import io.github.djlpositional.transformer.PoolingBlock;
+import io.github.djlpositional.transformer.TokenDataset;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import io.github.djlpositional.weights.SavedBlockFactory;
@@ -140,17 +140,17 @@ class UsingCodeTest extends OnEachEngine {
     void classifier() throws Exception {
         String engine = manager.getEngine().getEngineName();
         manager.getEngine().setRandomSeed(1);
-        int[][] sentences = new int[256][6];
-        float[] classes = new float[256];
+        long[][] sentences = new long[256][2];
+        int[] classes = new int[256];
         for (int i = 0; i < 256; i++) {
-            sentences[i][0] = 1 + i * 37 % 10;
-            sentences[i][1] = 1 + i / 10 % 10;
+            sentences[i][0] = 1L + i * 37 % 10;
+            sentences[i][1] = 1L + i / 10 % 10;
             classes[i] = sentences[i][0] + sentences[i][1] < 11 ? 1 : 0;
         }
         int vocabularySize = 100;
         try (Model model = Model.newInstance("classifier", Device.cpu(), engine)) {
             NDArray ids = model.getNDManager().create(sentences);
-            NDArray labels = model.getNDManager().create(classes);
+            NDArray labels = model.getNDManager().create(classes).toType(DataType.FLOAT32, false);
             // tag::classifier[]
             model.setBlock(TransformerStackBlock.builder()
                     .optInput(InputEmbeddingBlock.builder()
@@ -166,10 +166,10 @@ class UsingCodeTest extends OnEachEngine {
                     .optPooling(Pooling.MEAN) // of the tokens, without padding
                     .optOutputSize(2) // classes
                     .build());
-            ArrayDataset dataset = new ArrayDataset.Builder()
-                    .setData(ids) // (sentences, T), with padding 0
-                    .optLabels(labels) // (sentences)
-                    .setSampling(32, true)
+            TokenDataset dataset = TokenDataset.builder()
+                    .setTokens(sentences) // long[][], of any lengths; each batch is padded to its longest
+                    .setLabels(classes) // int[]
+                    .setBatchSize(32)
                     .build();
             DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss());
             try (Trainer trainer = model.newTrainer(config)) {

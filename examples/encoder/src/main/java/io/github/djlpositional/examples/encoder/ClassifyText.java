@@ -9,7 +9,6 @@ import ai.djl.modality.Classifications;
 import ai.djl.modality.nlp.DefaultVocabulary;
 import ai.djl.modality.nlp.Vocabulary;
 import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
@@ -18,7 +17,6 @@ import ai.djl.repository.zoo.ZooModel;
 import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.EasyTrain;
 import ai.djl.training.Trainer;
-import ai.djl.training.dataset.ArrayDataset;
 import ai.djl.training.evaluator.Accuracy;
 import ai.djl.training.listener.TrainingListener;
 import ai.djl.training.loss.Loss;
@@ -30,6 +28,7 @@ import ai.djl.translate.Translator;
 import ai.djl.translate.TranslatorContext;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.transformer.Pooling;
+import io.github.djlpositional.transformer.TokenDataset;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import io.github.djlpositional.weights.SavedBlockFactory;
@@ -89,7 +88,7 @@ public final class ClassifyText {
         List<Integer> training = order.subList(0, order.size() - (order.size() + 9) / 10);
         List<Integer> heldOut = order.subList(training.size(), order.size());
 
-        // classes, and token ids of equal length, with 0 at the end of shorter sentences
+        // classes, and the token ids of each sentence
         List<String> classes = labels.stream().distinct().sorted().toList();
         Vocabulary vocabulary = DefaultVocabulary.builder()
                 .add(List.of("<pad>")) // id 0
@@ -98,10 +97,7 @@ public final class ClassifyText {
                 .optMaxTokens(5000)
                 .optUnknownToken()
                 .build();
-        int length = sentences.stream().mapToInt(List::size).max().orElseThrow();
-        long[][] ids = sentences.stream()
-                .map(words -> Arrays.copyOf(ids(vocabulary, words), length))
-                .toArray(long[][]::new);
+        long[][] ids = sentences.stream().map(words -> ids(vocabulary, words)).toArray(long[][]::new);
         int[] classOf = labels.stream().mapToInt(classes::indexOf).toArray();
 
         // train, and measure with the sentences that were held out
@@ -121,10 +117,8 @@ public final class ClassifyText {
             model.setBlock(newClassifier((int) vocabulary.size(), classes.size()));
             try (Trainer trainer = model.newTrainer(config)) {
                 trainer.setMetrics(new Metrics());
-                trainer.initialize(new Shape(1, length));
-                NDManager manager = trainer.getManager();
-                EasyTrain.fit(
-                        trainer, 3, dataset(manager, training, ids, classOf), dataset(manager, heldOut, ids, classOf));
+                trainer.initialize(new Shape(1, 1));
+                EasyTrain.fit(trainer, 3, dataset(training, ids, classOf), dataset(heldOut, ids, classOf));
                 System.out.printf(
                         "%nAccuracy %.4f for %d held-out sentences%n",
                         trainer.getTrainingResult().getValidateEvaluation("Accuracy"), heldOut.size());
@@ -157,12 +151,12 @@ public final class ClassifyText {
         }
     }
 
-    private static ArrayDataset dataset(NDManager manager, List<Integer> rows, long[][] ids, int[] classOf) {
-        return new ArrayDataset.Builder()
-                .setData(manager.create(rows.stream().map(row -> ids[row]).toArray(long[][]::new))) // (N, T)
-                .optLabels(manager.create(
-                        rows.stream().mapToInt(row -> classOf[row]).toArray())) // (N)
-                .setSampling(64, true)
+    /** Batches of sentences of similar lengths, with 0 at the end of the shorter ones. */
+    private static TokenDataset dataset(List<Integer> rows, long[][] ids, int[] classOf) {
+        return TokenDataset.builder()
+                .setTokens(rows.stream().map(row -> ids[row]).toArray(long[][]::new))
+                .setLabels(rows.stream().mapToInt(row -> classOf[row]).toArray())
+                .setBatchSize(64)
                 .build();
     }
 
