@@ -158,6 +158,11 @@ public final class AttentionCall {
                 new Features(ofQueries == null ? features.queries : ofQueries, ofKeys.features(), ofKeys.hiddenKeys()));
     }
 
+    /** This call with the keys that a mask hides, (B, F); null for none. */
+    AttentionCall withHidden(NDArray hiddenKeys) {
+        return with(new Features(features.queries, features.keys, hiddenKeys));
+    }
+
     private AttentionCall with(Features other) {
         return new AttentionCall(forward, queries, keys, other, allKeys, shared);
     }

@@ -488,7 +488,7 @@ final class AttentionForward implements AutoCloseable {
     }
 
     /** Warns about a mask of all keys that is probably a mistake. */
-    private void checkMask(AttentionCall call) {
+    void checkMask(AttentionCall call) {
         NDArray mask = inputs.mask();
         long keys = (long) call.keys().first() + call.keys().count();
         if (mask == null || (mask == inputs.keyMask() && mask.getShape().get(1) != keys)) {

@@ -36,6 +36,7 @@ final class StepInOneCall {
         MultiHeadAttentionBlock attention = forward.attention;
         NDArray x = forward.inputs.queries();
         boolean isStep = forward.inputs.isSelf()
+                && forward.inputs.values() == x
                 && x.getShape().get(1) == 1
                 && x.getShape().get(0) > 0
                 && !forward.training
@@ -81,7 +82,9 @@ final class StepInOneCall {
             NDArray[] arrays, int index, Block norm, AttentionForward forward, TorchFunctions functions) {
         Double epsilon = norm instanceof RmsNormBlock rms
                 ? (Double) rms.getEpsilon()
-                : norm instanceof LayerNormBlock layer ? (Double) layer.getEpsilon() : null;
+                : norm instanceof LayerNormBlock layer
+                        ? (Double) (double) (float) layer.getEpsilon()
+                        : null; // as DJL passes it
         if (epsilon != null) {
             set(arrays, index, norm, forward);
             arrays[index + 2] = functions.epsilon(epsilon, forward.inputs.queries());
@@ -94,20 +97,22 @@ final class StepInOneCall {
         NDArray x = forward.inputs.queries();
         Temporaries temporaries = forward.temporaries;
         AttentionCall call = forward.call(appended.tokens(), appended.allTokens())
-                .asStep(appended.cached().shared());
+                .asStep(appended.cached().shared())
+                .withHidden(appended.hidden());
         Visibility visibility =
                 new Visibility(temporaries, forward.attention.order(), call, true, appended.hidden(), null, x);
         boolean isBiased = forward.terms.areAdded();
         if (!visibility.isRangeOfKeys() || (isBiased && (call.hasPositions() || !forward.terms.areConstant(call)))) {
             return null;
         }
+        forward.checkMask(call);
         NDArray biases = isBiased ? forward.terms.stepBiases(call, temporaries.toType(x, DataTypes.ofScores(x))) : null;
         TorchFunctions.Cached cached =
                 Kernel.Step.cached(forward.options, temporaries, appended.cached(), visibility, biases, x);
         Rotation rotation = forward.terms.rotation();
         AttentionCall ofToken = forward.call(appended.tokens(), appended.tokens());
         return Temporaries.result(() -> {
-            List<NDArray> rows = rows(ofToken, x);
+            List<NDArray> rows = rows(call, ofToken, x);
             return rows == null
                     ? null
                     : functions.attentionStep(
@@ -120,8 +125,13 @@ final class StepInOneCall {
         });
     }
 
-    /** The rows that rotate the queries, and the keys if they have others; null if they differ by head. */
-    private List<NDArray> rows(AttentionCall call, NDArray x) {
+    /**
+     * The rows that rotate the queries, and the keys if they have others; null if they differ by head, or are trained.
+     *
+     * @param call all queries and keys
+     * @param ofToken the key of the token
+     */
+    private List<NDArray> rows(AttentionCall call, AttentionCall ofToken, NDArray x) {
         Rotation rotation = forward.terms.rotation();
         if (rotation == null) {
             return List.of();
@@ -131,9 +141,12 @@ final class StepInOneCall {
         Shape ofQueries = new Shape(x.getShape().get(0), options.headCount(), 1, options.headSize());
         Shape ofKeys = Shape.update(ofQueries, 1, options.keyValueHeadCount());
         NDArray queries = rotation.rows(encoding, call, x, false, ofQueries);
-        NDArray keys = rotation.rows(encoding, call, x, true, ofKeys);
-        boolean differByHead =
-                Math.max(queries.getShape().dimension(), keys.getShape().dimension()) > 3;
-        return differByHead ? null : queries == keys ? List.of(queries) : List.of(queries, keys);
+        NDArray keys = rotation.rows(encoding, ofToken, x, true, ofKeys);
+        boolean areByHead =
+                queries.getShape().dimension() > 3 || keys.getShape().dimension() > 3;
+        if (areByHead || queries.hasGradient() || keys.hasGradient()) {
+            return null;
+        }
+        return queries == keys ? List.of(queries) : List.of(queries, keys);
     }
 }

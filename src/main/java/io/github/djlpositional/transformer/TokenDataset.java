@@ -68,6 +68,10 @@ public final class TokenDataset implements Dataset {
                     tokens[i] != null && tokens[i].length > 0,
                     () -> "sequence " + index
                             + ", counted from 0, is empty: expected at least one token; leave it out");
+            Check.that(
+                    Arrays.stream(tokens[i]).allMatch(id -> id >= 0 && id <= Integer.MAX_VALUE),
+                    () -> "sequence " + index + ", counted from 0, has the ids " + Arrays.toString(tokens[index])
+                            + ": expected 0 to " + Integer.MAX_VALUE + "; pass ids of the vocabulary");
         }
     }
 

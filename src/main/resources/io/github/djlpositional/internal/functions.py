@@ -248,15 +248,16 @@ class M(Module):
         added: Optional[Tensor] = None
         if bias.numel() != 0:
             ofKeys = bias.narrow(1, bias.size(1) - count, count)
-            added = ofKeys.reshape([1, -1, group if bias.size(0) == n else 1, count])
+            # a copy, since the fused kernels need aligned and contiguous rows
+            added = ofKeys.reshape([1, -1, group if bias.size(0) == n else 1, count]).clone(memory_format=0)
         seenKeys = self.wide(keys.narrow(2, first, count))
         seenValues = self.wide(values.narrow(2, first, count))
         if mask.numel() == 0:
             y = torch.scaled_dot_product_attention(queries, seenKeys, seenValues, added, scale=factor)
             return y.to(q.dtype).reshape(q.shape)
-        hidden = (mask.narrow(1, mask.size(1) - count, count) != 0).reshape([b, 1, 1, count])
+        hidden = (mask.narrow(1, mask.size(1) - count, count) != 0).reshape([-1, 1, 1, count])
         shown = torch.zeros([1, 1, 1, 1], dtype=queries.dtype, device=q.device) if added is None else added
-        shown = shown.expand([b, -1, -1, count]).masked_fill(hidden, float("-inf"))
+        shown = shown.expand([hidden.size(0), -1, -1, count]).masked_fill(hidden, float("-inf"))
         y = torch.scaled_dot_product_attention(queries, seenKeys, seenValues, shown.expand([b, k, group, count]), scale=factor)
         return y.masked_fill(hidden.all(-1, True), 0).to(q.dtype).reshape(q.shape)
 

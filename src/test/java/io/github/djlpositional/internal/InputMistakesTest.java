@@ -501,6 +501,22 @@ class InputMistakesTest extends OnEachEngine {
                 .isEmpty();
     }
 
+    /** The block is frozen, as a loaded one, so that a step is one call of PyTorch. */
+    @Test
+    void warnsOfTheMaskOfAStep() {
+        MultiHeadAttentionBlock block = attention(manager, true);
+        block.freezeParameters(true);
+        NDArray x = manager.arange(12f).sin().reshape(1, 3, 4);
+        NDArray mask = array(DataType.FLOAT32, new Shape(1, 3), 0, 0, -1e9);
+        List<String> lines = logged(() -> {
+            try (KeyValueCache cache = new KeyValueCache(manager)) {
+                Forward.infer(manager, block, cache.nextStep(), x.get(":, :2"));
+                Forward.infer(manager, block, cache.nextStep(), x.get(":, 2:"), mask);
+            }
+        });
+        assertThat(lines).hasSize(1).allSatisfy(line -> assertThat(line).contains("WARN", "mask (1, 3)", "four axes"));
+    }
+
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void warnsOfARepeatedStep(boolean isRepeated) {

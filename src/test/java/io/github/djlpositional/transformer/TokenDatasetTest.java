@@ -187,6 +187,12 @@ class TokenDatasetTest extends OnEachEngine {
                 rejected(() -> dataset().setBatchSize(0), "batchSize 0"),
                 rejected(
                         () -> dataset()
+                                .setTokens(new long[][] {{1L << 31}})
+                                .setLabels(0)
+                                .build(),
+                        "sequence 0, counted from 0, has the ids [2147483648]"),
+                rejected(
+                        () -> dataset()
                                 .setTokens(new long[][] {{1}, {}})
                                 .setLabels(0, 0)
                                 .build(),
