@@ -14,8 +14,7 @@ import java.util.List;
 
 /**
  * A step of one token with a cache in one call of PyTorch, from the projections of x to that of the result. Each call
- * takes as long as ten operations on one token, and the first hundred steps of a program spend most of their time in
- * Java.
+ * takes as long as ten operations on one token. What the function does not compute takes {@link Kernel.Step}.
  */
 final class StepInOneCall {
 

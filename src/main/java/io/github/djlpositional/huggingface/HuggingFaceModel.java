@@ -95,8 +95,8 @@ public final class HuggingFaceModel {
     /**
      * Loads a model in FLOAT32: token ids (B, T) to scores of tokens, (B, T, V), of the next one or, in a masked
      * language model, of the one at each place; without an output layer in the folder to the last hidden states, (B, T,
-     * D). Poolers, heads for other tasks and vision towers are not loaded. Numbers in BF16 or F16 are converted tensor
-     * by tensor, so that only one of them is in memory twice.
+     * D). Poolers and vision towers are not loaded, and a folder with a head for another task, such as a classifier, is
+     * rejected. Numbers in BF16 or F16 are converted tensor by tensor, so that only one of them is in memory twice.
      *
      * @param folder the folder, whose files may be untrusted
      * @param length the maximum length of the sequences, at least 1
