@@ -83,13 +83,12 @@ public record Rotation(int start, int size, PairLayout layout, Angles angles) im
      *
      * @param x (…, H)
      * @param rows a cosine and a sine for each pair, (…, r), which broadcasts over x
-     * @param training whether gradients are recorded; PyTorch's function for concatenated pairs is slower then
+     * @param training whether gradients are recorded; PyTorch's functions for concatenated pairs are slower then
      * @return a new array like x, on its manager
      */
     public NDArray apply(NDArray x, NDArray rows, boolean training) {
         long headSize = x.getShape().getLastDimension();
-        boolean isSlower = (training && layout == PairLayout.CONCATENATED) || layout == PairLayout.CONCATENATED_HALVES;
-        TorchFunctions functions = isSlower ? null : TorchFunctions.of(x);
+        TorchFunctions functions = training && layout != PairLayout.INTERLEAVED ? null : TorchFunctions.of(x);
         if (functions != null && start == 0) {
             return functions.rotate(x, rows, layout);
         }

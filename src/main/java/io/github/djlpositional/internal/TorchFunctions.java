@@ -318,8 +318,9 @@ public final class TorchFunctions {
         if (layout == PairLayout.INTERLEAVED) {
             return run("rotateNeighbors", x, rows);
         }
+        String name = layout == PairLayout.CONCATENATED ? "Halves" : "HalvesOfHalves";
         boolean isLarge = x.size() >= 1 << 17 && HostData.isHost(x.getDevice());
-        return run(isLarge ? "rotateManyHalves" : "rotateHalves", x, rows);
+        return run((isLarge ? "rotateMany" : "rotate") + name, x, rows);
     }
 
     /** Returns W₂ · relu(W₁ · x + b₁) + b₂, (O, n), of columns x (I, n), without gradients; b₂ may be null. */

@@ -181,6 +181,17 @@ class M(Module):
         torch.mul(first, sin, out=ofFirst)
         return self.withRest(across.addcmul_(part, torch.cat([cos, cos], -1)), x)
 
+    # Like rotateHalves, for pairs (i, i + r / 4) in each half of x; so are the rows.
+    def rotateHalvesOfHalves(self, x, rows):
+        return self.withRest(self.rotateHalves(self.inHalves(x[..., :rows.size(-1)]), self.inHalves(rows)).flatten(-2), x)
+
+    def rotateManyHalvesOfHalves(self, x, rows):
+        return self.withRest(self.rotateManyHalves(self.inHalves(x[..., :rows.size(-1)]), self.inHalves(rows)).flatten(-2), x)
+
+    # (…, r) as (…, 2, r / 2).
+    def inHalves(self, x):
+        return x.unflatten(-1, [2, -1])
+
     # W x + b, with the bits of DJL's Linear, which a model has before it is loaded: the product is rounded, then the sum. In
     # FLOAT16, only the sum is rounded.
     def linear(self, x, weight, bias):
