@@ -52,6 +52,21 @@ public final class RelativeShift {
     }
 
     /**
+     * Multiplies queries by a column for each relative position, and converts the scores to scores by key.
+     *
+     * @param queries (B, N, T, H) with T &gt; 1; not closed here
+     * @param columns (1, N, H, W); not closed here
+     * @param keyLength F
+     * @return (B, N, T, F), a new array
+     */
+    public static NDArray products(NDArray queries, NDArray columns, int keyLength) {
+        TorchFunctions torch = TorchFunctions.of(queries);
+        return torch == null
+                ? toKeys(queries.matMul(columns), keyLength)
+                : torch.productsByKey(queries, columns, keyLength);
+    }
+
+    /**
      * Converts weights by key to weights by all relative positions; a weight is 0 where there is no key.
      *
      * @param byKey (B, N, T, F); not closed here

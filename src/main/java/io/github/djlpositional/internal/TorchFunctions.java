@@ -308,6 +308,13 @@ public final class TorchFunctions {
         }
     }
 
+    /** {@link #toKeys} of queries (B, N, T, H) · columns (1, N, H, W). */
+    public NDArray productsByKey(NDArray queries, NDArray columns, int keyLength) {
+        try (NDArray sizes = queries.getManager().create(new Shape(keyLength, 0))) {
+            return run("productsByKey", queries, columns, sizes);
+        }
+    }
+
     /** The reverse of {@link #toKeys}: (B, N, T, F) to (B, N, T, F + T - 1). */
     public NDArray toPositions(NDArray byKey) {
         return run("toPositions", byKey);

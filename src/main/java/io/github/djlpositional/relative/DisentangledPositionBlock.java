@@ -181,19 +181,21 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
 
     /** Whether products for each distance are faster than products for each row of P, which are then selected. */
     private boolean isByDistance(AttentionCall call) {
-        return !call.hasPositions()
-                && !call.causal()
-                && call.queries().count() + call.keys().count() <= 4L * options.buckets;
+        return !call.hasPositions() && !call.causal();
     }
 
     private NDArray termOfDistances(AttentionCall call, NDArray queries, NDArray keys) {
         Distances distances = call.distances(queries);
-        NDArray byQuery = queries.matMul(columns(keyProjection, call, queries, distances));
+        NDArray byQuery = RelativeShift.products(
+                queries,
+                columns(keyProjection, call, queries, distances),
+                call.keys().count());
         // for a key, the distance decreases from the first query to the last
-        NDArray byKey = ofHeads(queries, keys)
-                .matMul(columns(queryProjection, call, queries, distances).flip(3));
-        return RelativeShift.toKeys(byQuery, call.keys().count())
-                .add(RelativeShift.toKeys(byKey, call.queries().count()).transpose(0, 1, 3, 2));
+        NDArray byKey = RelativeShift.products(
+                ofHeads(queries, keys),
+                columns(queryProjection, call, queries, distances).flip(3),
+                call.queries().count());
+        return byQuery.add(byKey.transpose(0, 1, 3, 2));
     }
 
     /** W P + b of consecutive distances, times the scale, (1, N, H, size). */

@@ -138,7 +138,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
         Distances needed = call.distances(queries);
         if (call.queries().count() > 1) {
             NDArray columns = call.shared(projection, 3, needed, each -> projected(call, each, queries));
-            return RelativeShift.toKeys(biased.matMul(columns), call.keys().count());
+            return RelativeShift.products(biased, columns, call.keys().count());
         }
         // a row for each distance is read faster, and the sequences of a batch become rows of one product
         NDArray rows = call.shared(

@@ -131,6 +131,19 @@ class M(Module):
         b, n, t, w = x.shape
         return x.as_strided([b, n, t, sizes.size(0)], [n * t * w, t * w, w - 1, 1], x.storage_offset() + t - 1)
 
+    # toKeys of the products of queries (B, N, T, H) and columns (1, N, H, W). On a CPU for some queries at a time, which need few
+    # columns more than keys; all queries together would need twice as many, in fresh memory.
+    def productsByKey(self, queries, columns, sizes):
+        t = queries.size(2)
+        extra = columns.size(3) - t  # of columns that one query does not need
+        block = t if queries.is_cuda else 128
+        parts: List[Tensor] = []
+        for first in range(0, t, block):
+            count = min(block, t - first)
+            needed = columns.narrow(3, t - first - count, extra + count)
+            parts.append(self.toKeys(queries.narrow(2, first, count) @ needed, sizes))
+        return parts[0] if len(parts) == 1 else torch.cat(parts, 2)
+
     # The reverse: (B, N, T, F) by key to (B, N, T, F + T - 1) by relative position, 0 where there is no key.
     def toPositions(self, x):
         b, n, t, f = x.shape

@@ -15,6 +15,8 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
+import io.github.djlpositional.internal.RelativeShift;
+import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.relative.EncodingType;
@@ -100,6 +102,45 @@ class TorchFunctionsTest extends OnEachEngine {
         assertThat(doubles(functions.toKeys(part, 6))).isEqualTo(expected);
     }
 
+    /** 300 queries are three parts; the products of integers are exact. */
+    @Test
+    void productsByKeyInPartsAreTheFormula() {
+        int queryCount = 300;
+        int keyCount = 340;
+        int columnCount = queryCount + keyCount - 1;
+        float[] q = integers(queryCount * 2);
+        float[] c = integers(2 * columnCount);
+        NDArray queries = manager.create(q, new Shape(1, 1, queryCount, 2));
+        NDArray columns = manager.create(c, new Shape(1, 1, 2, columnCount));
+        queries.setRequiresGradient(true);
+        double[] expected = new double[queryCount * keyCount];
+        double[] gradient = new double[queryCount * 2];
+        for (int i = 0; i < queryCount; i++) {
+            for (int j = 0; j < keyCount; j++) {
+                for (int h = 0; h < 2; h++) {
+                    float number = c[h * columnCount + j - i + queryCount - 1];
+                    expected[i * keyCount + j] += q[2 * i + h] * number;
+                    gradient[2 * i + h] += number;
+                }
+            }
+        }
+        try (GradientCollector collector = engine.get().newGradientCollector()) {
+            NDArray products = Temporaries.result(() -> RelativeShift.products(queries, columns, keyCount));
+            assertThat(products.getShape()).isEqualTo(new Shape(1, 1, queryCount, keyCount));
+            assertThat(doubles(products)).isEqualTo(expected);
+            collector.backward(products.sum());
+        }
+        assertThat(doubles(queries.getGradient())).isEqualTo(gradient);
+    }
+
+    private static float[] integers(int count) {
+        float[] numbers = new float[count];
+        for (int i = 0; i < count; i++) {
+            numbers[i] = i * 37 % 101 - 50;
+        }
+        return numbers;
+    }
+
     /** A large array is rotated in another way, where no gradient is recorded. */
     @Test
     void rotatesALargeArrayWithTheBitsOfASmallOneAndWithTheGradientOfItsAngles() {
@@ -111,8 +152,10 @@ class TorchFunctionsTest extends OnEachEngine {
                 numbers(manager, 3, DataType.FLOAT32, 2, 1100, 8, 64).transpose(0, 2, 1, 3))) {
             NDArray rows = numbers(manager, 4, x.getDataType(), 1, 1100, 64);
             NDArray whole = functions.rotate(x, rows, PairLayout.CONCATENATED);
-            NDArray end = functions.rotate(x.get(":, :, 1000:"), rows.get(":, 1000:"), PairLayout.CONCATENATED);
-            assertThat(end).isEqualTo(whole.get(":, :, 1000:"));
+            for (PairLayout layout : PairLayout.values()) {
+                NDArray end = functions.rotate(x.get(":, :, 1000:"), rows.get(":, 1000:"), layout);
+                assertThat(end).isEqualTo(functions.rotate(x, rows, layout).get(":, :, 1000:"));
+            }
             rows.setRequiresGradient(true);
             try (GradientCollector collector = engine.get().newGradientCollector()) {
                 NDArray recorded = functions.rotate(x, rows, PairLayout.CONCATENATED);
