@@ -1,6 +1,6 @@
 """What users of PyTorch, transformers and ONNX Runtime write, measured as the Java benchmarks are.
 
-    peers.py models FOLDER                writes a small Llama, and what transformers computes with it and all-MiniLM-L6-v2
+    peers.py models FOLDER                writes small models, and what transformers computes with them and all-MiniLM-L6-v2
     peers.py measure CLASS FOLDER FILE    measures the peers of a class of benchmarks, and writes a file as JMH does
 
 Each measurement has a process of its own, and begins with a check that its result is that of plain PyTorch.
@@ -357,7 +357,7 @@ def step(build, positions, shape):
 # Layers and models
 
 
-@peer("LayerBenchmark", TORCH, part=["LAYER"], training=["false", "true"], shape=["8x128x384"])
+@peer("LayerBenchmark", TORCH, part=["LAYER"], training=["false", "true"], shape=["8x128x384", "32x128x256"])
 def layer(build, part, training, shape):
     b, t, d = sizes(shape)
     module = torch.nn.TransformerEncoderLayer(d, d // 32, 4 * d, dropout=0.0, activation="gelu", batch_first=True)
@@ -400,85 +400,148 @@ def training(build, shape):
     return step
 
 
-def llama_prompt(length=512, vocabulary=8000):
-    return (torch.arange(length) * 7919 % vocabulary).unsqueeze(0)
+def load(model_class, folder):
+    return model_class.from_pretrained(os.path.join(FOLDER, folder)).eval()
 
 
-def generated(model, prompt, tokens):
-    """The best token each time, without the checks and options of generate."""
-    cache, step, all = transformers.DynamicCache(config=model.config), prompt, []
+def generated(step, first, tokens):
+    """The best token each time, from a function of the ids of a step, without the checks and options of generate."""
+    all = [first]
     for _ in range(tokens):
-        step = model(input_ids=step, past_key_values=cache, use_cache=True, logits_to_keep=1).logits[:, -1].argmax(-1, keepdim=True)
-        all.append(step)
-    return torch.cat(all, 1)[0]
+        all.append(step(all[-1]).logits[:, -1].argmax(-1, keepdim=True))
+    return torch.cat(all[1:], 1)
 
 
-@peer("LlamaBenchmark", ("transformers", "transformersLoop"), tokens=["1", "64"])
-def llama(build, tokens):
-    model = transformers.AutoModelForCausalLM.from_pretrained(os.path.join(FOLDER, "llama")).eval()
-    prompt, count = llama_prompt(), int(tokens)
+def llama_loop(model, prompts, tokens):
+    cache = transformers.DynamicCache(config=model.config)
+    return generated(lambda ids: model(input_ids=ids, past_key_values=cache, use_cache=True, logits_to_keep=1), prompts, tokens)
+
+
+@peer("LlamaBenchmark", ("transformers", "transformersLoop"), batch=["1", "4"], tokens=["1", "64"])
+def llama(build, batch, tokens):
+    model = load(transformers.LlamaForCausalLM, "llama")
+    prompts, count = ids((int(batch), 512), 8000), int(tokens)
     if build is None:
-        return lambda: generated(model, prompt, count)
-    mask = torch.ones_like(prompt)
-    return lambda: model.generate(prompt, attention_mask=mask, max_new_tokens=count, min_new_tokens=count, do_sample=False)[0, 512:]
+        return lambda: llama_loop(model, prompts, count)
+    mask = torch.ones_like(prompts)
+    return lambda: model.generate(prompts, attention_mask=mask, max_new_tokens=count, min_new_tokens=count, do_sample=False)[:, 512:]
+
+
+def t5_loop(model, source, tokens):
+    memory = model.encoder(source)
+    cache = transformers.EncoderDecoderCache(*(transformers.DynamicCache(config=model.config) for _ in range(2)))
+    start = torch.zeros(source.shape[0], 1, dtype=torch.long)
+    return generated(
+        lambda ids: model(decoder_input_ids=ids, encoder_outputs=memory, past_key_values=cache, use_cache=True), start, tokens
+    )
+
+
+@peer("T5Benchmark", ("transformers", "transformersLoop"), tokens=["32"])
+def t5(build, tokens):
+    model = load(transformers.T5ForConditionalGeneration, "t5")
+    source, count = ids((1, 128), 8000), int(tokens)
+    if build is None:
+        return lambda: t5_loop(model, source, count)
+    mask = torch.ones_like(source)
+    return lambda: model.generate(source, attention_mask=mask, max_new_tokens=count, min_new_tokens=count, do_sample=False)[:, 1:]
+
+
+@peer("ModernBertBenchmark", ("transformers", "transformersCompile"), shape=["1x512"])
+def modern_bert(build, shape):
+    model = load(transformers.ModernBertModel, "modernbert")
+    encode, batch = build(lambda ids: model(ids).last_hidden_state), ids(sizes(shape), 8000)
+    return lambda: encode(batch)
+
+
+SENTENCES = ["1x16", "1x128", "32x64"]
+MIXED = "32x8-128"
 
 
 def sentence_batch(shape):
-    b, t = sizes(shape)
-    return 1000 + torch.arange(b * t).reshape(b, t) * 7919 % 20000
+    """Token ids and a mask, of texts with as many tokens or, as in 32x8-128, from the most to the fewest; no mask without padding."""
+    b, lengths = shape.split("x")
+    fewest, most = (int(lengths.split("-")[i]) for i in (0, -1))
+    ids = 1000 + torch.arange(int(b) * most).reshape(int(b), most) * 7919 % 20000
+    if fewest == most:
+        return (ids,)
+    count = most - torch.arange(int(b)) * (most - fewest) // (int(b) - 1)
+    mask = (torch.arange(most) < count[:, None]).long()
+    return ids * mask, mask
 
 
 class SentenceEncoder(torch.nn.Module):
-    """all-MiniLM-L6-v2 with the mean over the tokens and the norm, for batches without padding."""
+    """all-MiniLM-L6-v2 with the mean over the tokens and the norm: what sentence-transformers computes."""
 
     def __init__(self):
         super().__init__()
         self.bert = transformers.BertModel.from_pretrained(os.path.join(FOLDER, "all-MiniLM-L6-v2"), add_pooling_layer=False)
 
-    def forward(self, ids):
-        return normalize(self.bert(ids).last_hidden_state.mean(1), dim=1)
+    def forward(self, ids, mask=None):
+        x = self.bert(ids, attention_mask=mask).last_hidden_state
+        return normalize(x.mean(1) if mask is None else (x * mask[..., None]).sum(1), dim=1)
 
 
-@peer("SentenceBenchmark", ("transformers", "transformersCompile", "onnxRuntime"), shape=["1x16", "1x128", "32x64"])
+@peer("SentenceBenchmark", ("transformers", "transformersCompile", "onnxRuntime"), shape=SENTENCES)
+@peer("SentenceBenchmark", ("transformers",), shape=[MIXED])
 def sentences(build, shape):
     encoder, batch = build(SentenceEncoder().eval()), sentence_batch(shape)
-    return lambda: encoder(batch)
+    return lambda: encoder(*batch)
 
 
-@peer("SentenceBenchmark", ("onnxRuntimePublished",), shape=["1x16", "1x128", "32x64"])
+@peer("SentenceBenchmark", ("onnxRuntimePublished",), shape=[*SENTENCES, MIXED])
 def published_sentences(build, shape):
-    batch = sentence_batch(shape)
     if build is not None:
         return sentences(build, shape)
     model = session(os.path.join(FOLDER, "all-MiniLM-L6-v2", "model.onnx"))
-    ids = batch.numpy()
-    inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+    ids, *masks = (each.numpy() for each in sentence_batch(shape))
+    mask = masks[0] if masks else np.ones_like(ids)
+    inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
 
     def encode():
-        mean = model.run(None, inputs)[0].mean(1)
-        return torch.from_numpy(mean / np.linalg.norm(mean, axis=1, keepdims=True))
+        x = model.run(None, inputs)[0]
+        mean = (x * mask[..., None]).sum(1) if masks else x.mean(1)
+        return torch.from_numpy(mean / np.linalg.norm(mean, axis=1, keepdims=True)).float()
 
     return encode
 
 
-def write_models(folder):
+def write_json(value, *names):
+    with open(os.path.join(FOLDER, *names), "w") as file:
+        json.dump(value, file)
+
+
+def write_model(name, model):
+    model.eval().save_pretrained(os.path.join(FOLDER, name))
+    return model
+
+
+def write_models():
     torch.manual_seed(1)
-    config = transformers.LlamaConfig(
+    decoder = write_model("llama", transformers.LlamaForCausalLM(transformers.LlamaConfig(
         vocab_size=8000, hidden_size=512, intermediate_size=1408, num_hidden_layers=6, num_attention_heads=8, num_key_value_heads=4,
         max_position_embeddings=1024, bos_token_id=None, eos_token_id=None, pad_token_id=0,
         initializer_range=0.1,  # with 0.02 it repeats one token
-    )
-    model = transformers.LlamaForCausalLM(config).eval()
-    model.save_pretrained(os.path.join(folder, "llama"))
-    with open(os.path.join(folder, "llama", "tokens.json"), "w") as file:
-        json.dump(generated(model, llama_prompt(), 64).tolist(), file)
+    )))
+    write_json({batch: llama_loop(decoder, ids((batch, 512), 8000), 64).tolist() for batch in (1, 4)}, "llama", "tokens.json")
     config = transformers.BertConfig(
         hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536, model_type="bert"
     )
-    config.save_pretrained(os.path.join(folder, "all-MiniLM-L6-v2"))
+    config.save_pretrained(os.path.join(FOLDER, "all-MiniLM-L6-v2"))
     encoder = SentenceEncoder().eval()
-    with open(os.path.join(folder, "vectors.json"), "w") as file:
-        json.dump({shape: encoder(sentence_batch(shape))[0].tolist() for shape in ("1x16", "1x128", "32x64")}, file)
+    write_json({shape: encoder(*sentence_batch(shape)).tolist() for shape in [*SENTENCES, MIXED]}, "vectors.json")
+    encoder = write_model("modernbert", transformers.ModernBertModel(transformers.ModernBertConfig(
+        vocab_size=8000, hidden_size=384, intermediate_size=576, num_hidden_layers=6, num_attention_heads=6, local_attention=128,
+        max_position_embeddings=512, global_attn_every_n_layers=3, bos_token_id=None, eos_token_id=None, cls_token_id=None,
+        sep_token_id=None, pad_token_id=7999,  # which is not among the ids
+    )))
+    write_json(encoder(ids((1, 512), 8000)).last_hidden_state[0, ::64].tolist(), "modernbert", "vectors.json")
+    translator = transformers.T5ForConditionalGeneration(transformers.T5Config(
+        vocab_size=8000, d_model=512, d_kv=64, d_ff=1024, num_layers=6, num_heads=8, decoder_start_token_id=0, bos_token_id=None,
+        eos_token_id=None, pad_token_id=0, initializer_factor=4.0,
+    ))
+    translator.shared.weight.mul_(0.05)  # otherwise it repeats one token
+    write_model("t5", translator)
+    write_json(t5_loop(translator, ids((1, 128), 8000), 32).tolist(), "t5", "tokens.json")
 
 
 # Measuring
@@ -552,7 +615,7 @@ def main():
     FOLDER = arguments.folder
     if arguments.command == "models":
         with torch.no_grad():
-            write_models(FOLDER)
+            write_models()
         return
     if arguments.quick:
         WARMUPS, SECONDS = 0, 0.01

@@ -52,7 +52,7 @@ public class LayerBenchmark extends EngineBenchmark {
         @Param({"false", "true"})
         boolean training;
 
-        @Param("8x128x384")
+        @Param({"8x128x384", "32x128x256"})
         String shape;
 
         List<Block> blocks;

@@ -1,26 +1,21 @@
 package io.github.djlpositional.benchmarks;
 
-import ai.djl.util.JsonUtils;
 import com.google.gson.reflect.TypeToken;
 import io.github.djlpositional.examples.sentences.SentenceEncoder;
 import io.github.djlpositional.examples.sentences.TokenBatch;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Param;
-import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Vectors of sentences (B, T) by the published all-MiniLM-L6-v2: the mean over the tokens, normalized. The file
- * {@code vectors.json} in the folder of the property {@code models} has, by the shape, the first vector that
- * transformers computes.
+ * Vectors of sentences (B, T) by the published all-MiniLM-L6-v2: the mean over the tokens, normalized. The sentences
+ * have the same length, or lengths from one to another: 32x8-128 are 32 sentences of 8 to 128 tokens, padded.
  */
-@Warmup(iterations = 3, time = 1) // the JVM compiles the code of all blocks
-public class SentenceBenchmark extends EngineBenchmark {
+public class SentenceBenchmark extends ModelBenchmark {
 
     /** The error of a number below 1 after six layers of sums of at most 1536 products: 2⁻²⁴ · √(6 · 1536). */
     private static final float TOLERANCE = 6e-6f;
@@ -28,46 +23,43 @@ public class SentenceBenchmark extends EngineBenchmark {
     /** The encoder and a batch. */
     public static class Library extends Setting {
 
-        @Param({"1x16", "1x128", "32x64"})
+        @Param({"1x16", "1x128", "32x64", "32x8-128"})
         String shape;
 
-        SentenceEncoder encoder;
-        TokenBatch batch;
-        float[][] vectors;
+        private SentenceEncoder encoder;
+        private TokenBatch batch;
 
         @Override
         void prepare() throws IOException {
             encoder = own(SentenceEncoder.load(manager.getEngine(), manager.getDevice()));
-            int count = (int) shape(shape).get(0);
-            long length = shape(shape).get(1);
-            long[][] ids = IntStream.range(0, count)
-                    .mapToObj(text -> LongStream.range(0, length)
-                            .map(i -> 1000 + (text * length + i) * 7919 % 20_000)
-                            .toArray())
-                    .toArray(long[][]::new);
-            batch = new TokenBatch(IntStream.range(0, count).boxed().toList(), ids);
-            vectors = new float[count][];
-            encoder.encode(batch, vectors);
-            requireExpected(vectors[0]);
+            int[] sizes = Arrays.stream(shape.split("[x-]"))
+                    .mapToInt(Integer::parseInt)
+                    .toArray();
+            batch = batch(sizes[0], sizes[1], sizes[sizes.length - 1]);
+            Map<String, float[][]> expected = expected(path("vectors.json"), new TypeToken<>() {});
+            requireVectors(TOLERANCE, expected.get(shape), encode());
         }
 
-        private void requireExpected(float... vector) throws IOException {
-            Path file = Path.of(System.getProperty("models"), "vectors.json");
-            Map<String, float[]> all =
-                    JsonUtils.GSON.fromJson(Files.readString(file), new TypeToken<Map<String, float[]>>() {});
-            float[] expected = all.get(shape);
-            for (int i = 0; i < vector.length; i++) {
-                if (Math.abs(vector[i] - expected[i]) > TOLERANCE) {
-                    throw new IllegalStateException("number " + i + " of the first vector of " + shape + " is "
-                            + vector[i] + ", and of transformers " + expected[i]);
-                }
-            }
+        private static TokenBatch batch(int count, int fewest, int most) {
+            long[][] ids = IntStream.range(0, count)
+                    .mapToObj(text -> LongStream.range(0, most)
+                            .map(i -> i < most - text * (most - fewest) / Math.max(1, count - 1)
+                                    ? 1000 + (text * (long) most + i) * 7919 % 20_000
+                                    : 0)
+                            .toArray())
+                    .toArray(long[][]::new);
+            return new TokenBatch(IntStream.range(0, count).boxed().toList(), ids);
+        }
+
+        float[][] encode() {
+            float[][] vectors = new float[batch.ids().length][];
+            encoder.encode(batch, vectors);
+            return vectors;
         }
     }
 
     @Benchmark
     public float[][] library(Library in) {
-        in.encoder.encode(in.batch, in.vectors);
-        return in.vectors;
+        return in.encode();
     }
 }
