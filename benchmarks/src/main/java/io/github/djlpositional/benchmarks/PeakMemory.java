@@ -32,15 +32,18 @@ public final class PeakMemory implements InternalProfiler {
     @Override
     public Collection<? extends Result<?>> afterIteration(
             BenchmarkParams benchmark, IterationParams iteration, IterationResult result) {
-        if (!Files.isReadable(STATUS)) {
-            return List.of();
-        }
+        return Files.isReadable(STATUS)
+                ? List.of(new ScalarResult("peakMemory", megabytes("VmHWM"), "MB", AggregationPolicy.MAX))
+                : List.of();
+    }
+
+    /** A line of the status of this process, in MB. */
+    static double megabytes(String name) {
         try {
-            double megabytes = Files.readAllLines(STATUS).stream()
-                    .filter(line -> line.startsWith("VmHWM:"))
+            return Files.readAllLines(STATUS).stream()
+                    .filter(line -> line.startsWith(name + ":"))
                     .mapToDouble(line -> Double.parseDouble(line.replaceAll("\\D", "")) / 1024)
                     .sum();
-            return List.of(new ScalarResult("peakMemory", megabytes, "MB", AggregationPolicy.MAX));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
