@@ -11,10 +11,8 @@ import org.openjdk.jmh.annotations.Warmup;
 /**
  * A benchmark of a whole model. The folder of the property {@code models} has the models that {@code peers.py} writes,
  * and what transformers computes with them, which the library has to compute before it is measured.
- *
- * <p>With two cores, the second compiler of the JVM takes time from PyTorch's threads for about ten seconds.
  */
-@Warmup(iterations = 8, time = 1)
+@Warmup(iterations = 3, time = 1) // the JVM compiles the code of all blocks
 public abstract class ModelBenchmark extends EngineBenchmark {
 
     /** The folder of a model, or a file. */
