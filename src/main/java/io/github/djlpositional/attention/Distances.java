@@ -9,32 +9,35 @@ import io.github.djlpositional.internal.Indices;
 /**
  * The distances that an attention passes to {@link Term#bias}: a key's position minus a query's, so that a key before
  * the query has a negative distance. They are consecutive integers, or, with explicit positions that are real numbers,
- * far apart or on a GPU, one for each query and key.
+ * far apart or on a GPU, the differences of the numbers of {@link #keys} and {@link #queries}: of all tokens, or, where
+ * differences repeat, of a few numbers that give each difference once.
  */
 public final class Distances {
 
     private final int first;
     private final int count;
 
-    /** The distances, INT32 or FLOAT64; null if they are consecutive. */
-    private final NDArray values;
-
+    private final NDArray queries;
+    private final NDArray keys;
     private final NDArray like;
 
-    private Distances(NDArray like, int first, int count, NDArray values) {
+    private Distances(NDArray like, int first, int count, NDArray queries, NDArray keys) {
         this.first = first;
         this.count = count;
-        this.values = values;
+        this.queries = queries;
+        this.keys = keys;
         this.like = like;
     }
 
     static Distances consecutive(NDArray like, int first, int count) {
-        return new Distances(like, first, count, null);
+        return new Distances(like, first, count, null, null);
     }
 
-    /** Distances in any order; the caller closes the array. */
-    static Distances of(NDArray like, NDArray values) {
-        return new Distances(like, 0, Math.toIntExact(values.size()), values);
+    /** The differences of two arrays, (1 or B, T) and (1 or B, F), INT32 or FLOAT64, which the caller closes. */
+    static Distances between(NDArray like, NDArray queries, NDArray keys) {
+        long batch = Math.max(queries.getShape().get(0), keys.getShape().get(0));
+        long pairs = batch * queries.getShape().get(1) * keys.getShape().get(1);
+        return new Distances(like, 0, Math.toIntExact(pairs), queries, keys);
     }
 
     /** {@return the number of distances, at least 1} */
@@ -44,12 +47,29 @@ public final class Distances {
 
     /** {@return whether the distances are consecutive, from {@link #first} on} */
     public boolean areConsecutive() {
-        return values == null;
+        return keys == null;
     }
 
     /** {@return the first distance if the distances are consecutive; otherwise 0} */
     public int first() {
         return first;
+    }
+
+    /**
+     * {@return the numbers that are subtracted from those of the {@link #keys}, (1 or B, T), INT32 or FLOAT64; null if
+     * the distances are consecutive; the array belongs to the attention}
+     */
+    public NDArray queries() {
+        return queries;
+    }
+
+    /**
+     * {@return the numbers from which those of the {@link #queries} are subtracted, (1 or B, F), of the same data type;
+     * null if the distances are consecutive; the array belongs to the attention} The distances are row-major, (B, T,
+     * F), so that a sum of products of functions of both numbers is one product of matrices.
+     */
+    public NDArray keys() {
+        return keys;
     }
 
     /** {@return an array with the data type and the device of the biases; it belongs to the attention} */
@@ -72,10 +92,11 @@ public final class Distances {
      * @throws IllegalArgumentException for an integer type if positions are floating-point numbers
      */
     public NDArray toArray(DataType type) {
-        if (values != null) {
-            DataTypes.requireWhole(type, values);
+        if (areConsecutive()) {
+            return Arithmetic.toType(Indices.range(like, first, count, DataType.INT32), type);
         }
-        NDArray whole = values == null ? Indices.range(like, first, count, DataType.INT32) : values.reshape(count);
-        return Arithmetic.toType(whole, type);
+        DataTypes.requireWhole(type, keys);
+        return Arithmetic.toType(keys.expandDims(1).sub(queries.expandDims(2)), type)
+                .reshape(count);
     }
 }

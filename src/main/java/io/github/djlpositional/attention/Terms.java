@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.BiFunction;
 import java.util.function.ToLongFunction;
+import java.util.stream.DoubleStream;
 
 /** The terms of the relative encodings of an attention, which are read once. */
 final class Terms {
@@ -387,8 +388,7 @@ final class Terms {
 
     /**
      * The biases for each query and key, (1 or B, 1 or N, T, F), by the differences of two arrays, (1 or B, T) and (1
-     * or B, F). On a CPU integers are read, and the bias of each difference is computed once unless the differences are
-     * far apart.
+     * or B, F). Those of differences on a {@link Line} are computed once.
      */
     private NDArray biasesOfPairs(
             Temporaries temporaries,
@@ -398,49 +398,111 @@ final class Terms {
             NDArray like,
             NDArray queryCoordinates,
             NDArray keyCoordinates) {
-        NDArray pairs = temporaries.addResult(() -> keyCoordinates.expandDims(1).sub(queryCoordinates.expandDims(2)));
-        int[] range = range(queryCoordinates, keyCoordinates);
+        Line line = Line.of(queryCoordinates, keyCoordinates);
         NDArray biases = temporaries.add(
-                range == null
-                        ? sumOfBiases(terms, call, Distances.of(like, pairs))
-                        : call.shared(
+                line != null && !line.areReal
+                        ? call.shared(
                                 id,
                                 1,
-                                Distances.consecutive(like, range[0], range[1] - range[0] + 1),
-                                distances -> sumOfBiases(terms, call, distances)));
+                                Distances.consecutive(like, line.first, line.count),
+                                distances -> sumOfBiases(terms, call, distances))
+                        : Temporaries.result(() -> {
+                            Distances distances = line == null
+                                    ? Distances.between(like, queryCoordinates, keyCoordinates)
+                                    : line.distances(like);
+                            return sumOfBiases(terms, call, distances);
+                        }));
         return temporaries.addResult(() -> {
-            Shape shape = pairs.getShape();
-            if (range == null) {
-                return biases.reshape(new Shape(biases.getShape().get(0)).addAll(shape))
-                        .swapAxes(0, 1);
-            }
-            NDArray rows = Arithmetic.add(pairs, -range[0]);
-            // contiguous rows are looked up faster
-            NDArray table = biases.transpose(1, 0)
-                    .reshape(-1)
-                    .reshape(-1, biases.getShape().get(0));
-            return Indices.lookUp(rows, table, like.getManager()).transpose(0, 3, 1, 2);
+            NDArray ofPairs = line == null
+                    ? biases
+                    : Indices.lookUpColumns(line.indices(queryCoordinates, keyCoordinates), biases);
+            long queries = queryCoordinates.getShape().get(1);
+            long keys = keyCoordinates.getShape().get(1);
+            return ofPairs.reshape(biases.getShape().get(0), -1, queries, keys).swapAxes(0, 1);
         });
     }
 
     /**
-     * The smallest and the largest difference; null if they are real, far apart, or on a GPU, where they are not read.
+     * The multiples of a step from first · step on, which all differences of some coordinates are: integers, or real
+     * numbers such as the times of frames.
+     *
+     * @param origin one of the coordinates if they are real, otherwise 0
      */
-    private static int[] range(NDArray queryCoordinates, NDArray keyCoordinates) {
-        if (queryCoordinates.getDataType().isFloating() || !HostData.isHost(queryCoordinates.getDevice())) {
-            return null;
+    private record Line(boolean areReal, double step, double origin, int first, int count) {
+
+        /**
+         * The line of differences; null if it would have many more numbers than tokens, if coordinates are on a GPU,
+         * where they are not read, or if gradients are recorded for them.
+         */
+        static Line of(NDArray queryCoordinates, NDArray keyCoordinates) {
+            if (!HostData.isHost(queryCoordinates.getDevice())) {
+                return null;
+            }
+            boolean areReal = queryCoordinates.getDataType().isFloating();
+            if (areReal && (queryCoordinates.hasGradient() || keyCoordinates.hasGradient())) {
+                return null;
+            }
+            double[] queries = HostData.doubles(queryCoordinates);
+            double[] keys = HostData.doubles(keyCoordinates);
+            double first = Arrays.stream(keys).min().orElse(0)
+                    - Arrays.stream(queries).max().orElse(0);
+            double last = Arrays.stream(keys).max().orElse(0)
+                    - Arrays.stream(queries).min().orElse(0);
+            long tokens = queryCoordinates.getShape().get(1)
+                    + keyCoordinates.getShape().get(1);
+            double most = MAX_SPREAD_PER_TOKEN * (tokens + EXTRA_TOKENS);
+            double origin = areReal ? queries[0] : 0;
+            DoubleStream all = DoubleStream.concat(Arrays.stream(queries), Arrays.stream(keys));
+            double step = areReal ? step(all.map(each -> each - origin).toArray(), (last - first) / most) : 1;
+            return last - first < most * step
+                    ? new Line(
+                            areReal,
+                            step,
+                            origin,
+                            (int) Math.rint(first / step),
+                            1 + (int) Math.rint((last - first) / step))
+                    : null;
         }
-        double[] queries = HostData.doubles(queryCoordinates);
-        double[] keys = HostData.doubles(keyCoordinates);
-        double first = Arrays.stream(keys).min().orElse(0)
-                - Arrays.stream(queries).max().orElse(0);
-        double last = Arrays.stream(keys).max().orElse(0)
-                - Arrays.stream(queries).min().orElse(0);
-        long tokens =
-                queryCoordinates.getShape().get(1) + keyCoordinates.getShape().get(1);
-        return last - first < MAX_SPREAD_PER_TOKEN * (tokens + EXTRA_TOKENS)
-                ? new int[] {(int) first, (int) last}
-                : null;
+
+        /** The largest number that all numbers are multiples of, by Euclid's algorithm; 0 if it is below a smallest. */
+        private static double step(double[] numbers, double smallest) {
+            double step = 0;
+            for (double number : numbers) {
+                double rest = Math.abs(number);
+                while (rest > 0) {
+                    double next = step % rest; // exact
+                    step = rest;
+                    rest = next;
+                }
+                if (step > 0 && step < smallest) {
+                    return 0;
+                }
+            }
+            return step == 0 ? 1 : step;
+        }
+
+        /** The differences on the line, as those of real numbers to 0. */
+        Distances distances(NDArray like) {
+            NDArray multiples = Arithmetic.toType(Indices.range(like, first, count, DataType.INT32), DataType.FLOAT64);
+            NDArray differences = Arithmetic.multiply(multiples, step).expandDims(0);
+            return Distances.between(like, Arithmetic.number(differences, 0).reshape(1, 1), differences);
+        }
+
+        /** The place on the line of each pair's difference, (1 or B, T, F), INT32. */
+        NDArray indices(NDArray queryCoordinates, NDArray keyCoordinates) {
+            NDArray keys = Arithmetic.add(multiples(keyCoordinates), -first);
+            return keys.expandDims(1).sub(multiples(queryCoordinates).expandDims(2));
+        }
+
+        /** The coordinates as multiples of the step from the origin, INT32. */
+        private NDArray multiples(NDArray coordinates) {
+            return areReal
+                    ? Arithmetic.toType(
+                            Arithmetic.multiply(Arithmetic.add(coordinates, -origin), 1 / step)
+                                    .round(),
+                            DataType.INT32)
+                    : coordinates;
+        }
     }
 
     /** The term of a single encoding outside an attention; see {@link RelativeEncoding#term}. */

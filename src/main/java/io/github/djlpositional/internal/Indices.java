@@ -107,6 +107,18 @@ public final class Indices {
         }
     }
 
+    /**
+     * Returns how many of some ascending numbers, (n), are below each number of an array, INT32. On MXNet it takes n
+     * numbers for each.
+     */
+    public static NDArray countBelow(NDArray array, NDArray ascending) {
+        TorchFunctions functions = TorchFunctions.of(array);
+        return functions != null
+                ? functions.countBelow(array, ascending)
+                : Arithmetic.toType(array.expandDims(-1).gt(ascending), DataType.INT32)
+                        .sum(new int[] {-1});
+    }
+
     /** Converts indices to INT64, unless they are INT32, which both engines can look up with too. */
     public static NDArray forLookUp(NDArray indices) {
         return indices.getDataType() == DataType.INT32 ? indices : Arithmetic.toType(indices, DataType.INT64);
@@ -126,6 +138,22 @@ public final class Indices {
      */
     public static NDArray lookUpOrNaN(NDArray indices, NDArray table, NDManager manager) {
         return lookUp(indices, table, manager, !areChecked(indices));
+    }
+
+    /**
+     * Looks up columns of a table (N, n) by indices that are known to be in range: a new array, (N, size of the
+     * indices).
+     */
+    public static NDArray lookUpColumns(NDArray indices, NDArray table) {
+        long count = table.getShape().get(0);
+        if (Arithmetic.isPyTorch(table) && HostData.isHost(table.getDevice())) {
+            // half the time of rows, which are transposed later, and a fifth with gradients
+            NDArray row = Arithmetic.toType(indices, DataType.INT64).reshape(1, -1);
+            return table.gather(row.broadcast(count, row.size()), 1);
+        }
+        // contiguous rows are looked up faster
+        NDArray rows = table.transpose(1, 0).reshape(-1).reshape(-1, count);
+        return lookUp(indices.reshape(-1), rows, table.getManager()).transpose(1, 0);
     }
 
     private static NDArray lookUp(NDArray indices, NDArray table, NDManager manager, boolean mayBeOutside) {

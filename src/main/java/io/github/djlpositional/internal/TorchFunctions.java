@@ -350,6 +350,11 @@ public final class TorchFunctions {
         return run("lookUp", table, indices);
     }
 
+    /** Returns how many of some ascending numbers, (n), are below each number of an array, INT32. */
+    NDArray countBelow(NDArray array, NDArray ascending) {
+        return run("countBelow", array, ascending);
+    }
+
     /** PyTorch's number of a data type. */
     private static int number(DataType type) {
         return switch (type) {

@@ -2,7 +2,8 @@ package io.github.djlpositional.math;
 
 import io.github.djlpositional.internal.options.Check;
 import java.math.BigInteger;
-import java.util.Arrays;
+import java.util.stream.DoubleStream;
+import java.util.stream.IntStream;
 
 /**
  * The buckets of relative positions in T5. Each small distance has its own bucket; larger distances share buckets,
@@ -90,9 +91,15 @@ public final class RelativeBuckets {
         return bidirectional ? 2 * first.length : first.length;
     }
 
-    /** {@return the smallest distance of each bucket of one direction after the first; 1 is the first} */
+    /**
+     * {@return the largest relative position of each bucket but one, ascending: a relative position above k of them is
+     * in the bucket of the k-th, counted from 0, and one above all in the bucket of infinity}
+     */
     public double[] boundaries() {
-        return Arrays.copyOfRange(first, 1, first.length);
+        DoubleStream before = IntStream.range(1, first.length).mapToDouble(i -> -first[first.length - i]);
+        DoubleStream after =
+                IntStream.range(0, first.length).mapToDouble(bucket -> bucket == 0 ? 0 : Math.nextDown(first[bucket]));
+        return (bidirectional ? DoubleStream.concat(before, after) : before).toArray();
     }
 
     /**

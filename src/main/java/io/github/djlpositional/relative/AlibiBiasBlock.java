@@ -164,10 +164,10 @@ public final class AlibiBiasBlock extends ScoreTermBlock {
     }
 
     private NDArray fixed(Distances distances) {
-        return biases(
-                table,
-                distances,
-                d -> factors.array(d, d.getDataType()).mul(d.abs().expandDims(0)));
+        return biases(table, distances, real -> {
+            NDArray d = real.toArray(DataType.FLOAT64).abs().expandDims(0);
+            return factors.array(d, DataType.FLOAT64).mul(d);
+        });
     }
 
     private NDArray learned(AttentionCall call, NDArray distances) {

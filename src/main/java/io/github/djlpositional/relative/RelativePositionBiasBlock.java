@@ -8,8 +8,8 @@ import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.Term;
-import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.options.Default;
 import io.github.djlpositional.internal.options.Range;
 import io.github.djlpositional.internal.options.Settings;
@@ -52,8 +52,11 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
      */
     private final ConstantTable bucketRows;
 
-    /** The smallest distances of the buckets of a direction after the first, for real positions. */
+    /** The {@linkplain RelativeBuckets#boundaries boundaries} of buckets, for real positions. */
     private final ConstantTable boundaries;
+
+    /** The bucket up to each boundary, and the one after the last. */
+    private final ConstantTable ascending;
 
     private RelativePositionBiasBlock(Options options) {
         super(options, options.headCount);
@@ -62,8 +65,10 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
         biases = addParameter(
                 "biases", new Shape(buckets.size(), options.headCount), new NormalInitializer(STANDARD_DEVIATION));
         bucketRows = addDistances(Rows.of(1, (distance, column) -> buckets.bucket(distance)));
-        double[] smallest = buckets.boundaries();
-        boundaries = addColumn(smallest.length, bucket -> smallest[bucket]);
+        double[] largest = buckets.boundaries();
+        boundaries = addColumn(largest.length, row -> largest[row]);
+        ascending = addColumn(
+                buckets.size(), row -> buckets.bucket(row < largest.length ? largest[row] : Double.POSITIVE_INFINITY));
     }
 
     /** {@return a new builder} */
@@ -81,7 +86,7 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
         return biases;
     }
 
-    /** With real positions, each distance is compared with all boundaries. */
+    /** With real positions, MXNet compares each distance with all boundaries. */
     @Override
     public List<Term> terms() {
         return List.of(Term.bias(this::biases)
@@ -91,22 +96,15 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
     private NDArray biases(AttentionCall call, Distances distances) {
         NDArray like = distances.like();
         if (call.hasRealPositions()) {
-            return lookUp(call.value(biases, like), buckets(distances));
+            NDArray d = distances.toArray(DataType.FLOAT64);
+            NDArray all = boundaries.array(d, DataType.FLOAT64).reshape(-1);
+            NDArray sorted = lookUp(call.value(biases, like), ascending.array(like, DataType.FLOAT32));
+            return lookUp(sorted.transpose(1, 0), Indices.countBelow(d, all));
         }
         int limit = Math.min(
                 options.maxDistance, Math.max(call.queries().end(), call.keys().end()));
         NDArray rows = constants(bucketRows, distances, limit, DataType.FLOAT32);
         return lookUp(call.value(biases, like), rows);
-    }
-
-    /** The bucket of each distance: the number of boundaries up to it, (size), FLOAT32. */
-    private NDArray buckets(Distances distances) {
-        NDArray d = distances.toArray(DataType.FLOAT64).expandDims(1);
-        NDArray smallest = boundaries.array(d, DataType.FLOAT64).transpose(1, 0);
-        NDArray reached = (options.bidirectional ? d.abs() : d.neg()).gte(smallest);
-        NDArray buckets = Arithmetic.toType(reached, DataType.FLOAT32).sum(new int[] {1});
-        NDArray areAfter = Arithmetic.toType(d.squeeze(1).gt(Arithmetic.number(d, 0)), DataType.FLOAT32);
-        return options.bidirectional ? buckets.add(Arithmetic.multiply(areAfter, options.buckets / 2.0)) : buckets;
     }
 
     /** Builds a {@link RelativePositionBiasBlock}. */

@@ -1,9 +1,11 @@
 package io.github.djlpositional.relative;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.DataType;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.Term;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.internal.options.Range;
@@ -45,7 +47,7 @@ public final class SandwichBiasBlock extends ScoreTermBlock {
     private final Options options;
     private final ConstantTable table;
 
-    /** The frequency of each sinusoid, (E, 1), and the factor of each head, (N, 1). */
+    /** The frequencies, (E / 2, 1), and the factor of each head, (N, 1). */
     private final ConstantTable frequencies;
 
     private final ConstantTable factors;
@@ -54,9 +56,14 @@ public final class SandwichBiasBlock extends ScoreTermBlock {
         super(options, options.headCount);
         this.options = options;
         int heads = options.headCount;
-        frequencies = addColumn(options.encoding.getEmbeddingSize(), options.encoding::frequency);
-        // two sinusoids share a frequency
-        factors = addColumn(heads, head -> heads / (16.0 * (head + 1)));
+        int size = options.encoding.getEmbeddingSize();
+        // two sinusoids share each frequency
+        double[] sorted = IntStream.range(0, size)
+                .mapToDouble(options.encoding::frequency)
+                .sorted()
+                .toArray();
+        frequencies = addColumn(size / 2, pair -> sorted[2 * pair]);
+        factors = addColumn(heads, head -> heads / (8.0 * (head + 1)));
         table = addDistances(new BiasesOfHeads(options.encoding, options.headCount));
     }
 
@@ -85,21 +92,32 @@ public final class SandwichBiasBlock extends ScoreTermBlock {
         return Settings.build(builder(), arguments);
     }
 
-    /** With explicit positions, the sinusoids may be computed for each query and key. */
     @Override
     public List<Term> terms() {
-        return List.of(Term.bias(this::biases)
-                .withPairSize(
-                        call -> call.hasPositions() ? sequences(call) * 2L * options.encoding.getEmbeddingSize() : 0));
+        return List.of(Term.bias(this::biases));
     }
 
     private NDArray biases(AttentionCall call, Distances distances) {
-        return biases(table, distances, d -> {
-            NDArray angles =
-                    d.expandDims(1).mul(frequencies.array(d, d.getDataType()).transpose(1, 0));
-            NDArray sums = angles.cos().sum(new int[] {1}).expandDims(0);
-            return factors.array(d, d.getDataType()).mul(sums);
-        });
+        return biases(table, distances, this::products);
+    }
+
+    /** cos(j - i) = cos(i) · cos(j) + sin(i) · sin(j): a product of sinusoids of queries and of keys, (N, size). */
+    private NDArray products(Distances distances) {
+        NDArray queries = Arithmetic.toType(distances.queries(), DataType.FLOAT64);
+        NDArray keys = Arithmetic.toType(distances.keys(), DataType.FLOAT64);
+        // sinusoids of small numbers are more accurate
+        NDArray first = keys.get(":, :1");
+        NDArray sums = sinusoids(queries.sub(first))
+                .matMul(sinusoids(keys.sub(first)).transpose(0, 2, 1))
+                .reshape(1, distances.size());
+        return factors.array(sums, DataType.FLOAT64).mul(sums);
+    }
+
+    /** The cosines and the sines of positions, (1 or B, n, E). */
+    private NDArray sinusoids(NDArray positions) {
+        NDArray row = frequencies.array(positions, DataType.FLOAT64).transpose(1, 0);
+        NDArray angles = positions.expandDims(2).mul(row);
+        return angles.cos().concat(angles.sin(), 2);
     }
 
     /** Builds a {@link SandwichBiasBlock}. */

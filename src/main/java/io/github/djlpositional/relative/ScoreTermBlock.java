@@ -27,7 +27,6 @@ import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.math.Rows;
 import java.util.function.Function;
 import java.util.function.IntToDoubleFunction;
-import java.util.function.UnaryOperator;
 
 /** A relative encoding that adds a term to the scores. The block's own forward returns the term. */
 abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
@@ -275,13 +274,13 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
     /**
      * The constant biases of the heads, (N, size): of consecutive distances from a table, and of others by a formula.
      *
-     * @param formula computes the biases in FLOAT64, (N, size), from distances, (size)
+     * @param formula computes the biases of distances that are not consecutive, in FLOAT64, (N, size)
      */
-    static NDArray biases(ConstantTable table, Distances distances, UnaryOperator<NDArray> formula) {
+    static NDArray biases(ConstantTable table, Distances distances, Function<Distances, NDArray> formula) {
         DataType type = distances.like().getDataType();
         return distances.areConsecutive()
                 ? constants(table, distances, ForwardParameters.UNLIMITED, type).transpose(1, 0)
-                : Arithmetic.toType(formula.apply(distances.toArray(DataType.FLOAT64)), type);
+                : Arithmetic.toType(formula.apply(distances), type);
     }
 
     /**
@@ -308,8 +307,7 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
 
     /** The learned biases in some rows of a table, (N, size). */
     static NDArray lookUp(NDArray biases, NDArray rows) {
-        NDArray indices = Arithmetic.toType(rows.reshape(-1), DataType.INT32);
-        return Indices.lookUp(indices, biases, rows.getManager()).transpose(1, 0);
+        return Indices.lookUpColumns(Arithmetic.toType(rows, DataType.INT32), biases.transpose(1, 0));
     }
 
     /** The number of sequences that have positions of their own. */

@@ -23,6 +23,10 @@ class M(Module):
         rows = torch.embedding(table, indices.masked_fill(outside, 0))
         return rows.masked_fill(outside.unsqueeze(-1), float("nan"))
 
+    # How many of n ascending numbers are below each number of x.
+    def countBelow(self, x, ascending):
+        return torch.bucketize(x, ascending, out_int32=True)
+
     # x / 2 · (1 + tanh(√(2 / π) · (x + 0.044715 x³))), in one pass.
     def geluTanh(self, x):
         return torch.gelu(x, approximate="tanh")

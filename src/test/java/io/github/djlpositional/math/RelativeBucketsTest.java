@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertAll;
 
 import io.github.djlpositional.support.Goldens;
 import java.math.BigInteger;
+import java.util.stream.DoubleStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -99,9 +100,16 @@ class RelativeBucketsTest {
 
     /** With n = 4 and e = 2, a distance of 2 · (8 / 2)^(1/2) = 4 begins the last bucket. */
     @Test
-    void boundariesAreTheFirstDistancesOfTheBucketsOfOneDirection() {
-        assertThat(RelativeBuckets.of(false, 4, 8).boundaries()).containsExactly(1, 2, 4);
-        assertThat(RelativeBuckets.of(true, 8, 8).boundaries()).containsExactly(1, 2, 4);
+    void boundariesAreTheLargestRelativePositionsOfBuckets() {
+        assertThat(RelativeBuckets.of(false, 4, 8).boundaries()).containsExactly(-4, -2, -1);
+        RelativeBuckets buckets = RelativeBuckets.of(true, 8, 8);
+        assertThat(buckets.boundaries())
+                .containsExactly(-4, -2, -1, 0, Math.nextDown(1.0), Math.nextDown(2.0), Math.nextDown(4.0));
+        assertThat(DoubleStream.of(buckets.boundaries()).mapToInt(buckets::bucket))
+                .containsExactly(3, 2, 1, 0, 4, 5, 6);
+        assertThat(DoubleStream.of(buckets.boundaries()).map(Math::nextUp).mapToInt(buckets::bucket))
+                .containsExactly(2, 1, 0, 4, 5, 6, 7);
+        assertThat(buckets.bucket(Double.POSITIVE_INFINITY)).isEqualTo(7);
     }
 
     @Test

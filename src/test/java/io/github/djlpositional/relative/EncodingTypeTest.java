@@ -268,6 +268,34 @@ class EncodingTypeTest extends OnEachEngine {
         }
     }
 
+    /** The biases of distances that are multiples of a step are computed once; another token makes them irregular. */
+    @ParameterizedTest
+    @EnumSource
+    void regularRealPositionsAreLikeIrregularOnes(EncodingType type) {
+        assumeTrue(type.takesRealPositions());
+        MultiHeadAttentionBlock block = attention(type, true, DataType.FLOAT64);
+        NDArray x = numbers(manager, 7, DataType.FLOAT64, 2, 6, SIZE);
+        NDArray regular = manager.create(new double[] {-2.25, 0.75, 0.75, 1.5, 9, 6});
+        NDArray y = Forward.inferAt(manager, regular, block, x);
+        NDArray irregular = regular.concat(manager.create(new double[] {Math.PI * 1000}));
+        NDArray longer = Forward.inferAt(manager, irregular, block, x.concat(x.get(":, :1"), 1));
+        requireClose(longer.get(":, :6"), doubles(y), 1e-12);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void realPositionsMayAllBeTheSame(EncodingType type) {
+        assumeTrue(type.takesRealPositions());
+        MultiHeadAttentionBlock block = attention(type, false, DataType.FLOAT64);
+        NDArray x = numbers(manager, 7, DataType.FLOAT64, 2, 3, SIZE);
+        NDArray positions = manager.create(new int[] {5, 5, 5});
+        NDArray expected = Forward.inferAt(manager, positions, block, x);
+        requireClose(
+                Forward.inferAt(manager, positions.toType(DataType.FLOAT64, false), block, x),
+                doubles(expected),
+                1e-13);
+    }
+
     /** Such as those of padding before the first token, or of events before another one. */
     @CartesianTest
     void integerPositionsMayBeNegative(

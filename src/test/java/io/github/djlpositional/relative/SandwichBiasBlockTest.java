@@ -7,6 +7,7 @@ import static io.github.djlpositional.support.Forward.inferFrom;
 import static io.github.djlpositional.support.Inputs.zeros;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
 import ai.djl.ndarray.NDArray;
@@ -87,6 +88,27 @@ class SandwichBiasBlockTest extends OnEachEngine {
                 zeros(manager, DataType.FLOAT64, 1, 3, 4));
         double[] cosines = {Math.cos(2.25) / 8, Math.cos(1.75) / 8, 0.125};
         requireClose(biases.get("0, 0, 2"), cosines, 1e-14);
+    }
+
+    /** The distances are no multiples of a step, so the biases are products; the positions are exact as floats. */
+    @Test
+    void theBiasesOfLargeRealPositionsAreTheNearestFloats() {
+        double[] positions = {1e5, 1e5 + 1 / 128.0, 1e5 + 2.5, 2e5 + 0.75, 2.5e5 + 1 / 64.0, 999_999.9375};
+        SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(128);
+        SandwichBiasBlock block = sandwich().setHeadCount(1).build();
+        NDArray given = manager.create(positions);
+        int length = positions.length;
+        NDArray biases = inferAt(manager, given, block, zeros(manager, 1, length, 4));
+        NDArray wide = inferAt(manager, given, block, zeros(manager, DataType.FLOAT64, 1, length, 4));
+        for (int i = 0; i < length; i++) {
+            for (int j = 0; j < length; j++) {
+                double expected = encoding.similarity(positions[i] - positions[j]) / 8;
+                // an angle of 1e6 is rounded by 2^-34
+                assertThat(wide.getDouble(0, 0, i, j)).isCloseTo(expected, within(1e-10));
+                assertThat(biases.getFloat(0, 0, i, j))
+                        .isCloseTo((float) expected, within(1e-10f + Math.ulp((float) expected)));
+            }
+        }
     }
 
     /** Reference: goldens/sandwich_biases.csv, with 60-digit arithmetic. The table is computed in Java. */
