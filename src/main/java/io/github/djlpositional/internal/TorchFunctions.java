@@ -25,6 +25,7 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 import org.slf4j.LoggerFactory;
@@ -333,6 +334,18 @@ public final class TorchFunctions {
     /** Returns W₂ · relu(W₁ · x + b₁) + b₂, (O, n), of columns x (I, n), without gradients; b₂ may be null. */
     public NDArray perceptron(NDArray x, NDArray weight1, NDArray bias1, NDArray weight2, NDArray bias2) {
         return run("perceptron", x, weight1, bias1, weight2, bias2);
+    }
+
+    /** Returns W₃ · silu(W₂ · silu(W₁ · x + b₁) + b₂) + b₃, (O, n), of columns x (I, n), without gradients. */
+    public NDArray siluPerceptron(NDArray x, NDArray... parameters) {
+        return run(
+                "siluPerceptron",
+                Stream.concat(Stream.of(x), Stream.of(parameters)).toArray(NDArray[]::new));
+    }
+
+    /** Returns x · sigmoid(x). */
+    public NDArray silu(NDArray x) {
+        return run("silu", x);
     }
 
     /** Returns x / 2 · (1 + tanh(√(2 / π) · (x + 0.044715 x³))). */

@@ -18,7 +18,10 @@ final class BiasNetwork {
     static final UnaryOperator<NDArray> RELU = Activation::relu;
 
     /** x · sigmoid(x). */
-    static final UnaryOperator<NDArray> SILU = x -> x.mul(Activation.sigmoid(x));
+    static final UnaryOperator<NDArray> SILU = x -> {
+        TorchFunctions functions = TorchFunctions.of(x);
+        return functions == null ? x.mul(Activation.sigmoid(x)) : functions.silu(x);
+    };
 
     /** As in PyTorch. */
     private static final float EPSILON = 1e-5f;
@@ -68,15 +71,16 @@ final class BiasNetwork {
      * @param inputs n columns of inputs, (inputs, n), FLOAT32 for a block of FLOAT16
      */
     NDArray biases(AttentionCall call, NDArray inputs) {
-        if (isPerceptron() && isLarge(inputs) && !call.training()) {
+        TorchFunctions functions =
+                isInParts() && isLarge(inputs) && !call.training() ? TorchFunctions.of(inputs) : null;
+        if (functions != null) {
             NDArray[] arrays = layers.stream()
                     .flatMap(layer -> Stream.of(layer.weight(), layer.bias()))
                     .map(parameter -> parameter == null ? null : call.value(parameter, inputs))
                     .toArray(NDArray[]::new);
-            TorchFunctions functions = TorchFunctions.of(inputs);
-            if (functions != null) {
-                return functions.perceptron(inputs, arrays[0], arrays[1], arrays[2], arrays[3]);
-            }
+            return activation == RELU
+                    ? functions.perceptron(inputs, arrays[0], arrays[1], arrays[2], arrays[3])
+                    : functions.siluPerceptron(inputs, arrays);
         }
         NDArray x = inputs;
         for (int i = 0; i < layers.size(); i++) {
@@ -94,12 +98,15 @@ final class BiasNetwork {
      */
     long sizePerQueryAndKey(AttentionCall call) {
         return ScoreTermBlock.sequences(call)
-                * (call.training() ? 2L * hiddenSize : isPerceptron() ? headCount : hiddenSize);
+                * (call.training() ? 2L * hiddenSize : isInParts() ? headCount : hiddenSize);
     }
 
-    /** Whether this is the network of {@link TorchFunctions#perceptron}: one hidden layer, with ReLU. */
-    private boolean isPerceptron() {
-        return activation == RELU && norms.isEmpty() && layers.size() == 2;
+    /**
+     * Whether {@link TorchFunctions} have this network: a hidden layer with ReLU, or two with SiLU, not normalized. Its
+     * hidden units are computed in parts.
+     */
+    private boolean isInParts() {
+        return norms.isEmpty() && layers.size() == (activation == RELU ? 2 : 3);
     }
 
     /** Whether a CPU computes more than a million hidden units, which do not fit in its caches. */

@@ -65,6 +65,38 @@ class TorchFunctionsTest extends OnEachEngine {
         requireClose(manager.create(gradients.get(0)), gradients.get(1), hasAlibi ? 600 * SIZE * 2e-5 : 1e-9);
     }
 
+    /** 131072 / 24 + 1 columns are a part. */
+    @Test
+    void siluPerceptronInPartsIsTheFormula() {
+        TorchFunctions functions = functions();
+        for (int columns : new int[] {1, 5461, 5463}) {
+            NDArray x = numbers(manager, 3, DataType.FLOAT64, 2, columns);
+            NDArray[] parameters = {
+                numbers(manager, 4, DataType.FLOAT64, 24, 2),
+                numbers(manager, 5, DataType.FLOAT64, 24),
+                numbers(manager, 6, DataType.FLOAT64, 24, 24),
+                numbers(manager, 7, DataType.FLOAT64, 24),
+                numbers(manager, 8, DataType.FLOAT64, 3, 24),
+                numbers(manager, 9, DataType.FLOAT64, 3)
+            };
+            NDArray units = x;
+            for (int i = 0; i < parameters.length; i += 2) {
+                units = parameters[i].matMul(
+                        i == 0 ? x : units.div(units.neg().exp().add(1)));
+                units = units.add(parameters[i + 1].expandDims(1));
+            }
+            requireClose(functions.siluPerceptron(x, parameters), doubles(units), 1e-11);
+            // gradients may be recorded in inference
+            parameters[5].setRequiresGradient(true);
+            parameters[2].setRequiresGradient(true);
+            try (GradientCollector collector = engine.get().newGradientCollector()) {
+                collector.backward(functions.siluPerceptron(x, parameters).sum());
+            }
+            requireClose(parameters[5].getGradient(), new double[] {columns, columns, columns}, 1e-9);
+            assertThat(doubles(parameters[2].getGradient())).doesNotContain(0);
+        }
+    }
+
     /** The numbers of columns end before, at and behind a part's end; 262144 / 24 + 1 columns are a part. */
     @Test
     void perceptronInPartsIsTheFormula() {
