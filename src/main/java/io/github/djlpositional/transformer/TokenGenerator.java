@@ -42,10 +42,9 @@ public final class TokenGenerator {
 
         Options {
             Check.present("decoder", decoder);
-            Check.that(
-                    !(decoder instanceof TransformerStackBlock stack) || stack.hasOutput(),
-                    "the decoder has no output layer: expected scores of the tokens; build the stack with"
-                            + " optTiedOutput(true) or optOutputSize(int)");
+            if (decoder instanceof TransformerStackBlock stack) {
+                stack.requireScoresOfNext();
+            }
             sampling = sampling == null ? Sampling.greedy() : sampling;
             endTokens = endTokens == null ? List.of() : List.copyOf(endTokens);
         }

@@ -315,9 +315,28 @@ public final class TransformerStackBlock extends OptionsBlock {
         return reading(() -> output(parameterStore, inputs, training, params, false, attendTo));
     }
 
-    /** The scores of the tokens that may follow the last one of each sequence, (B, 1, V): a new array. */
-    NDArray scoresOfNext(ParameterStore parameterStore, NDList inputs, PairList<String, Object> params) {
+    /**
+     * Returns the scores of the tokens that may follow each sequence, in inference. A forward also computes those after
+     * every other token, which for a long prompt and a large vocabulary is a large part of its time.
+     *
+     * @param parameterStore the parameters
+     * @param inputs those of a forward; the last token of each row is not padding
+     * @param params forward parameters, such as a {@link KeyValueCache#nextStep step of a cache}; null for none
+     * @return (B, 1, V), a new array on the manager of the first input, which the caller closes
+     * @throws IllegalArgumentException if the stack has no output layer, or pools its tokens
+     */
+    public NDArray scoresOfNext(ParameterStore parameterStore, NDList inputs, PairList<String, Object> params) {
+        requireScoresOfNext();
         return reading(() -> output(parameterStore, inputs, false, params, true, null));
+    }
+
+    /** Refuses a stack whose output is not a score of each token that may follow. */
+    void requireScoresOfNext() {
+        Check.that(
+                hasOutput() && options.pooling == null,
+                () -> "a stack " + (hasOutput() ? "with pooling " + options.pooling : "without an output layer")
+                        + " has no scores of next tokens: expected a decoder; build it with optTiedOutput(true) or"
+                        + " optOutputSize, and without optPooling");
     }
 
     private NDArray output(

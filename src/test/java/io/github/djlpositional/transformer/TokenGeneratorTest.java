@@ -15,7 +15,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
-import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.support.OnEachEngine;
 import java.util.ArrayList;
@@ -73,7 +72,7 @@ class TokenGeneratorTest extends OnEachEngine {
     void scoresOnlyTheLastToken(boolean isTied) {
         TransformerStackBlock decoder = decoder(isTied);
         NDArray ids = manager.create(PROMPT).expandDims(0);
-        NDArray scores = decoder.scoresOfNext(new ParameterStore(manager, false), new NDList(ids), new PairList<>());
+        NDArray scores = decoder.scoresOfNext(new ParameterStore(manager, false), new NDList(ids), null);
         assertThat(scores.getShape()).isEqualTo(new Shape(1, 1, 11));
         assertThat(scores.toDoubleArray())
                 .containsExactly(infer(manager, decoder, ids).get("0, -1").toDoubleArray(), within(1e-12));
@@ -123,6 +122,13 @@ class TokenGeneratorTest extends OnEachEngine {
         refused(() -> generator.generate(new long[0], 3), "prompt", "empty");
         refused(() -> generator.generate(PROMPT, 0), "0");
         refused(() -> TokenGenerator.builder().setDecoder(stack().build()).build(), "optTiedOutput");
+        TransformerStackBlock pooled =
+                stack().optOutputSize(11).optPooling(Pooling.MEAN).build();
+        refused(() -> TokenGenerator.builder().setDecoder(pooled).build(), "optPooling");
+        refused(
+                () -> pooled.scoresOfNext(new ParameterStore(manager, false), new NDList(), null),
+                "pooling MEAN",
+                "optPooling");
         refused(() -> TokenGenerator.builder().build(), "decoder");
         TokenGenerator early = TokenGenerator.builder()
                 .setDecoder(stack().optTiedOutput(true).build())

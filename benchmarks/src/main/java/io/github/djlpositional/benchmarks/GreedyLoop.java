@@ -5,9 +5,9 @@ import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
-import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.attention.KeyValueCache;
+import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.Arrays;
 
 /** Continues a batch of sequences, with the best token each time. */
@@ -21,7 +21,7 @@ final class GreedyLoop {
      * @param ids token ids (B, T)
      * @param others the inputs of the decoder after the ids
      */
-    static long[][] generate(Block decoder, NDArray ids, int tokens, NDArray... others) {
+    static long[][] generate(TransformerStackBlock decoder, NDArray ids, int tokens, NDArray... others) {
         try (NDManager manager = ids.getManager().newSubManager();
                 KeyValueCache cache = new KeyValueCache(manager)) {
             ParameterStore store = new ParameterStore(manager, false);
@@ -31,10 +31,9 @@ final class GreedyLoop {
                 try (NDManager temporary = manager.newSubManager()) {
                     NDArray last = next.duplicate(); // whose manager owns the scores
                     last.attach(temporary);
-                    NDArray scores = decoder.forward(
-                                    store, new NDList(last).addAll(new NDList(others)), false, cache.nextStep())
-                            .head();
-                    next = scores.get(":, -1:").argMax(2).toType(DataType.INT64, false);
+                    NDList inputs = new NDList(last).addAll(new NDList(others));
+                    NDArray scores = decoder.scoresOfNext(store, inputs, cache.nextStep());
+                    next = scores.argMax(2).toType(DataType.INT64, false);
                     next.attach(manager);
                 }
                 all[step] = next;
