@@ -44,7 +44,6 @@ public final class SandwichBiasBlock extends ScoreTermBlock {
         }
     }
 
-    private final Options options;
     private final ConstantTable table;
 
     /** The frequencies, (E / 2, 1), and the factor of each head, (N, 1). */
@@ -54,7 +53,6 @@ public final class SandwichBiasBlock extends ScoreTermBlock {
 
     private SandwichBiasBlock(Options options) {
         super(options, options.headCount);
-        this.options = options;
         int heads = options.headCount;
         int size = options.encoding.getEmbeddingSize();
         // two sinusoids share each frequency
