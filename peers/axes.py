@@ -71,6 +71,17 @@ def qwen3_vl_of_timm():
     yield dict(base=10000, sections=(12, 12, 12)), dict(x=x, positions=cells(1, *GRID)[:, None]), y
 
 
+@part.kind("genLip", BLOCK, "timm")
+def gen_lip():
+    from timm.layers.pos_embed_sincos import RotaryEmbeddingMRope
+
+    # 12 pairs of each axis, and sections that do not fill the head
+    for size, sections in ((72, (8, 12, 12)), (64, (8, 12, 12)), (64, (20, 7, 5)), (48, (2, 9, 3))):
+        x = heads(size)
+        y = timm(RotaryEmbeddingMRope(size, sections), x, half=True)
+        yield dict(sections=sections), dict(x=x, positions=cells(1, *GRID)[:, None]), y
+
+
 # vision towers of transformers
 
 
@@ -180,8 +191,8 @@ def dinov3_of_timm():
 
 @part.kind("frequencies by axis", BLOCK, "timm")
 def frequencies_of_timm():
-    from timm.layers.pos_embed_sincos import (RotaryEmbeddingCat, RotaryEmbeddingDinoV3, RotaryEmbeddingMRope, _build_grid,
-                                              freq_bands, pixel_freq_bands)
+    from timm.layers.pos_embed_sincos import (RotaryEmbeddingCat, RotaryEmbeddingDinoV3, _build_grid, freq_bands,
+                                              pixel_freq_bands)
 
     def options(bands, x, half, **arguments):
         positions = _build_grid(list(GRID), **arguments).flatten(0, 1).T[:, None]
@@ -207,10 +218,6 @@ def frequencies_of_timm():
         yield *options(bands, x, True, grid_type="centered", normalize_coords=normalize), timm(module, x, half=True)
     x, module = heads(16), RotaryEmbeddingDinoV3(16, temperature=None, min_period=0.1, max_period=4.0)
     yield *options(2 * math.pi / module.periods, x, True, grid_type="centered"), timm(module, x, half=True)
-    # sections that do not fill the head
-    x, module = heads(), RotaryEmbeddingMRope(64, (8, 12, 12))
-    arrays = dict(x=x, positions=cells(1, *GRID)[:, None], frequencies=10000 ** (-np.arange(32) / 32))
-    yield dict(axes=module.axis.tolist(), halves=True), arrays, timm(module, x, half=True)
 
 
 @part.kind("learned", LEARNED, "timm")

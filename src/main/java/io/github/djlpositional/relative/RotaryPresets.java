@@ -4,6 +4,7 @@ import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryAxes;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.stream.IntStream;
 
@@ -75,6 +76,32 @@ public final class RotaryPresets {
                 .optBase(base)
                 .optAxes(RotaryAxes.of(IntStream.range(0, headSize / 2)
                         .map(pair -> pair < 2 * rowPairs ? 1 + pair % 2 : 0)
+                        .toArray()));
+    }
+
+    /**
+     * {@return the interleaved M-RoPE of GenLIP's vision transformer: Fang et al., <em>Let ViT Speak</em> (2026), and
+     * {@code RotaryEmbeddingMRope} of timm, with 10,000<sup>-2i/H</sup>} Unlike those of {@link #qwen3Vl}, the sections
+     * need not fill a head: the pairs 1, 4, 7, … below three times the section of rows are for rows, the pairs 2, 5, 8,
+     * … below three times the section of columns are for columns, and all others for time. The coordinates of an image
+     * are {@link #positions}(1, rows, columns).
+     *
+     * @param headSize H, even, at least 6; 72 in GenLIP-L/16
+     * @param sections time, rows and columns; 8, 12, 12 in GenLIP, which are 12 pairs each of 72 dimensions. The
+     *     section of time has no effect
+     * @throws IllegalArgumentException if there are not three sections, or one is not positive
+     * @see <a href="https://arxiv.org/abs/2605.00809">Let ViT Speak: Generative Language-Image Pre-training</a>
+     */
+    public static RotaryEmbeddingBlock.Builder genLip(int headSize, int... sections) {
+        Check.that(
+                sections.length == 3,
+                () -> "sections " + Arrays.toString(sections)
+                        + ": expected three, for time, rows and columns; pass the model's mrope_section");
+        IntStream.of(sections).forEach(section -> Check.between("section", section, 1, MAX_CELLS));
+        Check.between("headSize", headSize, 6, MAX_CELLS);
+        return halves(headSize)
+                .optAxes(RotaryAxes.of(IntStream.range(0, headSize / 2)
+                        .map(pair -> pair < 3 * sections[pair % 3] ? pair % 3 : 0)
                         .toArray()));
     }
 

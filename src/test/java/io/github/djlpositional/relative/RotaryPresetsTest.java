@@ -10,15 +10,20 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
+import io.github.djlpositional.math.RotaryAxes;
 import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.util.Collections;
+import java.util.List;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import java.util.zip.ZipFile;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The presets beside {@code src/test/python/make_rotary.py}, which follows the models' published code with torch. */
@@ -119,6 +124,33 @@ class RotaryPresetsTest extends OnEachEngine {
             requireClose(Forward.infer(manager, block, x, same), expected, 1e-14);
             requireClose(Forward.infer(manager, block, x, same.repeat(1, batch)), expected, 1e-14);
         }
+    }
+
+    /** The documentation of timm's {@code RotaryEmbeddingMRope}: 12 pairs of each axis, or 11, 11 and 10. */
+    @ParameterizedTest
+    @CsvSource({"72, 12, 12, 12", "64, 11, 11, 10"})
+    void sectionsOfGenLipNeedNotFillAHead(int headSize, long time, long rows, long columns) {
+        List<Integer> axes =
+                RotaryPresets.genLip(headSize, 8, 12, 12).build().getAxes().axisOfPair();
+        assertThat(axes).hasSize(headSize / 2).startsWith(0, 1, 2, 0, 1, 2);
+        assertThat(IntStream.range(0, 3).mapToLong(axis -> Collections.frequency(axes, axis)))
+                .containsExactly(time, rows, columns);
+    }
+
+    @Test
+    void pairsBehindTheSectionsOfGenLipAreOfTime() {
+        assertThat(RotaryPresets.genLip(24, 1, 3, 2).build().getAxes())
+                .isEqualTo(RotaryAxes.of(0, 1, 2, 0, 1, 2, 0, 1, 0, 0, 0, 0));
+    }
+
+    @Test
+    void rejectsSectionsThatDoNotFillAHead() {
+        assertAll(
+                rejected(() -> RotaryPresets.qwen2Vl(72, 10_000, 8, 12, 12).build(), "32 pairs", "36 pairs"),
+                rejected(() -> RotaryPresets.qwen3Vl(72, 10_000, 8, 12, 12), "[8, 12, 12]", "12 of 36", "expected 8"),
+                rejected(() -> RotaryPresets.genLip(72, 12, 12), "[12, 12]", "three", "mrope_section"),
+                rejected(() -> RotaryPresets.genLip(72, 8, 0, 12), "section 0"),
+                rejected(() -> RotaryPresets.genLip(4, 8, 12, 12), "headSize 4"));
     }
 
     @Test

@@ -40,6 +40,7 @@ class RotaryAxesPeersTest extends EncodingPeersTest {
                                 "ernie45Vl",
                                 rotated((peer, size) -> RotaryPresets.ernie45Vl(
                                         size, peer.number("base"), peer.integers("sections")[0]))),
+                        entry("genLip", rotated((peer, size) -> RotaryPresets.genLip(size, peer.integers("sections")))),
                         entry("flux", rotated((peer, size) -> RotaryPresets.flux())),
                         entry("side by side", rotated(RotaryAxesPeersTest::sideBySide)),
                         entry("cogVideoX", onGrid((peer, size) -> RotaryPresets.cogVideoX(size))),
