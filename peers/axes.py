@@ -82,6 +82,76 @@ def gen_lip():
         yield dict(sections=sections), dict(x=x, positions=cells(1, *GRID)[:, None]), y
 
 
+IMAGE, VIDEO = 5, 6
+
+
+def without_layers(name, family, **vision):
+    """A model whose methods for positions can be called."""
+    config = getattr(importlib.import_module(f"transformers.models.{name}"), f"{family}Config")(vision_config=vision)
+    peer = object.__new__(getattr(model(name), f"{family}Model"))
+    torch.nn.Module.__init__(peer)
+    peer.config = config
+    return peer
+
+
+def prompt(merge, split):
+    """The ids of a sequence, its images and its videos: grids of random sizes among texts."""
+    ids, grids = [], {IMAGE: [], VIDEO: []}
+
+    def text():
+        ids.extend(torch.randint(10, 99, (int(torch.randint(1, 5, ())),)).tolist())
+
+    if torch.rand(()) < 0.8:
+        text()
+    for _ in range(int(torch.randint(0, 5, ()))):
+        token = IMAGE if torch.rand(()) < 0.5 else VIDEO
+        frames = 1 if token == IMAGE else int(torch.randint(1, 7, ()))
+        rows, columns = torch.randint(1, 5, (2,)).tolist()
+        grids[token].append([frames, merge * rows, merge * columns])
+        # Qwen3-VL has a time stamp before each frame
+        for tokens in [rows * columns] * frames if split else [frames * rows * columns]:
+            ids.extend([token] * tokens)
+            text()
+    text()
+    return ids, grids[IMAGE], grids[VIDEO]
+
+
+@part.kind("positions of texts with images", "MropePositions", "transformers")
+def mrope_positions():
+    for name, family, speeds in (("qwen2_vl", "Qwen2VL", [None]), ("qwen2_5_vl", "Qwen2_5_VL", [2, 4, 25]),
+                                 ("qwen3_vl", "Qwen3VL", [None]), ("ernie4_5_vl_moe", "Ernie4_5_VLMoe", [None])):
+        for index in range(12):
+            speed, padding = speeds[index // 3 % len(speeds)], ("left", "right", None)[index % 3]
+            yield mrope_case(name, family, 2 + index % 2, speed, padding)
+
+
+def mrope_case(name, family, merge, speed, padding):
+    """y is (3, B, T + 2 + 1): the positions of the prompts, of two tokens after them, and the offset of each sequence."""
+    split = name == "qwen3_vl"
+    rows = [prompt(merge, split) for _ in range(3 if padding else 1)]
+    batch, length = len(rows), max(len(ids) for ids, _, _ in rows)
+    ids, mask = torch.zeros(2, batch, length, dtype=torch.long)
+    for row, (tokens, _, _) in enumerate(rows):
+        at = slice(length - len(tokens), None) if padding == "left" else slice(len(tokens))
+        ids[row, at], mask[row, at] = torch.tensor(tokens), 1
+    images, videos = (torch.tensor(sum((row[kind] for row in rows), []), dtype=torch.long).reshape(-1, 3) for kind in (1, 2))
+    seconds = torch.rand(len(videos)) * 3 + 0.05
+    peer = without_layers(name, family, spatial_merge_size=merge, **({} if speed is None else dict(tokens_per_second=speed)))
+    # ERNIE merges two frames of a video
+    unmerged = videos * torch.tensor([getattr(peer.config.vision_config, "temporal_merge_size", 1), 1, 1])
+    positions, peer.rope_deltas = peer.get_rope_index(
+        ids, mm_token_type_ids=(ids == IMAGE) + 2 * (ids == VIDEO), image_grid_thw=images, video_grid_thw=unmerged,
+        second_per_grid_ts=seconds, attention_mask=mask if padding else None)
+    after = peer.compute_3d_position_ids(
+        None, inputs_embeds=torch.zeros(batch, 2, 1), image_grid_thw=None, video_grid_thw=None,
+        attention_mask=torch.cat([mask, torch.ones(batch, 2, dtype=torch.long)], 1),
+        past_key_values=SimpleNamespace(get_seq_length=lambda: length))[:, :, length:]
+    arguments = dict(model=name, merge=merge, tokens_per_second=speed, split=split, images=images.flatten().tolist(),
+                     videos=videos.flatten().tolist(), seconds=seconds.tolist(), padded=padding is not None, limit=0)
+    y = torch.cat([positions, after, peer.rope_deltas.expand(3, batch, 1)], 2)
+    return arguments, dict(ids=ids, mask=mask), y
+
+
 # vision towers of transformers
 
 

@@ -32,7 +32,8 @@ public final class RotaryPresets {
 
     /**
      * {@return the M-RoPE of Qwen2-VL: Wang et al., <em>Qwen2-VL</em> (2024), section 2.1, and the layout of Hugging
-     * Face's weights} The axes are time, row and column; text has the same position on all three.
+     * Face's weights} The axes are time, row and column; text has the same position on all three:
+     * {@link MropePositions}.
      *
      * @param headSize H, 128 in Qwen2-VL
      * @param base 1,000,000 in Qwen2-VL
@@ -48,7 +49,7 @@ public final class RotaryPresets {
     /**
      * {@return the interleaved M-RoPE of Qwen3-VL (Alibaba, 2025; {@code apply_interleaved_mrope} of the published
      * code), and the layout of Hugging Face's weights} The axes are time, row and column; text has the same position on
-     * all three.
+     * all three: {@link MropePositions}.
      *
      * @param headSize H, 128 in Qwen3-VL
      * @param base 5,000,000 in Qwen3-VL
@@ -63,7 +64,8 @@ public final class RotaryPresets {
     /**
      * {@return the M-RoPE of ERNIE 4.5 VL (Baidu, 2025; {@code Ernie4_5_VLMoeTextRotaryEmbedding} of Hugging Face
      * transformers): of the frequencies base<sup>-2i/H</sup>, the fast ones are for rows and columns in turn, and the
-     * slowest ones for time} The axes are time, row and column; text has the same position on all three.
+     * slowest ones for time} The axes are time, row and column; text has the same position on all three:
+     * {@link MropePositions}.
      *
      * @param headSize H, 128 in ERNIE 4.5 VL
      * @param base 500,000 in ERNIE 4.5 VL

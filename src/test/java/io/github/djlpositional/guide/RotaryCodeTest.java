@@ -1,21 +1,28 @@
 package io.github.djlpositional.guide;
 
 import static io.github.djlpositional.attention.TestNumbers.doubles;
+import static io.github.djlpositional.attention.TestNumbers.filled;
+import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.relative.LearnedRotaryEmbeddingBlock;
+import io.github.djlpositional.relative.MropePositions;
+import io.github.djlpositional.relative.MropePositions.Grid;
+import io.github.djlpositional.relative.MropePositions.Prompts;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.RotaryPresets;
 import io.github.djlpositional.support.Forward;
@@ -26,8 +33,10 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
+import java.util.List;
+import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -94,40 +103,86 @@ class RotaryCodeTest extends OnEachEngine {
         assertThat(Forward.inferAt(manager, positions, attention, x).getShape()).isEqualTo(x.getShape());
     }
 
-    /** Positions (3, T) of text, then a video of frames, rows and columns, then text. */
-    static int[][] positions(int textBefore, int[] video, int textAfter) {
-        double[][] cells = RotaryPresets.positions(video);
-        int next = textBefore + Arrays.stream(video).max().orElseThrow();
-        int[][] positions = new int[3][];
-        for (int axis = 0; axis < 3; axis++) {
-            IntStream before = IntStream.range(0, textBefore);
-            IntStream inVideo = Arrays.stream(cells[axis]).mapToInt(cell -> textBefore + (int) cell);
-            IntStream after = IntStream.range(next, next + textAfter);
-            positions[axis] =
-                    IntStream.concat(IntStream.concat(before, inVideo), after).toArray();
+    /** One image in each of two sequences; the second has padding on the left. */
+    @Test
+    void textsWithImages() {
+        long[] first = tokens(9, 1, 151_655, 6, 9, 3);
+        long[] second = tokens(0, 1, 151_655, 8, 9, 1);
+        NDArray ids = manager.create(new long[][] {first, second});
+        NDArray mask = ids.neq(0).toType(DataType.INT64, false);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 10, 32);
+        ParameterStore parameterStore = new ParameterStore(manager, false);
+        MultiHeadAttentionBlock decoder = filled(
+                manager,
+                MultiHeadAttentionBlock.builder()
+                        .setEmbeddingSize(32)
+                        .setHeadCount(2)
+                        .optCausal(true)
+                        .optRelativeEncoding(
+                                RotaryPresets.qwen2Vl(16, 10_000, 2, 3, 3).build())
+                        .build(),
+                DataType.FLOAT64,
+                x.getShape());
+        NDList vectors = new NDList(x);
+        UnaryOperator<NDArray> vectorOfNextToken = y -> {
+            vectors.add(y.get(":, -1:").tanh());
+            return vectors.get(vectors.size() - 1);
+        };
+        // tag::mrope[]
+        MropePositions mrope = MropePositions.builder()
+                .setImageToken(151_655)
+                .optVideoToken(151_656)
+                .optTokensPerSecond(2) // Qwen2.5-VL only
+                .build();
+        List<Grid> images = List.of(Grid.of(1, 4, 6), Grid.of(1, 8, 4)); // in patches, of all sequences
+        Prompts prompts = mrope.of(ids, mask, images, List.of()); // (B, T), with padding on any side
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            NDList inputs = new NDList(x, mask); // (B, T, D), then (B, 1, D)
+            for (int step = 0; step < 5; step++) {
+                int count = (int) inputs.head().getShape().get(1);
+                PairList<String, Object> params = cache.nextStep();
+                params.add(PositionalEncodingBlock.POSITIONS, prompts.positions(manager, cache.getLength(), count));
+                NDArray y =
+                        decoder.forward(parameterStore, inputs, false, params).head();
+                inputs = new NDList(vectorOfNextToken.apply(y));
+            }
         }
-        return positions;
+        // end::mrope[]
+        NDArray all = NDArrays.concat(vectors, 1); // (B, T + 5, D)
+        NDArray visible = NDArrays.concat(new NDList(mask, manager.ones(new Shape(2, 5), DataType.INT64)), 1);
+        PairList<String, Object> params = new PairList<>();
+        // the largest coordinates are 6 and 4
+        NDArray next = manager.create(new int[][] {{7, 8, 9, 10, 11}, {5, 6, 7, 8, 9}});
+        NDArray steps = next.expandDims(0).repeat(0, 3);
+        params.add(PositionalEncodingBlock.POSITIONS, prompts.positions(manager).concat(steps, 2));
+        NDArray whole = Forward.infer(manager, decoder, params, all, visible).tanh();
+        // FLOAT64: 2^-53 of sums of at most 100 products of numbers below 100
+        requireClose(all.get(":, 10:"), doubles(whole.get(":, 9:-1")), 1e-12);
     }
 
-    /** The example in the documentation of transformers' {@code Qwen2VLModel.get_rope_index}. */
-    @Test
-    void positionsOfAVideoAreThoseOfQwen2Vl() {
-        assertThat(positions(0, new int[] {3, 2, 2}, 5)).isDeepEqualTo(new int[][] {
-            {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 4, 5, 6, 7},
-            {0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 3, 4, 5, 6, 7},
-            {0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 3, 4, 5, 6, 7}
-        });
-        assertThat(positions(2, new int[] {1, 1, 2}, 1)[2]).containsExactly(0, 1, 2, 3, 4);
+    private static long[] tokens(long... idsAndCounts) {
+        return IntStream.range(0, idsAndCounts.length / 2)
+                .boxed()
+                .flatMapToLong(
+                        i -> LongStream.generate(() -> idsAndCounts[2 * i]).limit(idsAndCounts[2 * i + 1]))
+                .toArray();
     }
 
     @Test
-    void videoInAnAttention() {
+    void textAfterAVideoIsRotatedByItsPosition() {
         NDArray queries = manager.randomNormal(new Shape(1, 2, 17, 128));
         NDArray keys = manager.randomNormal(new Shape(1, 2, 17, 128));
         ParameterStore parameterStore = new ParameterStore(manager, false);
         RotaryEmbeddingBlock rotary =
                 RotaryPresets.qwen2Vl(128, 1_000_000, 16, 24, 24).build();
-        NDArray positions = manager.create(positions(0, new int[] {3, 2, 2}, 5)).expandDims(1); // (3, 1, T)
+        NDArray ids = manager.create(new long[][] {tokens(6, 12, 9, 5)});
+        NDArray positions = MropePositions.builder()
+                .setImageToken(5)
+                .optVideoToken(6)
+                .optAfterLargest(true)
+                .build()
+                .of(ids, null, List.of(), List.of(Grid.of(3, 4, 4)))
+                .positions(manager); // (3, 1, T)
         NDList rotated = rotary.forward(parameterStore, new NDList(queries, keys, positions), false);
         // the last token of the text has position 7 on each axis
         RotaryEmbeddingBlock plain = RotaryEmbeddingBlock.builder()

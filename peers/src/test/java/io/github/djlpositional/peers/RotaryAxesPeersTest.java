@@ -4,13 +4,18 @@ import static java.util.Map.entry;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.DataType;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryAxes;
 import io.github.djlpositional.relative.LearnedRotaryEmbeddingBlock;
+import io.github.djlpositional.relative.MropePositions;
+import io.github.djlpositional.relative.MropePositions.Grid;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.RotaryPresets;
 import java.io.IOException;
+import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.stream.IntStream;
@@ -41,6 +46,7 @@ class RotaryAxesPeersTest extends EncodingPeersTest {
                                 rotated((peer, size) -> RotaryPresets.ernie45Vl(
                                         size, peer.number("base"), peer.integers("sections")[0]))),
                         entry("genLip", rotated((peer, size) -> RotaryPresets.genLip(size, peer.integers("sections")))),
+                        entry("positions of texts with images", RotaryAxesPeersTest::mropePositions),
                         entry("flux", rotated((peer, size) -> RotaryPresets.flux())),
                         entry("side by side", rotated(RotaryAxesPeersTest::sideBySide)),
                         entry("cogVideoX", onGrid((peer, size) -> RotaryPresets.cogVideoX(size))),
@@ -123,6 +129,42 @@ class RotaryAxesPeersTest extends EncodingPeersTest {
                 .optFrequencies(Frequencies.of(peers.array("frequencies").toDoubleArray()))
                 .optAxes(RotaryAxes.of(peers.peer().integers("axes")))
                 .build());
+    }
+
+    /** The positions of the prompts, of two tokens after them, and the offset of each sequence, (3, B, T + 2 + 1). */
+    private static NDArray mropePositions(Peers peers) throws IOException, MalformedModelException {
+        PeerCase peer = peers.peer();
+        MropePositions.Builder builder =
+                MropePositions.builder().setImageToken(5).optVideoToken(6).optMergeSize(peer.integer("merge"));
+        if (peer.has("tokens_per_second")) {
+            builder.optTokensPerSecond(peer.number("tokens_per_second"));
+        }
+        NDArray ids = peers.array("ids");
+        List<Grid> images = grids(peer.integers("images"), null);
+        List<Grid> videos = grids(peer.integers("videos"), peer.numbers("seconds"));
+        if (peer.is("split")) {
+            videos = videos.stream()
+                    .flatMap(video ->
+                            Collections.nCopies(video.frames(), Grid.of(1, video.rows(), video.columns())).stream())
+                    .toList();
+        }
+        MropePositions.Prompts prompts =
+                builder.build().of(ids, peer.is("padded") ? peers.array("mask") : null, images, videos);
+        int length = Math.toIntExact(ids.getShape().get(1));
+        NDArray offsets = peers.manager()
+                .create(prompts.offsets())
+                .toType(DataType.INT32, false)
+                .reshape(1, -1, 1)
+                .repeat(0, 3);
+        return prompts.positions(peers.manager(), 0, length + 2).concat(offsets, 2);
+    }
+
+    /** Of the frames, rows and columns of each grid; the seconds are null for images. */
+    private static List<Grid> grids(int[] sizes, double[] seconds) {
+        return IntStream.range(0, sizes.length / 3)
+                .mapToObj(i ->
+                        new Grid(sizes[3 * i], sizes[3 * i + 1], sizes[3 * i + 2], seconds == null ? 1 : seconds[i]))
+                .toList();
     }
 
     private static NDArray learned(Peers peers) throws IOException, MalformedModelException {
