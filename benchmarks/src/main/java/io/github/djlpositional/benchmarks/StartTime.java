@@ -11,9 +11,13 @@ import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.examples.sentences.SentenceEncoder;
 import java.io.IOException;
-import java.util.Arrays;
+import java.nio.charset.StandardCharsets;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.SortedSet;
+import java.util.TreeSet;
 
 /** Prints the time from the start of a Java process to its first result, in three processes for each result. */
 public final class StartTime {
@@ -71,19 +75,15 @@ public final class StartTime {
             }
             return;
         }
-        long[][] times = new long[First.values().length][PROCESSES];
+        Map<First, SortedSet<Long>> times = new EnumMap<>(First.class);
         for (int process = 0; process < PROCESSES; process++) {
             for (First first : First.values()) {
-                times[first.ordinal()][process] = measure(first);
+                times.computeIfAbsent(first, none -> new TreeSet<>()).add(measure(first));
             }
         }
-        for (First first : First.values()) {
-            long[] sorted = times[first.ordinal()];
-            Arrays.sort(sorted);
-            System.out.printf(
-                    Locale.ROOT, "%-9s %s ms%n", first.name().toLowerCase(Locale.ROOT), Arrays.toString(sorted));
-        }
-        long own = times[First.ENCODING.ordinal()][0] - times[First.ADDITION.ordinal()][0];
+        times.forEach((first, sorted) ->
+                System.out.printf(Locale.ROOT, "%-9s %s ms%n", first.name().toLowerCase(Locale.ROOT), sorted));
+        long own = times.get(First.ENCODING).first() - times.get(First.ADDITION).first();
         System.out.printf("the library's part of the encoding, by the fastest processes: %d ms%n", own);
     }
 
@@ -98,7 +98,7 @@ public final class StartTime {
                 .redirectError(ProcessBuilder.Redirect.DISCARD);
         long start = System.currentTimeMillis();
         Process process = java.start();
-        String end = new String(process.getInputStream().readAllBytes()).strip();
+        String end = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
         if (process.waitFor() != 0) {
             throw new IllegalStateException("the process of " + first + " failed");
         }
