@@ -114,6 +114,7 @@ def fairseq_tokens():
 METHODS = {  # mode, antialias, align_corners
     "BICUBIC_ANTIALIASED": ("bicubic", True, None),
     "BICUBIC": ("bicubic", False, None),
+    "BILINEAR_ANTIALIASED": ("bilinear", True, None),
     "BILINEAR": ("bilinear", False, None),
     "BILINEAR_ALIGNED": ("bilinear", False, True),
 }
@@ -188,10 +189,10 @@ def resampled_of_transformers():
     rows, columns = torch.meshgrid(torch.arange(5), torch.arange(9), indexing="ij")
     y = glm(torch.zeros(45, 8), [45], torch.tensor([[1, 5, 9]]), rows.flatten(), columns.flatten())
     yield resampled(weights, "BICUBIC", old, new, y[None], model="GLM-4V")
-    # equal for a larger grid: a smaller one is antialiased
-    y = Siglip2VisionEmbeddings.resize_positional_embeddings(weights.reshape(7, 7, 8), torch.tensor([[9, 12]]), 108)
-    yield resampled(weights, "BILINEAR", old, (9, 12), y, model="SigLIP 2")
     for new in ((4, 6), (9, 12)):
+        shapes = torch.tensor([new])
+        y = Siglip2VisionEmbeddings.resize_positional_embeddings(weights.reshape(7, 7, 8), shapes, new[0] * new[1])
+        yield resampled(weights, "BILINEAR_ANTIALIASED", old, new, y, model="SigLIP 2")
         indices, factors = get_vision_interpolation_indices_and_weights(
             torch.tensor([[1, *new]]), 7, mode="bilinear", align_corners=True, spatial_merge_size=1)
         y = (weights[indices] * factors[..., None]).sum(1)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes src/test/resources/goldens/grid_resampling.csv with torch's interpolate, in float64.
 
-    python3 src/test/python/make_grids.py        (made with torch 1.13)
+    python3 src/test/python/make_grids.py        (made with torch 2.15)
 
 Each row has a method, the sizes of a grid, those of the new one, the new table of two channels, and the gradient of the
 old table for weights of the new one. The values of the old table and the weights are in units of 1/64, which floats hold
@@ -18,10 +18,12 @@ CHANNELS = 2
 
 # torch's mode by the number of axes
 CUBIC, LINEAR = {2: "bicubic"}, {1: "linear", 2: "bilinear", 3: "trilinear"}
+PLANE = {2: "bilinear"}  # the only one that torch antialiases
 
 METHODS = {
     "BICUBIC_ANTIALIASED": (CUBIC, {"antialias": True, "align_corners": False}),
     "BICUBIC": (CUBIC, {"align_corners": False}),
+    "BILINEAR_ANTIALIASED": (PLANE, {"antialias": True, "align_corners": False}),
     "BILINEAR": (LINEAR, {"align_corners": False}),
     "BILINEAR_ALIGNED": (LINEAR, {"align_corners": True}),
 }

@@ -24,6 +24,12 @@ public enum GridResampling {
      */
     BICUBIC(2, -0.75),
 
+    /**
+     * Linear interpolation between the centers of the cells; a smaller grid averages over all cells of the larger one
+     * (mode bilinear, {@code antialias}). SigLIP 2 with images of any proportions (NaFlex) does this.
+     */
+    BILINEAR_ANTIALIASED(1, 0),
+
     /** Linear interpolation between the centers of the cells (modes linear, bilinear and trilinear). */
     BILINEAR(1, 0),
 
@@ -61,7 +67,8 @@ public enum GridResampling {
     private double[] weights(int from, int to, int i) {
         boolean isAligned = this == BILINEAR_ALIGNED;
         double scale = isAligned ? (from - 1) / Math.max(1.0, to - 1) : (double) from / to;
-        double width = this == BICUBIC_ANTIALIASED ? Math.max(scale, 1) : 1;
+        boolean isAntialiased = this == BICUBIC_ANTIALIASED || this == BILINEAR_ANTIALIASED;
+        double width = isAntialiased ? Math.max(scale, 1) : 1;
         // the place of the new cell between the old ones
         double at = isAligned ? i * scale : (i + 0.5) * scale - 0.5;
         double[] weights = new double[from];
@@ -69,7 +76,7 @@ public enum GridResampling {
         for (int j = (int) Math.ceil(at - support * width); j <= last; j++) {
             int cell = Math.max(0, Math.min(j, from - 1));
             // averaging skips cells beyond the border; interpolation repeats the border
-            if (j == cell || this != BICUBIC_ANTIALIASED) {
+            if (j == cell || !isAntialiased) {
                 weights[cell] += kernel(Math.abs(j - at) / width);
             }
         }
