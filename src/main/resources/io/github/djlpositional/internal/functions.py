@@ -152,16 +152,21 @@ class M(Module):
         return x.as_strided([b, n, t, sizes.size(0)], [n * t * w, t * w, w - 1, 1], x.storage_offset() + t - 1)
 
     # toKeys of the products of queries (B, N, T, H) and columns (1, N, H, W). On a CPU for some queries at a time, which need few
-    # columns more than keys; all queries together would need twice as many, in fresh memory.
+    # columns more than keys; all queries together would need twice as many, in fresh memory. In a causal call, where most
+    # keys after a query have no column, those after all queries of a part are 0.
     def productsByKey(self, queries, columns, sizes):
-        t = queries.size(2)
-        extra = columns.size(3) - t  # of columns that one query does not need
+        t, f = queries.size(2), sizes.size(0)
         block = t if queries.is_cuda else 128
         parts: List[Tensor] = []
         for first in range(0, t, block):
             count = min(block, t - first)
-            needed = columns.narrow(3, t - first - count, extra + count)
-            parts.append(self.toKeys(queries.narrow(2, first, count) @ needed, sizes))
+            start = t - first - count
+            w = min(columns.size(3) - start, f + count - 1)
+            keys = min(w, f)
+            x = queries.narrow(2, first, count) @ columns.narrow(3, start, w)
+            b, n = x.size(0), x.size(1)
+            byKey = x.as_strided([b, n, count, keys], [n * count * w, count * w, w - 1, 1], count - 1)
+            parts.append(byKey if keys == f else torch.constant_pad_nd(byKey, [0, f - keys]))
         return parts[0] if len(parts) == 1 else torch.cat(parts, 2)
 
     # The reverse: (B, N, T, F) by key to (B, N, T, F + T - 1) by relative position, 0 where there is no key.

@@ -23,10 +23,13 @@ import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junitpioneer.jupiter.cartesian.CartesianTest;
 import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
 
@@ -163,6 +166,44 @@ class TorchFunctionsTest extends OnEachEngine {
             collector.backward(products.sum());
         }
         assertThat(doubles(queries.getGradient())).isEqualTo(gradient);
+    }
+
+    /** In a causal call, only the first key after a query has a column; later ones have any finite product. */
+    @Test
+    void productsByKeyOfCausalCallsAreTheFormula() {
+        int queryCount = 300;
+        int keyCount = 340;
+        float[] q = integers(queryCount);
+        float[] c = integers(keyCount + 1);
+        NDArray queries = manager.create(q, new Shape(1, 1, queryCount, 1));
+        NDArray columns = manager.create(c, new Shape(1, 1, 1, keyCount + 1));
+        double[] found = doubles(Temporaries.result(() -> RelativeShift.products(queries, columns, keyCount)));
+        assertThat(found).hasSize(queryCount * keyCount);
+        assertThat(Arrays.stream(found)).allMatch(Double::isFinite);
+        for (int i = 0; i < queryCount; i++) {
+            for (int j = 0; j <= i + keyCount - queryCount; j++) {
+                assertThat(found[i * keyCount + j]).isEqualTo(q[i] * c[j - i + queryCount - 1]);
+            }
+        }
+    }
+
+    /** 300 tokens at once are three parts of queries, and 100 at a time are one. */
+    @ParameterizedTest
+    @EnumSource(EncodingType.class)
+    void longCausalSequencesAreTheirPartsWithACache(EncodingType type) {
+        MultiHeadAttentionBlock block =
+                filled(manager, type.attention(HEADS).optCausal(true).build(), DataType.FLOAT64);
+        ParameterStore store = new ParameterStore(manager, false);
+        NDArray x = numbers(manager, 3, DataType.FLOAT64, 2, 300, SIZE);
+        double[] whole = doubles(block.forward(store, new NDList(x), false).head());
+        NDList parts = new NDList();
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            for (int first = 0; first < 300; first += 100) {
+                NDList part = new NDList(x.get(":, {}:{}", first, first + 100));
+                parts.add(block.forward(store, part, false, cache.nextStep()).head());
+            }
+        }
+        requireClose(NDArrays.concat(parts, 1), whole, 1e-9);
     }
 
     private static float[] integers(int count) {
