@@ -17,10 +17,13 @@ public class RealPositionsBenchmark extends EngineBenchmark {
         @Param("1x1024x512")
         String shape;
 
+        /** Of the random part of a position; with 0, distances repeat. */
+        double limit = 1;
+
         @Override
         void prepare() {
             prepareLibrary(positions, shape, false);
-            passRealPositions();
+            passRealPositions(limit);
         }
     }
 

@@ -44,11 +44,13 @@ abstract class SelfAttention extends Setting {
         initialized(block, shape).freezeParameters(!training);
     }
 
-    /** Passes 0, 1, … plus random fractions as the real positions of each sequence, so that no distance repeats. */
-    final void passRealPositions() {
+    /** Passes 0, 1, … plus random numbers up to a limit as the real positions of each sequence. */
+    final void passRealPositions(double limit) {
         Shape shape = inputs.head().getShape().slice(0, 2);
         NDArray indices = manager.arange((float) shape.get(1)).expandDims(0);
-        params.add(PositionalEncodingBlock.POSITIONS, indices.add(manager.randomUniform(0, 1, shape)));
+        params.add(
+                PositionalEncodingBlock.POSITIONS,
+                indices.add(manager.randomUniform(0, 1, shape).mul(limit)));
     }
 
     /** A forward in inference, or a forward and a backward with gradients of the parameters and of x. */

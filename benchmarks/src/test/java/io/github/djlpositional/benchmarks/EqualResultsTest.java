@@ -132,6 +132,7 @@ class EqualResultsTest {
         RealPositionsBenchmark.Library at = new RealPositionsBenchmark.Library();
         at.positions = kind;
         at.shape = "2x16x64";
+        at.limit = 0;
         requireEqual(attention(kind), numbers(at, new RealPositionsBenchmark()::library));
     }
 
