@@ -96,22 +96,42 @@ public final class Positions implements TokenPositions {
      * @throws IllegalArgumentException if both are given, or one of them and a start position
      */
     public static Positions explicit(NDArray input, PairList<String, Object> params) {
-        Object positions = ForwardParameters.positions(input, params);
+        return ofParameter(ForwardParameters.positions(input, params));
+    }
+
+    /**
+     * {@return the explicit positions of the memory of a cross-attention: the forward parameter
+     * {@link io.github.djlpositional.attention.MultiHeadAttentionBlock#MEMORY_POSITIONS}; null for none}
+     *
+     * @param params the forward parameters; null for none
+     */
+    public static Positions ofMemory(PairList<String, Object> params) {
+        return ofParameter(ForwardParameters.positions(ForwardParameters.MEMORY_POSITIONS, params));
+    }
+
+    private static Positions ofParameter(Object positions) {
         return positions == null || positions instanceof Positions ? (Positions) positions : of((NDArray) positions);
     }
 
     /**
-     * {@return the forward parameters with an object of this class in place of an array of positions, for several
-     * blocks; the same parameters if they have no array}
+     * {@return the forward parameters with objects of this class in place of arrays of positions, for several blocks;
+     * the same parameters if they have no such array}
      *
      * @param params the forward parameters; null for none
      */
     public static PairList<String, Object> once(PairList<String, Object> params) {
-        if (params == null || !(params.get(ForwardParameters.POSITIONS) instanceof NDArray array)) {
+        if (params == null
+                || !(params.get(ForwardParameters.POSITIONS) instanceof NDArray
+                        || params.get(ForwardParameters.MEMORY_POSITIONS) instanceof NDArray)) {
             return params;
         }
         PairList<String, Object> shared = new PairList<>();
-        params.forEach(pair -> shared.add(pair.getKey(), pair.getValue() == array ? of(array) : pair.getValue()));
+        params.forEach(param -> {
+            boolean arePositions = ForwardParameters.POSITIONS.equals(param.getKey())
+                    || ForwardParameters.MEMORY_POSITIONS.equals(param.getKey());
+            boolean isArray = arePositions && param.getValue() instanceof NDArray;
+            shared.add(param.getKey(), isArray ? of((NDArray) param.getValue()) : param.getValue());
+        });
         return shared;
     }
 
@@ -173,16 +193,33 @@ public final class Positions implements TokenPositions {
         return of(x, axis, explicit, first, isRelative);
     }
 
+    /**
+     * {@return the positions of the keys of a cross-attention, {@link #signed}}
+     *
+     * @param keys the keys, (B, …, F, …)
+     * @param axis the axis of F
+     * @param explicit the explicit positions of the keys, (F), (1 or B, F), or (axes, 1 or B, F); null for indices
+     * @throws IllegalArgumentException if the positions do not fit the keys, or are not valid
+     */
+    public static Positions ofMemory(NDArray keys, int axis, Positions explicit) {
+        return of(keys, axis, explicit, 0, ForwardParameters.MEMORY_POSITIONS, true)
+                .signed();
+    }
+
     private static Positions of(NDArray x, int axis, Positions explicit, int first, boolean isRelative) {
+        return of(x, axis, explicit, first, ForwardParameters.POSITIONS, isRelative);
+    }
+
+    private static Positions of(NDArray x, int axis, Positions explicit, int first, String name, boolean isRelative) {
         int length = Math.toIntExact(x.getShape().get(axis));
         if (explicit == null) {
             return of(first, length);
         }
-        requireFits(x, axis, explicit.array, isRelative);
+        requireFits(x, axis, name, explicit.array, isRelative);
         return new Positions(first, length, explicit.array, explicit.end, explicit.elements);
     }
 
-    private static void requireFits(NDArray x, int axis, NDArray positions, boolean isRelative) {
+    private static void requireFits(NDArray x, int axis, String name, NDArray positions, boolean isRelative) {
         DataTypes.requireSameEngine(positions, x, "embeddings");
         Shape input = x.getShape();
         Shape shape = positions.getShape();
@@ -196,7 +233,8 @@ public final class Positions implements TokenPositions {
                 (axis > 0 || isRelative) && onAxis.dimension() == 2 && onAxis.get(0) == 1 && onAxis.get(1) == length;
         Check.that(
                 isShared || shape.equals(all) || onAxis.equals(perSequence),
-                () -> ForwardParameters.POSITIONS + " of shape " + shape + " do not fit input " + input
+                () -> name + " of shape " + shape + " do not fit "
+                        + (name.equals(ForwardParameters.MEMORY_POSITIONS) ? "keys " : "input ") + input
                         + (isRelative ? ", " + input.get(0) + " sequences of " + length + " tokens" : "")
                         + ": expected "
                         + all + (perSequence.equals(all) ? "" : " or " + perSequence)
@@ -204,7 +242,7 @@ public final class Positions implements TokenPositions {
                         + "; pass one position for each token");
         Check.that(
                 positions.getDataType() != DataType.BOOLEAN,
-                () -> ForwardParameters.POSITIONS + " of shape " + shape
+                () -> name + " of shape " + shape
                         + " have data type boolean: expected integers or floating-point numbers; a second input is an"
                         + " array of positions: pass the mask to the attention, [x, mask]; see docs/using.md#masks");
     }

@@ -170,29 +170,61 @@ final class AttentionForward implements AutoCloseable {
                         + " are empty: expected a length of 1 or more; skip the call if there is nothing to attend to");
         int first = ForwardParameters.start(params, ForwardParameters.UNLIMITED);
         Positions tokens = tokens(first);
-        Positions keyPositions = Positions.of(0, Math.toIntExact(shape.get(1)));
+        Positions explicit = Positions.ofMemory(params);
         if (cache == null) {
-            return uncached(tokens, keyPositions);
+            return uncached(tokens, memory(explicit));
         }
-        KeyValueCache.ProjectedKeysAndValues projected = cache.projectedOf(attention, inputs.keys(), inputs.values());
+        CachedMemory.Inputs of =
+                new CachedMemory.Inputs(inputs.keys(), inputs.values(), explicit == null ? null : explicit.array());
+        CachedMemory before = cache.memoryOf(attention);
+        CachedMemory same =
+                before != null && before.hasKeys() && before.inputs().areThoseOf(of) ? before : null;
         requireEarlierKeys(first, tokens.count(), shape.get(1));
-        NDArray keys = projected != null ? projected.keys() : encodedKeys(keyPositions);
-        NDArray values = projected != null ? projected.values() : valueHeads();
-        Map<Term, NDArray> features = projected != null ? projected.features() : features(keyPositions, true);
+        Positions keyPositions = same != null
+                ? same.positions()
+                : memory(explicit != null ? explicit : positionsOfSelected(before, first));
+        NDArray keys = same != null ? same.keys() : encodedKeys(keyPositions);
+        NDArray values = same != null ? same.values() : valueHeads();
+        Map<Term, NDArray> features = same != null ? same.features() : features(keyPositions, true);
         boolean isNewMask = inputs.keyMask() != null;
         if (isNewMask) {
             Visibility.requireOfKeys(inputs.keyMask(), inputs.queries(), shape.get(1));
         }
-        NDArray hidden = isNewMask || projected == null ? hiddenKeys() : projected.hidden();
+        NDArray hidden = isNewMask || same == null ? hiddenKeys() : same.hidden();
         return new CachedTokens.KeysAndValues(tokens, keyPositions, keys, values, features, hidden, null, () -> {
-            if (projected == null || isNewMask) {
-                cache.putProjected(
+            if (same == null || isNewMask) {
+                cache.putMemory(
                         attention,
-                        new KeyValueCache.ProjectedKeysAndValues(
-                                inputs.keys(), inputs.values(), keys, values, features, hidden));
+                        new CachedMemory(
+                                same != null ? same.inputs() : of, keyPositions, keys, values, features, hidden));
             }
             cache.commit(attention, first + tokens.count());
         });
+    }
+
+    /** The positions of the keys of a cross-attention; indices for null. */
+    private Positions memory(Positions explicit) {
+        Positions given = Positions.ofMemory(inputs.keys(), 1, explicit);
+        attention.mistakes().checkPositions(ForwardParameters.MEMORY_POSITIONS, given);
+        return like(temporaries, given, inputs.queries());
+    }
+
+    /**
+     * The positions of the memory of earlier steps, whose rows were selected; null without explicit ones. A sequence
+     * that begins again may have another memory without positions.
+     */
+    private Positions positionsOfSelected(CachedMemory before, int start) {
+        if (start == 0 || before == null || !before.hasPositions()) {
+            return null;
+        }
+        Check.that(
+                !before.hasKeys(),
+                () -> "memory " + inputs.keys().getShape() + " at position " + start + " without "
+                        + ForwardParameters.MEMORY_POSITIONS
+                        + " follows another memory with positions: expected positions"
+                        + " for each other memory; pass the same array as before, or add the positions to the forward"
+                        + " parameters; attention: " + attention);
+        return before.positions();
     }
 
     /**
@@ -325,6 +357,13 @@ final class AttentionForward implements AutoCloseable {
         }
     }
 
+    /** Positions in the form that an attention needs, on the device of an array. */
+    static Positions like(Temporaries temporaries, Positions given, NDArray x) {
+        Positions converted = given.like(x);
+        temporaries.addUnless(given.array(), converted.array());
+        return converted;
+    }
+
     static Positions slice(Temporaries temporaries, Positions tokens, int from, int count) {
         Positions slice = tokens.slice(from, count);
         temporaries.addUnless(tokens.array(), slice.array());
@@ -369,9 +408,7 @@ final class AttentionForward implements AutoCloseable {
         Positions unchecked = Positions.of(queries, 1, Positions.explicit(null, params), first);
         Positions given = readsPositions ? unchecked.below(ForwardParameters.UNLIMITED, true) : unchecked.signed();
         attention.mistakes().checkPositions(given);
-        Positions tokens = given.like(queries);
-        temporaries.addUnless(given.array(), tokens.array());
-        return tokens;
+        return like(temporaries, given, queries);
     }
 
     private AttentionCall call(CachedTokens.KeysAndValues keysAndValues) {

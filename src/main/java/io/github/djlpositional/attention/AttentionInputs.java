@@ -3,7 +3,9 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.util.PairList;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.options.Check;
 import java.util.List;
 
@@ -19,7 +21,7 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
 
     private static final List<String> NAMES = List.of("keys", "queries", "values");
 
-    static AttentionInputs of(NDList inputs, int embeddingSize) {
+    static AttentionInputs of(NDList inputs, int embeddingSize, PairList<String, Object> params) {
         requireShapes(inputs.getShapes(), embeddingSize);
         Check.that(
                 inputs.size() < 3 || inputs.get(1) != inputs.get(2) || inputs.get(0) == inputs.get(1),
@@ -33,6 +35,12 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
         DataTypes.requireEmbedding(queries, isSelf ? "input" : "queries");
         requireSame(queries, keys, "keys");
         requireSame(queries, values, "values");
+        if (keys == queries) {
+            ForwardParameters.requireNoMemory(
+                    params,
+                    "a self-attention, whose keys and queries are the same array",
+                    "pass the memory as [keys, queries, values], in a layer with optCrossAttention");
+        }
         NDArray mask = inputs.size() % 2 == 0 ? inputs.get(inputs.size() - 1) : null;
         return new AttentionInputs(keys, queries, values, mask);
     }

@@ -363,15 +363,26 @@ final class CachedTokens implements AutoCloseable {
         values.select(rows);
         hidden.select(rows);
         features.values().forEach(column -> column.select(rows));
-        NDArray positions = tokens.array();
-        int rank = positions == null ? 0 : positions.getShape().dimension();
-        if (rank > 0 && positions.getShape().get(rank - 2) > 1) {
-            tokens = tokens.with(selected(positions, rows), tokens.end());
-        }
+        tokens = selected(manager, tokens, rows);
     }
 
-    /** Selects rows of positions, whose second-to-last axis is the batch. */
-    private NDArray selected(NDArray positions, NDArray rows) {
+    /** Whether each sequence has positions of its own. */
+    static boolean areByRow(Positions tokens) {
+        return tokens.array() != null && batchOf(tokens.array()) > 1;
+    }
+
+    /** The size of the second-to-last axis of positions. */
+    static int batchOf(NDArray positions) {
+        Shape shape = positions.getShape();
+        return Math.toIntExact(shape.get(shape.dimension() - 2));
+    }
+
+    /** The positions of rows of the batch, in the order of the indices; an array that is not theirs is closed. */
+    static Positions selected(NDManager manager, Positions tokens, NDArray rows) {
+        return areByRow(tokens) ? tokens.with(selected(manager, tokens.array(), rows), tokens.end()) : tokens;
+    }
+
+    private static NDArray selected(NDManager manager, NDArray positions, NDArray rows) {
         if (positions.getShape().dimension() == 2) {
             return TokenColumn.selected(manager, positions, rows);
         }

@@ -8,12 +8,9 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.InputMistakes;
-import io.github.djlpositional.internal.TokenColumn;
 import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.internal.options.Settings;
-import java.util.HashMap;
 import java.util.IdentityHashMap;
-import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -46,7 +43,9 @@ import java.util.function.Supplier;
  *   <li>A cross-attention, for example over an encoder's output, caches its projected keys and values as long as its
  *       inputs are the same array objects, even closed ones, and computes them again for other objects. It does not
  *       detect a change of their content: after an in-place operation, pass a new array, or call {@link #clear} and
- *       start again.
+ *       start again. {@link MultiHeadAttentionBlock#MEMORY_POSITIONS} are cached with the keys, so that later steps may
+ *       leave them out. Other positions replace them, and a later step with other keys needs positions too, except
+ *       after {@link #select}, which selects their rows.
  *   <li>A distance bias, such as that of ALiBi, T5 or a network, is cached for up to twice as many distances as there
  *       are keys, (1, N, 2F), from the first step of one token on. Like the keys, cached biases do not change when the
  *       parameters do.
@@ -103,6 +102,7 @@ import java.util.function.Supplier;
  *   <li>several tokens after the first step in a self-attention that is not causal and has no mask that differs between
  *       queries;
  *   <li>a causal cross-attention with fewer keys than there are tokens so far;
+ *   <li>other keys without positions in a cross-attention, after a step whose keys had positions;
  *   <li>a cache without the start position that {@link #nextStep} returned, or with another one.
  * </ul>
  *
@@ -121,7 +121,7 @@ public final class KeyValueCache implements AutoCloseable {
     private final NDManager manager;
     private final int capacity;
     private final IdentityHashMap<Block, CachedTokens> tokens = new IdentityHashMap<>();
-    private final IdentityHashMap<Block, ProjectedKeysAndValues> projected = new IdentityHashMap<>();
+    private final IdentityHashMap<Block, CachedMemory> memories = new IdentityHashMap<>();
 
     /** The number of tokens that each attention has processed. */
     private final IdentityHashMap<Block, Integer> lengths = new IdentityHashMap<>();
@@ -241,9 +241,9 @@ public final class KeyValueCache implements AutoCloseable {
             // a step that failed may leave an attention without keys
             tokens.values().removeIf(CachedTokens::isEmpty);
             tokens.values().forEach(cached -> cached.requireRows(rows));
+            memories.values().forEach(memory -> memory.requireRows(rows));
             tokens.values().forEach(cached -> cached.select(rows));
-            projected.values().forEach(ProjectedKeysAndValues::close);
-            projected.clear();
+            memories.replaceAll((attention, memory) -> memory.select(manager, rows));
             return null;
         });
     }
@@ -265,8 +265,8 @@ public final class KeyValueCache implements AutoCloseable {
                 if (tokens.containsKey(attention)) {
                     copy.tokens.put(attention, tokens.get(attention).copy(copy.manager));
                 }
-                if (projected.containsKey(attention)) {
-                    copy.putProjected(attention, projected.get(attention));
+                if (memories.containsKey(attention)) {
+                    copy.putMemory(attention, memories.get(attention));
                 }
             }
             return copy;
@@ -281,8 +281,8 @@ public final class KeyValueCache implements AutoCloseable {
             added = 0;
             tokens.values().forEach(CachedTokens::close);
             tokens.clear();
-            projected.values().forEach(ProjectedKeysAndValues::close);
-            projected.clear();
+            memories.values().forEach(CachedMemory::close);
+            memories.clear();
             return null;
         });
     }
@@ -408,52 +408,16 @@ public final class KeyValueCache implements AutoCloseable {
         lengths.put(attention, length);
     }
 
-    /** The cached keys and values of a cross-attention; null if they were projected from other array objects. */
-    ProjectedKeysAndValues projectedOf(Block attention, NDArray keys, NDArray values) {
-        ProjectedKeysAndValues found = projected.get(attention);
-        return found != null && found.keysInput == keys && found.valuesInput == values ? found : null;
+    /** The memory of the previous step of a cross-attention; null for none. */
+    CachedMemory memoryOf(Block attention) {
+        return memories.get(attention);
     }
 
-    /** Caches projected keys and values without their gradients, and a copy of the hidden keys. */
-    void putProjected(Block attention, ProjectedKeysAndValues entry) {
-        NDArray hidden = entry.hidden == null ? null : TokenColumn.owned(manager, entry.hidden.duplicate());
-        Map<Term, NDArray> features = new HashMap<>(entry.features);
-        features.replaceAll((term, array) -> detached(array));
-        ProjectedKeysAndValues copy = new ProjectedKeysAndValues(
-                entry.keysInput, entry.valuesInput, detached(entry.keys), detached(entry.values), features, hidden);
-        ProjectedKeysAndValues before = projected.put(attention, copy);
+    /** Caches a copy of a memory. */
+    void putMemory(Block attention, CachedMemory memory) {
+        CachedMemory before = memories.put(attention, memory.copy(manager));
         if (before != null) {
             before.close();
-        }
-    }
-
-    /** An array without its gradient, which no scope closes. */
-    private NDArray detached(NDArray array) {
-        return TokenColumn.owned(manager, array.stopGradient());
-    }
-
-    /**
-     * Projected keys and values, (B, K, F, H), and the inputs that they were projected from.
-     *
-     * @param features the features of the keys that terms computed, (B, F, W)
-     * @param hidden which of the keys are hidden, (B, F); null for none
-     */
-    record ProjectedKeysAndValues(
-            NDArray keysInput,
-            NDArray valuesInput,
-            NDArray keys,
-            NDArray values,
-            Map<Term, NDArray> features,
-            NDArray hidden)
-            implements AutoCloseable {
-        @Override
-        public void close() {
-            keys.close();
-            values.close();
-            features.values().forEach(NDArray::close);
-            if (hidden != null) {
-                hidden.close();
-            }
         }
     }
 }

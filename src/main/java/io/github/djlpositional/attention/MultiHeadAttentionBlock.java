@@ -54,7 +54,8 @@ import java.util.stream.Stream;
  *
  * <ul>
  *   <li>{@code [x]}: self-attention; x is (B, T, D) and F = T.
- *   <li>{@code [keys, queries, values]}: (B, F, D), (B, T, D) and (B, F, D).
+ *   <li>{@code [keys, queries, values]}: (B, F, D), (B, T, D) and (B, F, D); a cross-attention, unless keys and queries
+ *       are the same array. Its keys, the memory, may have {@linkplain #MEMORY_POSITIONS positions} of their own.
  *   <li>Either of these followed by a mask, which defines what each query sees:
  *       <ul>
  *         <li>(B, F): false or 0 for padding, true or any other number for a token; any integer, boolean or
@@ -80,6 +81,17 @@ import java.util.stream.Stream;
  * {@link io.github.djlpositional.attention}.
  */
 public final class MultiHeadAttentionBlock extends OptionsBlock {
+
+    /**
+     * The key of the forward parameter that gives the positions of the keys of a cross-attention: an NDArray (F) or (B,
+     * F), of any integer or floating-point type, or {@link io.github.djlpositional.Positions}; for a rotary embedding
+     * on several axes, (axes, B, F). The positions of the queries are
+     * {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS}, or count from the start position. Without this
+     * parameter, the keys have the positions 0 … F - 1. A {@link KeyValueCache} keeps the positions with the keys. A
+     * self-attention throws {@link IllegalArgumentException} if it is given the parameter; a
+     * {@link io.github.djlpositional.transformer.TransformerLayerBlock} passes it to the cross-attention only.
+     */
+    public static final String MEMORY_POSITIONS = ForwardParameters.MEMORY_POSITIONS;
 
     record Options(
             @Range(min = 1) int embeddingSize,
@@ -430,7 +442,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
             ForwardParameters.require(params);
             InputMistakes.checkNames(params);
         }
-        AttentionInputs checked = AttentionInputs.of(inputs, options.embeddingSize());
+        AttentionInputs checked = AttentionInputs.of(inputs, options.embeddingSize(), params);
         Check.that(
                 checked.queries().getShape().size() > 0,
                 () -> "queries of shape " + checked.queries().getShape()
@@ -446,7 +458,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
     @Override
     protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
-        AttentionInputs checked = AttentionInputs.of(inputs, options.embeddingSize());
+        AttentionInputs checked = AttentionInputs.of(inputs, options.embeddingSize(), params);
         KeyValueCache cache = KeyValueCache.from(params, training);
         if (checked.queries().getShape().size() == 0) {
             return new NDList(checked.queries().duplicate());

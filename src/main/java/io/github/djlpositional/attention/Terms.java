@@ -9,6 +9,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.Positions;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.RelativeShift;
@@ -505,6 +506,18 @@ final class Terms {
         }
     }
 
+    /** The positions of keys outside an attention. */
+    private static Positions keyPositions(
+            Temporaries temporaries, Positions queries, NDArray like, NDArray keys, PairList<String, Object> params) {
+        if (keys != like) {
+            int axis = keys.getShape().dimension() - 2;
+            Positions given = Positions.ofMemory(keys, axis, Positions.ofMemory(params));
+            return AttentionForward.like(temporaries, given, like);
+        }
+        ForwardParameters.requireNoMemory(params, "an encoding without keys", "pass [queries, keys]");
+        return queries.array() != null ? queries : Positions.of(0, queries.first() + queries.count());
+    }
+
     /** The term of a single encoding outside an attention; see {@link RelativeEncoding#term}. */
     NDArray ofOne(
             ParameterStore parameterStore,
@@ -515,13 +528,8 @@ final class Terms {
         RelativeEncoding encoding = encodings.get(0);
         try (Temporaries temporaries = new Temporaries()) {
             int axis = queries.getShape().dimension() - 2;
-            Positions given = Positions.of(queries, axis, null, params);
-            Positions tokens = given.like(queries);
-            temporaries.addUnless(given.array(), tokens.array());
-            long length = keys.getShape().get(keys.getShape().dimension() - 2);
-            Positions keyPositions = keys == queries && tokens.array() != null
-                    ? tokens
-                    : Positions.of(0, keys == queries ? tokens.first() + tokens.count() : Math.toIntExact(length));
+            Positions tokens = AttentionForward.like(temporaries, Positions.of(queries, axis, null, params), queries);
+            Positions keyPositions = keyPositions(temporaries, tokens, queries, keys, params);
             AttentionCall bare = new AttentionCall(
                     encoding, queries.getDataType(), parameterStore, training, params, tokens, keyPositions, false, 1);
             AttentionCall call =

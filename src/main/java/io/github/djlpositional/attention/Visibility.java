@@ -181,6 +181,7 @@ final class Visibility {
         this.isSelf = isSelf;
         this.hiddenKeys = hiddenKeys;
         requireOneAxis(whole.queries());
+        requireOneAxis(whole.keys());
         ordinals = Ordinals.of(temporaries, order, whole, hiddenKeys, queries);
         NDArray moved = mask == null ? null : moved(temporaries, mask, queries);
         boolean isAdded = mask != null && isAdded(mask);

@@ -11,9 +11,10 @@
  *
  * <h2>Positions</h2>
  *
- * Query i and key j have the positions i and j. In a cross-attention, the start position is the position of query 0.
- * With a {@link KeyValueCache} among the forward parameters, a self-attention appends its keys and values to the cached
- * ones, and i continues from there; F, also in the shape of a mask, is then the total length.
+ * Query i and key j have the positions i and j. In a cross-attention, the start position is the position of query 0,
+ * and the forward parameter {@link MultiHeadAttentionBlock#MEMORY_POSITIONS} gives the positions of the keys, (F) or
+ * (B, F). With a {@link KeyValueCache} among the forward parameters, a self-attention appends its keys and values to
+ * the cached ones, and i continues from there; F, also in the shape of a mask, is then the total length.
  *
  * <p>The forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS} gives the positions of the
  * queries, and, in a self-attention, of the keys: (T) or (B, T), or (axes, B, T) for a rotary embedding on several
@@ -44,7 +45,8 @@
  *       start position s, the queries have the positions s … s + T - 1, and the keys 0 … s + T - 1. With the forward
  *       parameter {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS}, (T) or (B, T), both have these
  *       positions.
- *   <li>{@code [queries, keys]}: keys is (…, F, D), with the positions 0 … F - 1.
+ *   <li>{@code [queries, keys]}: keys is (…, F, D), with the positions 0 … F - 1, or those of the forward parameter
+ *       {@link MultiHeadAttentionBlock#MEMORY_POSITIONS}.
  * </ul>
  *
  * The output is (B, N, T, F); for a bias it is (1, N, T, F), or (B, N, T, F) if each sequence has its own positions. A

@@ -20,6 +20,9 @@ public final class ForwardParameters {
     /** The key of the forward parameter that holds the positions of all tokens. */
     public static final String POSITIONS = "positions";
 
+    /** The key of the forward parameter that gives the positions of the keys of a cross-attention. */
+    public static final String MEMORY_POSITIONS = "memoryPositions";
+
     /** The key of the forward parameter that holds the types of tokens. */
     public static final String TOKEN_TYPES = "tokenTypes";
 
@@ -29,7 +32,7 @@ public final class ForwardParameters {
     /** The limit where no table limits the positions: small enough that the lengths of two sequences can be added. */
     public static final int UNLIMITED = 1 << 29;
 
-    static final List<String> NAMES = List.of(START, CACHE, POSITIONS, TOKEN_TYPES, GRID_SIZES);
+    static final List<String> NAMES = List.of(START, CACHE, POSITIONS, MEMORY_POSITIONS, TOKEN_TYPES, GRID_SIZES);
 
     /** The name that Hugging Face's tokenizers give to an array of token types. */
     private static final String TOKEN_TYPE_IDS = "token_type_ids";
@@ -76,13 +79,7 @@ public final class ForwardParameters {
      * or if there is also a start position, unless a cache set it.
      */
     public static Object positions(NDArray input, PairList<String, Object> params) {
-        Object parameter = params == null ? null : params.get(POSITIONS);
-        Check.that(
-                parameter == null || parameter instanceof NDArray || parameter instanceof TokenPositions,
-                () -> "the forward parameter " + POSITIONS + " is a "
-                        + Settings.classOf(parameter)
-                        + ": expected an NDArray, (T), (B, T) or (axes, B, T), or Positions; create an array with the"
-                        + " manager");
+        Object parameter = positions(POSITIONS, params);
         Check.that(
                 parameter == null || input == null,
                 () -> "positions of shape " + input.getShape() + " were given beside the forward parameter " + POSITIONS
@@ -93,6 +90,40 @@ public final class ForwardParameters {
                 () -> "both positions and " + START + "=" + params.get(START)
                         + " were given: expected one of them; pass the positions of all steps, or the start");
         return positions;
+    }
+
+    /**
+     * Returns the value of a forward parameter of positions, an array or {@link TokenPositions}; null for none. Throws
+     * {@link IllegalArgumentException} for another class.
+     */
+    public static Object positions(String name, PairList<String, Object> params) {
+        Object parameter = params == null ? null : params.get(name);
+        Check.that(
+                parameter == null || parameter instanceof NDArray || parameter instanceof TokenPositions,
+                () -> "the forward parameter " + name + " is a "
+                        + Settings.classOf(parameter)
+                        + ": expected an NDArray, (T), (B, T) or (axes, B, T), or Positions; create an array with the"
+                        + " manager");
+        return parameter;
+    }
+
+    /** Checks that a call without keys of its own has no positions of a memory. */
+    public static void requireNoMemory(PairList<String, Object> params, String call, String remedy) {
+        Object positions = params == null ? null : params.get(MEMORY_POSITIONS);
+        Check.that(
+                positions == null,
+                () -> "the forward parameter " + MEMORY_POSITIONS + ", " + shown(positions) + ", was given to " + call
+                        + ": expected none without a memory; " + remedy + ", or leave the parameter out");
+    }
+
+    /** Returns forward parameters without one of them: the same ones if they do not have it. */
+    public static PairList<String, Object> without(String name, PairList<String, Object> params) {
+        if (params == null || !params.contains(name)) {
+            return params;
+        }
+        PairList<String, Object> others = new PairList<>();
+        params.stream().filter(param -> !param.getKey().equals(name)).forEach(others::add);
+        return others;
     }
 
     private static String shown(Object positions) {

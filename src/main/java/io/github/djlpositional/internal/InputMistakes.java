@@ -68,6 +68,14 @@ public final class InputMistakes {
             List.of("startpos", "startindex", "startpositions", "pastlength", "pastkeyvalueslength", "seqlenoffset"),
             ForwardParameters.POSITIONS,
             List.of("position", "pos", "positionid", "positionids", "posids", "inputpos", "cacheposition"),
+            ForwardParameters.MEMORY_POSITIONS,
+            List.of(
+                    "contextpos",
+                    "contextpositions",
+                    "memorypos",
+                    "memorypositionids",
+                    "keypositions",
+                    "encoderpositions"),
             ForwardParameters.GRID_SIZES,
             List.of("gridsize", "gridthw", "imagegridthw"),
             ForwardParameters.TOKEN_TYPES,
@@ -167,11 +175,16 @@ public final class InputMistakes {
 
     /** Checks explicit positions. */
     public void checkPositions(TokenPositions tokens) {
+        checkPositions("positions", tokens);
+    }
+
+    /** Checks explicit positions of a name. */
+    public void checkPositions(String name, TokenPositions tokens) {
         NDArray positions = tokens.array();
-        if (positions != null && isFirst("positions", positions)) {
+        if (positions != null && isFirst(name, positions)) {
             boolean areFew = tokens.count() >= 3
                     && DoubleStream.of(tokens.toDoubles()).allMatch(value -> value == value * value);
-            warn(Mistake.MASK, areFew && positions.getShape().dimension() < 3, "positions " + positions.getShape());
+            warn(Mistake.MASK, areFew && positions.getShape().dimension() < 3, name + " " + positions.getShape());
         }
     }
 

@@ -15,6 +15,7 @@ import io.github.djlpositional.attention.Rotation;
 import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.OptionsBlock;
@@ -169,6 +170,8 @@ public final class LearnedRotaryEmbeddingBlock extends OptionsBlock implements R
     protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         requireShapes(inputs.getShapes());
+        ForwardParameters.requireNoMemory(
+                params, "the forward of a rotary embedding", "pass the positions of each array that is rotated");
         NDArray x = inputs.head();
         DataTypes.requireEmbedding(x, "input");
         ScoreTermBlock.requireHeads(x.getShape(), "input", options.headCount, options.headSize);

@@ -211,6 +211,8 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
     protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         int count = rotatedCount(inputs.getShapes());
+        ForwardParameters.requireNoMemory(
+                params, "the forward of a rotary embedding", "pass the positions of each array that is rotated");
         Check.that(
                 count == 2 || options.xpos == null,
                 () ->

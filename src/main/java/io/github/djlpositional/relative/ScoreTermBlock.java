@@ -25,8 +25,10 @@ import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.options.BlockBuilder;
 import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.math.Rows;
+import java.util.Objects;
 import java.util.function.Function;
 import java.util.function.IntToDoubleFunction;
+import java.util.stream.Stream;
 
 /** A relative encoding that adds a term to the scores. The block's own forward returns the term. */
 abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
@@ -312,8 +314,11 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
 
     /** The number of sequences that have positions of their own. */
     static long sequences(AttentionCall call) {
-        NDArray positions = call.queries().array();
-        return positions == null ? 1 : positions.getShape().get(0);
+        return Stream.of(call.queries().array(), call.keys().array())
+                .filter(Objects::nonNull)
+                .mapToLong(positions -> positions.getShape().get(0))
+                .max()
+                .orElse(1);
     }
 
     /** Returns an array multiplied by the scale of the scores. */

@@ -10,6 +10,7 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
@@ -33,6 +34,11 @@ record Residual(TransformerLayerBlock.Options options, Block norm, Block resultN
             boolean training,
             PairList<String, Object> params,
             Temporaries temporaries) {
+
+        /** The same call without a forward parameter. */
+        Call without(String name) {
+            return new Call(layer, store, training, ForwardParameters.without(name, params), temporaries);
+        }
 
         /** Applies a block that has no forward parameters; null for none. */
         NDArray apply(Block block, NDArray x) {

@@ -68,7 +68,8 @@ import java.util.stream.Stream;
  *       as (B, 0), stands for no mask. A single mask is rejected, since it may be meant for x or for the memory.
  * </ul>
  *
- * The output is (B, T, D). The attentions get the forward parameters, such as a {@link KeyValueCache}.
+ * The output is (B, T, D). The attentions get the forward parameters, such as a {@link KeyValueCache}, but the
+ * {@linkplain MultiHeadAttentionBlock#MEMORY_POSITIONS positions of the memory} reach the cross-attention only.
  *
  * <p>Unless norms stand {@linkplain NormPlacement#AFTER_SUM after the sum}, the sum of the residual connections is not
  * normalized: a model normalizes the output of its last layer, as a {@link TransformerStackBlock} does.
@@ -246,8 +247,9 @@ public final class TransformerLayerBlock extends OptionsBlock {
         try (Temporaries temporaries = new Temporaries()) {
             Residual.Call call = new Residual.Call(this, parameterStore, training, Positions.once(params), temporaries);
             boolean isDecoder = crossAttention != null;
+            Residual.Call ofItself = isDecoder ? call.without(MultiHeadAttentionBlock.MEMORY_POSITIONS) : call;
             UnaryOperator<NDArray> attend = y -> attendTo.of(
-                    temporaries, withMask(inputs, isDecoder ? 2 : 1, y), all -> call.attend(attention, all));
+                    temporaries, withMask(inputs, isDecoder ? 2 : 1, y), all -> ofItself.attend(attention, all));
             UnaryOperator<NDArray> feed = y -> call.apply(feedForward, y);
             if (options.arrangement != Arrangement.SEQUENTIAL) {
                 return withMask(inParallel(call, x, attend, feed), inputs);

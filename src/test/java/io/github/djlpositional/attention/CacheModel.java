@@ -16,6 +16,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.internal.ForwardParameters;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -44,6 +45,7 @@ final class CacheModel {
         private NDArray mask;
         private QueryMask queryMask;
         private NDArray memoryMask;
+        private NDArray memoryPositions;
         private NDArray maskOfLast;
         private boolean isTraining;
     }
@@ -67,6 +69,9 @@ final class CacheModel {
     private NDArray memory;
 
     private NDArray memoryMask;
+
+    /** The positions of the memory, (4) or (B, 4); null for indices. */
+    private NDArray memoryPositions;
 
     /** Whether only some of the attentions have processed a first step. */
     private boolean isPartial;
@@ -162,6 +167,24 @@ final class CacheModel {
         return this;
     }
 
+    /** Sets the positions of the memory, (4) or (B, 4), from the next step on. */
+    CacheModel memoryAt(NDArray ofMemory) {
+        extras.memoryPositions = ofMemory;
+        return this;
+    }
+
+    /** Sets the positions of the memory of each sequence, or of all. */
+    CacheModel memoryAt(double[]... rows) {
+        return memoryAt(reals(rows));
+    }
+
+    /** Replaces the memory. */
+    CacheModel memory(NDArray other) {
+        memory = other;
+        memoryPositions = null;
+        return this;
+    }
+
     /** Sets forward parameters in place of a call of {@link KeyValueCache#nextStep} in the next step. */
     CacheModel with(PairList<String, Object> params) {
         extras.params = params;
@@ -180,7 +203,11 @@ final class CacheModel {
         NDArray x = nextTokens(count);
         NDArray y = forward(attentions, params(step), x, step, length());
         append(x, step);
+        memoryPositions = step.memoryPositions == null ? memoryPositions : step.memoryPositions;
         PairList<String, Object> whole = new PairList<>();
+        if (memoryPositions != null) {
+            whole.add(MultiHeadAttentionBlock.MEMORY_POSITIONS, memoryPositions);
+        }
         if (positions != null) {
             whole.add(PositionalEncodingBlock.POSITIONS, positions);
         }
@@ -245,6 +272,9 @@ final class CacheModel {
         if (step.positions != null) {
             params.add(PositionalEncodingBlock.POSITIONS, step.positions);
         }
+        if (step.memoryPositions != null) {
+            params.add(MultiHeadAttentionBlock.MEMORY_POSITIONS, step.memoryPositions);
+        }
         return params;
     }
 
@@ -263,8 +293,10 @@ final class CacheModel {
             if (added != null) {
                 inputs.add(added);
             }
+            PairList<String, Object> own =
+                    each.isCross ? params : ForwardParameters.without(MultiHeadAttentionBlock.MEMORY_POSITIONS, params);
             y = each.block
-                    .forward(new ParameterStore(manager, false), inputs, step.isTraining, params)
+                    .forward(new ParameterStore(manager, false), inputs, step.isTraining, own)
                     .head();
         }
         return y;
@@ -345,6 +377,9 @@ final class CacheModel {
         mask = mask.get(rows);
         positions = positions == null ? null : positions.get(rows);
         memory = memory.get(rows);
+        boolean areByRow =
+                memoryPositions != null && memoryPositions.getShape().dimension() > 1 && memoryPositions.size(0) > 1;
+        memoryPositions = areByRow ? memoryPositions.get(rows) : memoryPositions;
         batch = rows.size();
         requireLength();
         return this;
@@ -361,6 +396,7 @@ final class CacheModel {
         copy.mask = mask;
         copy.memory = memory;
         copy.memoryMask = memoryMask;
+        copy.memoryPositions = memoryPositions;
         copy.requireLength();
         return copy;
     }

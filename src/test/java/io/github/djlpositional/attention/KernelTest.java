@@ -169,7 +169,7 @@ class KernelTest extends OnEachEngine {
             }
             try (AttentionForward forward = new AttentionForward(
                     block,
-                    AttentionInputs.of(inputs, SIZE),
+                    AttentionInputs.of(inputs, SIZE, null),
                     new ParameterStore(manager, false),
                     input == Input.TRAINING,
                     withPositions(params, input, x, isStep ? 5 : 0))) {

@@ -24,10 +24,12 @@ import static org.junit.jupiter.params.provider.Arguments.argumentSet;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.LambdaBlock;
+import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.attention.CacheModel.QueryMask;
 import io.github.djlpositional.internal.ForwardParameters;
@@ -139,6 +141,131 @@ class KeyValueCacheTest extends OnEachEngine {
                 .step(1)
                 .memoryMask(row(1, 1, 1, 0), row(1, 0, 1, 1))
                 .steps(2, 1);
+    }
+
+    // positions of the memory
+
+    private static final double[][] OF_MEMORY = {{3, 0, 7, 1}, {5, 2, 2, 9}};
+
+    private NDArray times(double... ofSequence) {
+        return manager.create(ofSequence);
+    }
+
+    /** They are given once, and belong to the rows of the batch. */
+    @ParameterizedTest
+    @EnumSource
+    void keepsThePositionsOfTheEncodersOutputWithEachEncoding(EncodingType type) {
+        CacheModel cache = cache().crossAttention(type.attention(HEADS))
+                .memoryAt(OF_MEMORY)
+                .steps(2, 1)
+                .memoryMask(row(1, 1, 1, 0), row(1, 0, 1, 1))
+                .steps(1, 2);
+        CacheModel fork = forkOf(cache);
+        cache.step(1).rewind(2).at(7).step(1);
+        fork.steps(1, 1);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void selectsThePositionsOfTheEncodersOutputWithEachEncoding(EncodingType type) {
+        CacheModel cache = cache(causal(NONE))
+                .crossAttention(type.attention(HEADS))
+                .memoryAt(OF_MEMORY)
+                .step(3)
+                .select(1, 0, 1)
+                .select(2, 0, 1, 1)
+                .step(1)
+                .select(3, 1)
+                .steps(2, 1);
+        forkOf(cache).select(1, 0, 0).step(1);
+        cache.memoryAt(positions(1, 4, 0, 2)).steps(1, 1).select(1, 1, 0).step(2);
+    }
+
+    @Test
+    void positionsOfTheEncodersOutputMayBeRealAndOfAllSequences() {
+        cache().crossAttention(ALIBI.attention(HEADS))
+                .memoryAt(times(0.5, -2.25, 8, 3.125))
+                .step(2)
+                .at(1.5)
+                .step(1)
+                .memoryAt(times(0, 1, 2, 3))
+                .at(2)
+                .step(1)
+                .at(-0.75)
+                .step(1);
+    }
+
+    /** Keys were rotated by the others. */
+    @Test
+    void otherPositionsOfTheEncodersOutputReplaceThem() {
+        NDArray same = manager.create(OF_MEMORY);
+        cache().crossAttention(ROTARY.attention(HEADS))
+                .step(1)
+                .memoryAt(same)
+                .step(1)
+                .memoryAt(same)
+                .step(1)
+                .memoryAt(OF_MEMORY[1], OF_MEMORY[0])
+                .steps(1, 1);
+    }
+
+    @Test
+    void anotherOutputOfAnEncoderNeedsPositionsToo() {
+        NDArray other = numbers(manager, 10, DataType.FLOAT64, 2, 5, SIZE);
+        CacheModel cache = cache().crossAttention(ROTARY.attention(HEADS))
+                .memoryAt(OF_MEMORY)
+                .step(1)
+                .memory(other);
+        assertAll(rejected(() -> cache.step(1), "(2, 5, 8)", "position 1", "memoryPositions"));
+        cache.memoryAt(positions(4, 3, 2, 1, 0)).step(1);
+        // another sequence
+        cache.rewind(0)
+                .memory(numbers(manager, 11, DataType.FLOAT64, 2, 3, SIZE))
+                .steps(2, 1);
+    }
+
+    @Test
+    void rejectsRowsThatTheEncodersOutputDoesNotHave() {
+        CacheModel cache = cache().crossAttention(ROTARY.attention(HEADS))
+                .memoryAt(OF_MEMORY)
+                .step(1);
+        assertAll(rejected(() -> cache.select(0, 2), "row 2", "0 to 1"));
+        cache.step(1)
+                .select(1, 0)
+                .memoryAt(positions(1, 2, 3))
+                .memory(numbers(manager, 3, DataType.FLOAT64, 2, 3, SIZE));
+        cache.step(1).select(0, 1).memory(numbers(manager, 4, DataType.FLOAT64, 2, 4, SIZE));
+        cache.memoryAt(OF_MEMORY).step(1).select(1, 0, 0).memory(numbers(manager, 3, DataType.FLOAT64, 3, 3, SIZE));
+        assertAll(rejected(() -> cache.step(1), "memoryPositions", "(3, 4)", "(3, 3, 8)"));
+    }
+
+    /** Only their identity is needed. */
+    @Test
+    void holdsACopyOfThePositionsOfTheEncodersOutput() {
+        MultiHeadAttentionBlock block = rotary();
+        NDArray memory = numbers(manager, 2, DataType.FLOAT64, 1, 6, SIZE);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 3, SIZE);
+        NDArray given = manager.create(new double[][] {{5, 3, 1, 0, 2, 4}});
+        PairList<String, Object> whole = new PairList<>();
+        whole.add("memoryPositions", given.duplicate());
+        NDArray expected = infer(manager, block, whole, memory, x, memory);
+        KeyValueCache cache = new KeyValueCache(parent);
+        caches.add(cache);
+        PairList<String, Object> params = cache.nextStep();
+        params.add("memoryPositions", given);
+        infer(manager, block, params, memory, x.get(":, :1"), memory);
+        given.close();
+        NDArray map = block.probabilities(
+                new ParameterStore(manager, false), new NDList(memory, x.get(":, 1:2"), memory), cache.nextStep());
+        requireClose(
+                map,
+                doubles(block.probabilities(new ParameterStore(manager, false), new NDList(memory, x, memory), whole)
+                        .get(":, :, 1:2")),
+                1e-12);
+        cache.rewind(1);
+        NDArray second = infer(manager, block, cache.nextStep(), memory, x.get(":, 1:2"), memory);
+        NDArray third = infer(manager, block, cache.nextStep(), memory, x.get(":, 2:"), memory);
+        requireClose(second.concat(third, 1), doubles(expected.get(":, 1:")), 1e-12);
     }
 
     // the length

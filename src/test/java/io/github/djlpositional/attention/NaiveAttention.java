@@ -24,6 +24,7 @@ public final class NaiveAttention {
     private final int heads;
     private final int size;
     private int[] positions;
+    private int[] positionsOfKeys;
     private boolean[] hidden = {};
     private Added added = (head, query, key) -> 0;
 
@@ -51,7 +52,13 @@ public final class NaiveAttention {
 
     /** Sets the position of each token of a self-attention; by default it is the token's index. */
     public NaiveAttention at(int... ofTokens) {
-        positions = ofTokens;
+        return at(ofTokens, ofTokens);
+    }
+
+    /** Sets the position of each query and of each key; null for their indices. */
+    public NaiveAttention at(int[] ofQueries, int[] ofKeys) {
+        positions = ofQueries;
+        positionsOfKeys = ofKeys;
         return this;
     }
 
@@ -81,8 +88,12 @@ public final class NaiveAttention {
         return ordinal(query - 1) + 1;
     }
 
-    private int position(int index) {
-        return positions == null ? index : positions[index];
+    private int position(int query) {
+        return positions == null ? query : positions[query];
+    }
+
+    private int positionOfKey(int key) {
+        return positionsOfKeys == null ? key : positionsOfKeys[key];
     }
 
     /**
@@ -103,7 +114,7 @@ public final class NaiveAttention {
         for (int head = 0; head < heads; head++) {
             for (int i = 0; i < together.length; i++) {
                 for (int j = 0; j < v.length; j++) {
-                    Pair at = new Pair(this, head, null, null, position(first + i), position(j), null);
+                    Pair at = new Pair(this, head, null, null, position(first + i), positionOfKey(j), null);
                     double[] value = plus(part(v[j], head), type.addedValue(at));
                     for (int h = 0; h < H; h++) {
                         together[i][head * H + h] += weights[head][i][j] * value[h];
@@ -119,10 +130,10 @@ public final class NaiveAttention {
         Integer window = block.options().window();
         Integer chunk = block.options().chunkSize();
         boolean isCausal = block.options().causal();
-        boolean isNear = chunk == null || query / chunk == key / chunk;
+        boolean isNear = chunk == null || position(query) / chunk == positionOfKey(key) / chunk;
         if (window != null) {
             int distance = block.options().windowByPosition() != null
-                    ? position(query) - position(key)
+                    ? position(query) - positionOfKey(key)
                     : ordinalOfQuery(query) - ordinal(key);
             isNear = isCausal ? distance < window : Math.abs(distance) <= window / 2;
         }
@@ -153,7 +164,7 @@ public final class NaiveAttention {
                                 part(q[i], head),
                                 part(k[j], head),
                                 position(first + i),
-                                position(j),
+                                positionOfKey(j),
                                 new Tokens(queries[i], keys, first + i, j, this::isHidden)));
                         scores[j] = score + added.at(head, i, j);
                     }

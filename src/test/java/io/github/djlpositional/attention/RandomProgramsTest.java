@@ -132,6 +132,7 @@ class RandomProgramsTest extends OnEachEngine {
             NDArray queries,
             NDArray keys,
             int[][] positions,
+            int[][] positionsOfKeys,
             boolean[][] hidden,
             Added mask) {
         double[][] rows = new double[(int) queries.getShape().get(0)][];
@@ -141,7 +142,7 @@ class RandomProgramsTest extends OnEachEngine {
             NaiveAttention naive = new NaiveAttention(type, block)
                     .hiding(hidden[row])
                     .with((head, query, key) -> mask == null ? 0 : mask.at(b, head, query, key));
-            naive = positions == null ? naive : naive.at(positions[row]);
+            naive.at(positions == null ? null : positions[row], positionsOfKeys == null ? null : positionsOfKeys[row]);
             rows[row] = naive.forward(first, queries.get(part), keys.get(part), keys.get(part));
         }
         return Arrays.stream(rows).flatMapToDouble(Arrays::stream).toArray();
@@ -198,9 +199,13 @@ class RandomProgramsTest extends OnEachEngine {
                 Mask mask = random.nextInt(4) == 0
                         ? null
                         : Mask.random(own, random, random.nextInt(2, 5), batch, length, keyLength);
-                int[][] positions = isSelf ? positions(random, batch, length) : null;
+                int[][] positions = positions(random, batch, length);
+                int[][] ofKeys = isSelf ? positions : positions(random, batch, keyLength);
                 PairList<String, Object> params = new PairList<>();
                 addPositions(params, own, random, positions, 0, length);
+                if (!isSelf && ofKeys != null) {
+                    params.add(MultiHeadAttentionBlock.MEMORY_POSITIONS, own.create(ofKeys));
+                }
                 NDList inputs = isSelf ? with(mask, x) : with(mask, keys, x, keys);
                 NDArray y = block.forward(new ParameterStore(own, false), inputs, false, params)
                         .head();
@@ -209,7 +214,8 @@ class RandomProgramsTest extends OnEachEngine {
                 if (isOfKeys) {
                     mask.hide(hidden, 0);
                 }
-                requireClose(y, expected(type, block, 0, x, keys, positions, hidden, isOfKeys ? null : mask), 1e-11);
+                requireClose(
+                        y, expected(type, block, 0, x, keys, positions, ofKeys, hidden, isOfKeys ? null : mask), 1e-11);
             }
         });
     }
@@ -268,8 +274,8 @@ class RandomProgramsTest extends OnEachEngine {
                             .map(row -> Arrays.copyOf(row, to))
                             .toArray(boolean[][]::new);
                     Mask ofQueries = rank > 2 ? mask : null;
-                    double[] whole =
-                            expected(type, block, from, part, x.get(":, :" + to), positions, ofKeys, ofQueries);
+                    double[] whole = expected(
+                            type, block, from, part, x.get(":, :" + to), positions, positions, ofKeys, ofQueries);
                     requireClose(y, whole, 1e-11);
                     switch (random.nextInt(5)) {
                         case 0 -> {

@@ -18,6 +18,7 @@ import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.transformer.FeedForwardBlock;
@@ -328,6 +329,40 @@ class GenerationCodeTest extends OnEachEngine {
         }
         // end::cross[]
         NDArray whole = Forward.infer(manager, decoder, target, memory, none, isToken);
+        requireClose(NDArrays.concat(steps, 1), doubles(whole), TOLERANCE);
+    }
+
+    @Test
+    void positionsOfTheMemory() {
+        Supplier<MultiHeadAttentionBlock.Builder> attention = () -> MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(16)
+                .setHeadCount(4)
+                .optRelativeEncoding(AlibiBiasBlock.builder().setHeadCount(4).build());
+        TransformerLayerBlock decoder = TransformerLayerBlock.builder()
+                .setAttention(attention.get().optCausal(true).build())
+                .optCrossAttention(attention.get().build())
+                .build();
+        NDArray memory = manager.randomUniform(-1, 1, new Shape(2, 5, 16));
+        NDArray target = manager.randomUniform(-1, 1, new Shape(2, 3, 16));
+        NDArray positions = manager.create(new double[][] {{0, 1.5, 2, 4, 8}, {0, 0.5, 1, 1.5, 2}});
+        decoder.initialize(manager, DataType.FLOAT32, target.getShape(), memory.getShape());
+        ParameterStore store = new ParameterStore(manager, false);
+        NDList steps = new NDList();
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            for (int step = 0; step < 3; step++) {
+                NDList inputs = new NDList(target.get(":, {}:{}", step, step + 1), memory);
+                // tag::memory[]
+                PairList<String, Object> params = cache.nextStep();
+                if (step == 0) {
+                    params.add(MultiHeadAttentionBlock.MEMORY_POSITIONS, positions); // (S) or (B, S)
+                }
+                NDArray y = decoder.forward(store, inputs, false, params).head();
+                // end::memory[]
+                steps.add(y);
+            }
+        }
+        PairList<String, Object> ofAll = Forward.params(MultiHeadAttentionBlock.MEMORY_POSITIONS, positions);
+        NDArray whole = Forward.infer(manager, decoder, ofAll, target, memory);
         requireClose(NDArrays.concat(steps, 1), doubles(whole), TOLERANCE);
     }
 }

@@ -33,6 +33,7 @@ import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.options.HasArguments;
 import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.relative.KerpleBiasBlock;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.transformer.FeedForwardBlock;
@@ -280,6 +281,35 @@ class UsingCodeTest extends OnEachEngine {
         NDArray expected = Forward.infer(
                 manager, attention, Forward.params("positions", manager.create(new float[] {0, 0.5f, 1})), x);
         requireClose(y, doubles(expected), 64 * 0x1p-23); // sums of 64 products of numbers below 1
+    }
+
+    /** The same as an attention of both to both, of which frames see sounds only. */
+    @Test
+    void timesOfAMemory() {
+        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(64)
+                .setHeadCount(8)
+                .optRelativeEncoding(
+                        RotaryEmbeddingBlock.builder().setHeadSize(8).build())
+                .build();
+        NDArray frames = manager.randomUniform(-1, 1, new Shape(1, 3, 64));
+        NDArray sounds = manager.randomUniform(-1, 1, new Shape(1, 4, 64));
+        attention.initialize(manager, DataType.FLOAT32, frames.getShape());
+        ParameterStore store = new ParameterStore(manager, false);
+        // tag::memory[]
+        NDArray ofFrames = manager.create(new double[] {0, 0.5, 1}); // in seconds, (T) or (B, T)
+        NDArray ofSounds = manager.create(new double[] {0.1, 0.3, 0.5, 0.7}); // (F) or (B, F)
+        PairList<String, Object> params = new PairList<>();
+        params.add(PositionalEncodingBlock.POSITIONS, ofFrames); // of the queries
+        params.add(MultiHeadAttentionBlock.MEMORY_POSITIONS, ofSounds); // of the keys
+        NDArray y = attention
+                .forward(store, new NDList(sounds, frames, sounds), false, params)
+                .singletonOrThrow();
+        // end::memory[]
+        NDArray mask = manager.create(new int[][] {{0, 0, 0, 1, 1, 1, 1}});
+        PairList<String, Object> ofAll = Forward.params(PositionalEncodingBlock.POSITIONS, ofFrames.concat(ofSounds));
+        NDArray all = Forward.infer(manager, attention, ofAll, frames.concat(sounds, 1), mask);
+        requireClose(y, doubles(all.get(":, :3")), 64 * 0x1p-23); // sums of 64 products of numbers below 1
     }
 
     @Test

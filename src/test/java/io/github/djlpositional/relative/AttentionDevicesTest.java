@@ -169,6 +169,12 @@ class AttentionDevicesTest {
                     if (positions) {
                         int[] numbers = IntStream.range(first, end).toArray();
                         params.add(PositionalEncodingBlock.POSITIONS, manager.create(numbers));
+                        if (isCross) {
+                            int[] ofKeys = IntStream.rangeClosed(0, end)
+                                    .map(i -> end - i)
+                                    .toArray();
+                            params.add(MultiHeadAttentionBlock.MEMORY_POSITIONS, manager.create(ofKeys));
+                        }
                     }
                     beforeLast.run();
                     y = block.forward(new ParameterStore(manager, false), inputs, training, params)

@@ -27,6 +27,8 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.UninitializedParameterException;
 import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.StoredLayer;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
@@ -81,6 +83,40 @@ class TransformerLayerBlockTest extends OnEachEngine {
         NDArray sum = h.add(infer(manager, layer.getFeedForward(), h));
         NDArray expected = infer(manager, layer.getFeedForwardNorm(), sum);
         requireClose(infer(manager, layer, x), doubles(expected), 1e-12);
+    }
+
+    /** They are for the cross-attention; those of x are for both attentions. */
+    @Test
+    void givesThePositionsOfTheMemoryToTheCrossAttention() {
+        NDArray x = x();
+        NDArray memory = memory();
+        TransformerLayerBlock layer = filled(
+                manager,
+                layer(attention().optRelativeEncoding(rotary()))
+                        .optCrossAttention(
+                                attention().optRelativeEncoding(rotary()).build())
+                        .build(),
+                DataType.FLOAT64,
+                x.getShape(),
+                memory.getShape());
+        PairList<String, Object> positions =
+                Forward.params(PositionalEncodingBlock.POSITIONS, manager.create(new double[] {0.5, 1, 4, 2, 7}));
+        NDArray h = infer(manager, layer.getAttentionNorm(), x.add(infer(manager, layer.getAttention(), positions, x)));
+        PairList<String, Object> both = new PairList<>();
+        both.addAll(positions);
+        both.add(MultiHeadAttentionBlock.MEMORY_POSITIONS, manager.create(new double[] {3, 0.25, 9, 1}));
+        NDArray crossed = infer(manager, layer.getCrossAttention(), both, memory, h, memory);
+        NDArray second = infer(manager, layer.getCrossAttentionNorm(), h.add(crossed));
+        NDArray sum = second.add(infer(manager, layer.getFeedForward(), second));
+        NDArray expected = infer(manager, layer.getFeedForwardNorm(), sum);
+        requireClose(infer(manager, layer, both, x, memory), doubles(expected), 1e-12);
+        TransformerLayerBlock encoder = filled(manager, layer().build(), DataType.FLOAT64, x.getShape());
+        assertAll(rejectedWithoutLeak(
+                manager, () -> infer(manager, encoder, both, x), "memoryPositions", "optCrossAttention"));
+    }
+
+    private static RotaryEmbeddingBlock rotary() {
+        return RotaryEmbeddingBlock.builder().setHeadSize(4).build();
     }
 
     /** x + f(n(x)) with and without n. */

@@ -410,6 +410,47 @@ class TransformerStackBlockTest extends OnEachEngine {
                 rejectedWithoutLeak(manager, () -> infer(manager, ofVectors, ids), "(2, 5)"));
     }
 
+    /** Distances stay the same; the cache keeps the positions of the memory. */
+    @Test
+    void positionsOfTheMemoryReachEveryLayerAndStayInACache() {
+        TransformerStackBlock stack = filled(
+                manager,
+                TransformerStackBlock.builder()
+                        .setLayers(
+                                3,
+                                () -> layer(causal().optRelativeEncoding(alibi()))
+                                        .optCrossAttention(attentionWith(RotaryEmbeddingBlock.builder()
+                                                        .setHeadSize(4)
+                                                        .build())
+                                                .build()))
+                        .build(),
+                DataType.FLOAT64,
+                x().getShape(),
+                memory().getShape());
+        stack.freezeParameters(true);
+        NDArray x = x();
+        NDArray memory = memory();
+        PairList<String, Object> moved = new PairList<>();
+        moved.add(PositionalEncodingBlock.POSITIONS, manager.arange(9, 14));
+        moved.add(MultiHeadAttentionBlock.MEMORY_POSITIONS, manager.arange(9, 13));
+        NDArray expected = infer(manager, stack, x, memory);
+        requireClose(infer(manager, stack, moved, x, memory), doubles(expected), TOLERANCE);
+        NDArray positions = manager.create(new double[][] {{3, 1.5, 0, 8}, {2, 2, 7, 0.25}});
+        PairList<String, Object> ofMemory = Forward.params(MultiHeadAttentionBlock.MEMORY_POSITIONS, positions);
+        NDArray whole = infer(manager, stack, ofMemory, x, memory);
+        assertThat(whole.sub(expected).abs().max().getDouble()).isGreaterThan(0.01);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            PairList<String, Object> params = cache.nextStep();
+            params.addAll(ofMemory);
+            NDArray y = infer(manager, stack, params, x.get(":, :3"), memory);
+            for (int i = 3; i < 5; i++) {
+                NDArray next = x.get(":, {}:{}", i, i + 1);
+                y = y.concat(infer(manager, stack, cache.nextStep(), next, memory), 1);
+            }
+            requireClose(y, doubles(whole), TOLERANCE);
+        }
+    }
+
     // encodings that are shared, as in T5
 
     private static TransformerStackBlock sharing(RelativeEncoding encoding) {
