@@ -4,7 +4,7 @@ import torch
 
 from multi_head import (
     HEADS, SIZE, STEPS, additive, case, eager, in_steps, masks, randomize, seeing, visible, ways, x_transformers,
-    x_transformers_case,
+    memory_case, memory_places, x_transformers_case, x_transformers_projections,
 )
 from peer import Part, normal
 
@@ -92,6 +92,73 @@ def cross_attention():
         y = module(queries, keys, values, key_padding_mask=None if mask is None else mask == 0)[0]
         options, arrays, y = case(queries, y, projections, mask=mask)
         yield options, arrays | {"keys": keys, "values": values}, y
+
+
+@part.kind("rotary positions of other keys", "MultiHeadAttentionBlock", "x-transformers")
+def rotary_memory():
+    from x_transformers.x_transformers import RotaryEmbedding
+
+    rotary = RotaryEmbedding(6)
+    for places in memory_places():
+        for mask, kv_heads, steps in zip((*masks(), None), (4, 2, 4, 2), (None, None, None, (2, 1, 1))):
+            module = x_transformers(kv_heads=kv_heads)
+            x, memory = normal(2, 4, SIZE), normal(2, 9, SIZE)
+            y = module(x, memory, context_mask=None if mask is None else mask.bool(), rotary_pos_emb=rotary(places[0]),
+                       context_rotary_pos_emb=rotary(places[1]))
+            yield memory_case(x, memory, y, x_transformers_projections(module), places, mask, steps=steps)
+
+
+@part.kind("ALiBi's positions of other keys", "MultiHeadAttentionBlock", "x-transformers")
+def alibi_memory():
+    from x_transformers.x_transformers import AlibiPositionalBias
+
+    for places in memory_places():
+        for mask, steps in zip((*masks(), None), (None, None, None, (2, 1, 1))):
+            module = x_transformers()
+            x, memory = normal(2, 4, SIZE), normal(2, 9, SIZE)
+            y = module(x, memory, context_mask=None if mask is None else mask.bool(),
+                       attn_bias=AlibiPositionalBias(HEADS).forward_custom_pos(*(each.expand(2, -1) for each in places)))
+            yield memory_case(x, memory, y, x_transformers_projections(module), places, mask, steps=steps)
+
+
+@part.kind("T5's positions of other keys", "MultiHeadAttentionBlock", "transformers")
+def t5_memory():
+    from transformers.models.t5.modeling_t5 import T5Attention
+
+    module, table = x_transformers(), normal(32, HEADS)
+    for places in memory_places():
+        if not any(each.is_floating_point() for each in places):
+            x, memory = normal(2, 4, SIZE), normal(2, 9, SIZE)
+            distances = places[1][:, None] - places[0][..., None]
+            bias = table[T5Attention._relative_position_bucket(distances)].permute(0, 3, 1, 2)
+            y = module(x, memory, attn_bias=bias)
+            yield memory_case(x, memory, y, x_transformers_projections(module), places, encoding={"biases": table})
+
+
+@part.kind("LTX-2", "MultiHeadAttentionBlock", "diffusers")
+def ltx2():
+    from diffusers.models.transformers.transformer_ltx2 import LTX2Attention, LTX2AudioVideoRotaryPosEmbed
+
+    for rope_type in ("interleaved", "split"):
+        module = randomize(LTX2Attention(SIZE, heads=HEADS, kv_heads=HEADS, dim_head=6, rope_type=rope_type))
+        sides = dict(dim=SIZE, rope_type=rope_type, num_attention_heads=HEADS)
+        video = LTX2AudioVideoRotaryPosEmbed(modality="video", **sides)
+        audio = LTX2AudioVideoRotaryPosEmbed(modality="audio", scale_factors=(4,), **sides)
+        # times as in double precision; those of rows and columns are left out
+        of_video = video.prepare_video_coords(2, 4, 2, 2, "cpu", fps=24.0)[:, :1].double()
+        of_audio = audio.prepare_audio_coords(2, 13, "cpu").double()
+        frequencies = (10000.0 ** torch.linspace(0, 1, SIZE // 2, dtype=torch.float64) * torch.pi / 2).float()
+        for queries, keys in ((video, audio), (audio, video)):
+            coordinates = [of_video if each is video else of_audio for each in (queries, keys)]
+            places = [2 * each.mean(3)[:, 0] / 20 - 1 for each in coordinates]
+            for mask in masks(places[1].shape[1]):
+                x, memory = (normal(2, each.shape[1], SIZE) for each in places)
+                hidden = None if mask is None else additive(mask[:, None].bool())
+                y = module(x, memory, hidden, queries(coordinates[0]), keys(coordinates[1]))
+                yield memory_case(
+                    x, memory, y, (module.to_q, module.to_k, module.to_v, module.to_out[0]), places, mask,
+                    encoding={"frequencies": frequencies.view(1, HEADS, -1)}, epsilon=1e-6, split=rope_type == "split",
+                    own={"queryNorm_gamma": module.norm_q.weight, "keyNorm_gamma": module.norm_k.weight})
 
 
 @part.kind("probabilities", "MultiHeadAttentionBlock", "torch")

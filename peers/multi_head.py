@@ -133,10 +133,28 @@ def x_transformers_case(module, encoding=None, rel_pos=None, mask=None, steps=No
     y = in_steps(x, steps, forward)
     # those of padding are 0
     y = y if mask is None else y.masked_fill(mask[..., None] == 0, torch.nan)
-    # query head n has key head n modulo their number, here n divided by the size of a group
     assert module.kv_heads in (1, module.heads) or not (encoding or rel_pos), "reorder the heads of the encoding, too"
+    projections = x_transformers_projections(module)
+    return case(x, y, projections, encoding, module.heads, mask, causal=module.causal, steps=steps, **arguments)
+
+
+def x_transformers_projections(module):
+    # query head n has key head n modulo their number, here n divided by the size of a group
     order = torch.arange(module.heads).view(-1, module.kv_heads).T.flatten()
     query = module.to_q.weight.unflatten(0, (module.heads, -1))[order].flatten(0, 1), None
     result = module.to_out.weight.unflatten(1, (module.heads, -1))[:, order].flatten(1), None
-    projections = query, module.to_k, module.to_v, result
-    return case(x, y, projections, encoding, module.heads, mask, causal=module.causal, steps=steps, **arguments)
+    return query, module.to_k, module.to_v, result
+
+
+def memory_case(x, memory, y, projections, places, mask=None, **arguments):
+    """The output y of a cross-attention of x at some positions to a memory at others, (1 or B, n)."""
+    options, arrays, y = case(x, y, projections, mask=mask, **arguments)
+    return options, arrays | {"keys": memory, "positions": places[0], "memory_positions": places[1]}, y
+
+
+def memory_places():
+    """Positions of 4 queries and of 9 keys: whole or real numbers, of each sequence or of all."""
+    yield torch.randint(0, 30, (2, 4)), torch.randint(0, 30, (2, 9))
+    yield torch.tensor([[5, 6, 7, 8]]), torch.randint(0, 30, (2, 9))
+    yield normal(2, 4, scale=5), normal(1, 9, scale=5)
+    yield torch.randint(0, 9, (1, 4)), torch.rand(2, 9) * 9

@@ -10,11 +10,16 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.QueryScale;
+import io.github.djlpositional.relative.AlibiBiasBlock;
+import io.github.djlpositional.relative.LearnedRotaryEmbeddingBlock;
+import io.github.djlpositional.relative.RelativePositionBiasBlock;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.io.IOException;
 import java.util.Map;
 
-/** The options of an attention without an encoding; most are arguments of the cases. */
+/** The options of an attention, without an encoding or with positions of the keys; most are arguments of the cases. */
 class AttentionPeersTest extends EncodingPeersTest {
 
     AttentionPeersTest() throws IOException, MalformedModelException {
@@ -25,6 +30,10 @@ class AttentionPeersTest extends EncodingPeersTest {
                         entry("MultiheadAttention", Attentions::output),
                         entry("MultiheadAttention with a mask of pairs", Attentions::output),
                         entry("MultiheadAttention of other keys", AttentionPeersTest::ofOtherKeys),
+                        entry("rotary positions of other keys", AttentionPeersTest::rotaryAtPositions),
+                        entry("ALiBi's positions of other keys", AttentionPeersTest::alibiAtPositions),
+                        entry("T5's positions of other keys", AttentionPeersTest::t5AtPositions),
+                        entry("LTX-2", AttentionPeersTest::ltx2),
                         entry("probabilities", AttentionPeersTest::probabilities),
                         entry("heads of keys", Attentions::output),
                         entry("cap", Attentions::output),
@@ -51,6 +60,43 @@ class AttentionPeersTest extends EncodingPeersTest {
     private static NDArray ofOtherKeys(Peers peers) throws IOException, MalformedModelException {
         NDList inputs = masked(peers, peers.array("keys"), peers.array("x"), peers.array("values"));
         return peers.forward(Attentions.builder(peers).build(), inputs, null);
+    }
+
+    private static NDArray rotaryAtPositions(Peers peers) throws IOException, MalformedModelException {
+        int headSize = peers.peer().integer("head_size");
+        return Attentions.ofMemory(
+                peers,
+                Attentions.builder(
+                        peers,
+                        RotaryEmbeddingBlock.builder().setHeadSize(headSize).build()));
+    }
+
+    private static NDArray alibiAtPositions(Peers peers) throws IOException, MalformedModelException {
+        int heads = peers.peer().integer("heads");
+        return Attentions.ofMemory(
+                peers,
+                Attentions.builder(
+                        peers, AlibiBiasBlock.builder().setHeadCount(heads).build()));
+    }
+
+    private static NDArray t5AtPositions(Peers peers) throws IOException, MalformedModelException {
+        int heads = peers.peer().integer("heads");
+        return Attentions.ofMemory(
+                peers,
+                Attentions.builder(
+                        peers,
+                        RelativePositionBiasBlock.builder().setHeadCount(heads).build()));
+    }
+
+    /** Each head has frequencies of its own, which are constants. */
+    private static NDArray ltx2(Peers peers) throws IOException, MalformedModelException {
+        PeerCase peer = peers.peer();
+        LearnedRotaryEmbeddingBlock rotary = LearnedRotaryEmbeddingBlock.builder()
+                .setHeadCount(peer.integer("heads"))
+                .setHeadSize(peer.integer("head_size"))
+                .optLayout(peer.is("split") ? PairLayout.CONCATENATED : PairLayout.INTERLEAVED)
+                .build();
+        return Attentions.ofMemory(peers, withNorms(peers, true, Attentions.builder(peers, rotary)));
     }
 
     private static NDArray probabilities(Peers peers) throws IOException, MalformedModelException {

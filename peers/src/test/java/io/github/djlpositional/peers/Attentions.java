@@ -60,6 +60,37 @@ final class Attentions {
         return outputs.stream().reduce((before, step) -> before.concat(step, 1)).orElseThrow();
     }
 
+    /**
+     * The output of a cross-attention at the positions of the case, in steps after the first without those of the
+     * memory.
+     */
+    static NDArray ofMemory(Peers peers, MultiHeadAttentionBlock.Builder builder)
+            throws IOException, MalformedModelException {
+        MultiHeadAttentionBlock attention = builder.build();
+        NDArray x = peers.array("x");
+        NDArray memory = peers.array("keys");
+        NDArray positions = peers.array("positions");
+        NDArray ofMemory = peers.array("memory_positions");
+        boolean areSteps = peers.peer().has("steps");
+        int[] steps = areSteps ? peers.peer().integers("steps") : new int[] {(int) x.size(1)};
+        NDList outputs = new NDList();
+        try (KeyValueCache cache = new KeyValueCache(peers.manager())) {
+            int first = 0;
+            for (int step : steps) {
+                NDIndex tokens = new NDIndex(":, {}:{}", first, first + step);
+                NDList inputs = masked(peers, memory, x.get(tokens), memory);
+                PairList<String, Object> params = areSteps ? cache.nextStep() : new PairList<>();
+                at(positions.get(tokens), params);
+                if (first == 0) {
+                    params.add(MultiHeadAttentionBlock.MEMORY_POSITIONS, ofMemory);
+                }
+                outputs.add(peers.forward(attention, inputs, params));
+                first += step;
+            }
+        }
+        return outputs.stream().reduce((before, step) -> before.concat(step, 1)).orElseThrow();
+    }
+
     private static PairList<String, Object> at(NDArray positions, PairList<String, Object> params) {
         if (positions != null) {
             params.add(PositionalEncodingBlock.POSITIONS, positions);
