@@ -33,7 +33,9 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.attention.CacheModel.QueryMask;
 import io.github.djlpositional.internal.ForwardParameters;
+import io.github.djlpositional.math.RotaryAxes;
 import io.github.djlpositional.relative.EncodingType;
+import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;
 import java.util.ArrayList;
@@ -237,6 +239,62 @@ class KeyValueCacheTest extends OnEachEngine {
         cache.step(1).select(0, 1).memory(numbers(manager, 4, DataType.FLOAT64, 2, 4, SIZE));
         cache.memoryAt(OF_MEMORY).step(1).select(1, 0, 0).memory(numbers(manager, 3, DataType.FLOAT64, 3, 3, SIZE));
         assertAll(rejected(() -> cache.step(1), "memoryPositions", "(3, 4)", "(3, 3, 8)"));
+    }
+
+    /** A change of the memory is not detected until its keys are projected for other positions. */
+    @Test
+    void keysAreProjectedAgainForOtherPositionsOnly() {
+        MultiHeadAttentionBlock block = rotary();
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 1, SIZE);
+        NDArray memory = numbers(manager, 2, DataType.FLOAT64, 1, 6, SIZE);
+        NDArray given = manager.create(new int[] {5, 3, 1, 0, 2, 4});
+        KeyValueCache cache = new KeyValueCache(parent);
+        caches.add(cache);
+        UnaryOperator<NDArray> firstStep = positions -> {
+            cache.rewind(0);
+            PairList<String, Object> params = cache.nextStep();
+            if (positions != null) {
+                params.add("memoryPositions", positions);
+            }
+            return infer(manager, block, params, memory, x, memory);
+        };
+        double[] expected = doubles(firstStep.apply(given));
+        numbers(manager, 3, DataType.FLOAT64, 1, 6, SIZE).copyTo(memory);
+        requireClose(firstStep.apply(null), expected, 0);
+        requireClose(firstStep.apply(given), expected, 0);
+        NDArray other = given.duplicate();
+        PairList<String, Object> params = new PairList<>();
+        params.add("memoryPositions", other);
+        double[] changed = doubles(infer(manager, block, params, memory, x, memory));
+        requireClose(firstStep.apply(other), changed, 1e-12);
+        requireClose(firstStep.apply(null), changed, 1e-12);
+    }
+
+    @Test
+    void selectsRowsOfPositionsOfTheMemoryOnSeveralAxes() {
+        RotaryEmbeddingBlock rotary = RotaryEmbeddingBlock.builder()
+                .setHeadSize(4)
+                .optAxes(RotaryAxes.of(1, 0))
+                .build();
+        MultiHeadAttentionBlock block = filled(
+                manager, NONE.attention(HEADS).optRelativeEncoding(rotary).build(), DataType.FLOAT64);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 2, SIZE);
+        NDArray memory = numbers(manager, 2, DataType.FLOAT64, 2, 6, SIZE);
+        NDArray positions = numbers(manager, 3, DataType.FLOAT64, 2, 2, 6);
+        PairList<String, Object> whole = new PairList<>();
+        whole.add("memoryPositions", positions);
+        NDArray rows = manager.create(new long[] {1, 1, 0});
+        NDArray expected = infer(manager, block, whole, memory, x, memory).get(rows);
+        KeyValueCache cache = new KeyValueCache(parent);
+        caches.add(cache);
+        PairList<String, Object> params = cache.nextStep();
+        params.addAll(whole);
+        infer(manager, block, params, memory, x.get(":, :1"), memory);
+        cache.select(rows);
+        NDArray selected = memory.get(rows);
+        NDArray y =
+                infer(manager, block, cache.nextStep(), selected, x.get(":, 1:").get(rows), selected);
+        requireClose(y, doubles(expected.get(":, 1:")), 1e-12);
     }
 
     /** Only their identity is needed. */
