@@ -34,7 +34,8 @@ def rotation_of_x_transformers():
     x = heads()
     for size, base in ((8, 10000), (6, 10000), (4, 500)):
         yield dict(size=size, base=base), dict(x=x), x_transformers(x, size=size, base=base)
-    yield {}, dict(x=x, positions=POSITIONS), x_transformers(x, POSITIONS)
+    for positions in (POSITIONS, -POSITIONS, POSITIONS - 4):
+        yield {}, dict(x=x, positions=positions), x_transformers(x, positions)
 
 
 @part.kind("linear", BLOCK, "x-transformers")
@@ -213,9 +214,11 @@ def llama(rope, base=10000.0, tokens=40, start=0, length=128, **options):
     rope = dict(rope_theta=base) | rope
     config = LlamaConfig(hidden_size=128, num_attention_heads=2, max_position_embeddings=length, rope_parameters=rope)
     x = normal(1, 2, tokens, 64)
-    cosines, sines = LlamaRotaryEmbedding(config)(x, torch.arange(start, start + tokens)[None])
-    arguments = dict(halves=True, base=base, start=start, **options, limit=angles_up_to(start + tokens))
-    return arguments, dict(x=x), apply_rotary_pos_emb(x, x, cosines, sines)[0]
+    positions = torch.arange(start, start + tokens)
+    cosines, sines = LlamaRotaryEmbedding(config)(x, positions[None])
+    arguments = dict(halves=True, base=base, **options, limit=angles_up_to(abs(start) + tokens))
+    arrays = dict(x=x, positions=positions) if start < 0 else dict(x=x)
+    return arguments | ({} if start < 0 else dict(start=start)), arrays, apply_rotary_pos_emb(x, x, cosines, sines)[0]
 
 
 @part.kind("rotation", BLOCK, "transformers")
@@ -229,6 +232,7 @@ def rotation_of_transformers():
 
     yield llama({"rope_type": "default"}, start=77)
     yield llama({"rope_type": "default"}, base=500000.0, start=4000)
+    yield llama({"rope_type": "default"}, start=-37)
     x = heads(16)
     sines, cosines = create_sinusoidal_positions(9, 16)[None].chunk(2, -1)
     y = apply_rotary_pos_emb(x.transpose(1, 2), sines, cosines)
@@ -256,24 +260,27 @@ def rotation_of_transformers():
 
 @part.kind("linear", BLOCK, "transformers")
 def linear_of_transformers():
-    yield llama({"rope_type": "linear", "factor": 4.0}, start=77, factor=4)
+    for start in (77, -37):
+        yield llama({"rope_type": "linear", "factor": 4.0}, start=start, factor=4)
 
 
 @part.kind("dynamicNtk", BLOCK, "transformers")
 def dynamic():
     for tokens in (40, 128, 129, 400):
         yield llama({"rope_type": "dynamic", "factor": 2.0}, tokens=tokens, factor=2, original=128, length_served=tokens)
+    yield llama({"rope_type": "dynamic", "factor": 2.0}, tokens=300, start=-99, factor=2, original=128, length_served=201)
 
 
 @part.kind("yarn", BLOCK, "transformers")
 def yarn_of_transformers():
-    def yarn_case(options, base=10000.0, **more):
+    def yarn_case(options, base=10000.0, start=33, **more):
         rope = {"rope_type": "yarn", "factor": options["factor"], "original_max_position_embeddings": options["original"]}
         length = int(options["factor"] * options["original"])
-        return llama(rope | more, base=base, start=33, length=length, **options)
+        return llama(rope | more, base=base, start=start, length=length, **options)
 
     for factor, original in ((4.0, 64), (40.0, 4096), (1.0, 128), (16.0, 256)):
-        yield yarn_case(yarn(factor, original))
+        for start in (33, -37):
+            yield yarn_case(yarn(factor, original), start=start)
     yield yarn_case(yarn(8.0, 512, fast=16, slow=2), beta_fast=16, beta_slow=2)
     yield yarn_case(yarn(4.0, 64, fast=1, truncate=False), beta_fast=1.0, beta_slow=1.0, truncate=False)
     yield yarn_case(yarn(32.0, 4096, truncate=False), base=150000.0, truncate=False)
@@ -287,17 +294,18 @@ def llama3():
     for base, factor, high in ((500000.0, 8, 4), (10000.0, 8, 4), (500000.0, 16, 1)):
         rope = {"rope_type": "llama3", "factor": float(factor), "low_freq_factor": 1.0, "high_freq_factor": float(high),
                 "original_max_position_embeddings": 256}
-        yield llama(rope, base=base, start=21, length=256 * factor, factor=factor, low=1, high=high, original=256)
+        for start in (21, -37):
+            yield llama(rope, base=base, start=start, length=256 * factor, factor=factor, low=1, high=high, original=256)
 
 
 @part.kind("longRope", BLOCK, "transformers")
 def long_rope():
     short, long = [1 + 0.05 * i for i in range(32)], [1.5 + 0.7 * i for i in range(32)]
-    for tokens, attention in ((40, None), (100, None), (100, 1.3)):
+    for tokens, start, attention in ((40, 0, None), (100, 0, None), (100, 0, 1.3), (100, -37, 1.3), (100, -3, None)):
         rope = {"rope_type": "longrope", "short_factor": short, "long_factor": long, "factor": 4.0,
                 "original_max_position_embeddings": 64} | ({"attention_factor": attention} if attention else {})
-        yield llama(rope, tokens=tokens, length=256, short=short, long=long, original=64, maximum=256, attention=attention,
-                    length_served=tokens)
+        yield llama(rope, tokens=tokens, start=start, length=256, short=short, long=long, original=64, maximum=256,
+                    attention=attention, length_served=tokens + start)
 
 
 @part.kind("proportional", BLOCK, "transformers")

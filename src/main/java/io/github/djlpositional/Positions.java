@@ -149,19 +149,26 @@ public final class Positions implements TokenPositions {
     }
 
     /**
-     * {@return the positions of the tokens of a forward, which are below a limit}
+     * {@return the positions of the tokens of a forward, {@link #between}}
      *
      * @param x the tokens, (B, …, T, …)
      * @param axis the axis of T
      * @param input positions that were given as an input; null for none
      * @param params the forward parameters; null for none
+     * @param smallest the smallest integer position, at most 0
      * @param limit one more than the largest integer position
      * @param isRead whether the largest position must be known, for which positions are read on a GPU too
      * @throws IllegalArgumentException if the positions are not valid
      */
     public static Positions of(
-            NDArray x, int axis, NDArray input, PairList<String, Object> params, int limit, boolean isRead) {
-        return unchecked(x, axis, input, params, limit, true).below(limit, isRead);
+            NDArray x,
+            int axis,
+            NDArray input,
+            PairList<String, Object> params,
+            int smallest,
+            int limit,
+            boolean isRead) {
+        return unchecked(x, axis, input, params, limit, true).between(smallest, limit, isRead);
     }
 
     /**
@@ -255,9 +262,22 @@ public final class Positions implements TokenPositions {
      * @throws IllegalArgumentException if a position is not valid
      */
     public Positions below(int limit, boolean isRead) {
+        return between(0, limit, isRead);
+    }
+
+    /**
+     * {@return these positions, after checking that integers are from a smallest number to before a limit, on a CPU or
+     * if they are read, and that real ones are finite}
+     *
+     * @param smallest the smallest integer position, at most 0
+     * @param limit one more than the largest integer position
+     * @param isRead whether the largest position must be known, for which positions are read on a GPU too
+     * @throws IllegalArgumentException if a position is not valid
+     */
+    public Positions between(int smallest, int limit, boolean isRead) {
         if (array != null && array.getDataType().isInteger()) {
             boolean isKnown = end < ForwardParameters.UNLIMITED && end <= limit;
-            return isKnown || !(isRead || Indices.areChecked(array)) ? this : within(0, limit);
+            return isKnown || !(isRead || Indices.areChecked(array)) ? this : within(smallest, limit);
         }
         return real(limit);
     }
@@ -373,6 +393,22 @@ public final class Positions implements TokenPositions {
     @Override
     public int end() {
         return end;
+    }
+
+    /** {@return whether an integer position is negative, or may be, since positions are on a GPU and were not read} */
+    @Override
+    public boolean mayBeNegative() {
+        return array != null && array.getDataType().isInteger() && end == ForwardParameters.UNLIMITED;
+    }
+
+    /**
+     * {@return one more than the largest absolute value of a position, or a larger number: 2<sup>29</sup> if integers
+     * are on a GPU and were not read}
+     */
+    @Override
+    public int reach() {
+        Indices.Bounds bounds = mayBeNegative() ? elements.bounds : null;
+        return bounds == null ? end : (int) Math.max(-bounds.smallest(), bounds.largest()) + 1;
     }
 
     /** {@return whether positions are floating-point numbers, such as times} */

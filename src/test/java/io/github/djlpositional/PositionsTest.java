@@ -25,6 +25,7 @@ import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.SmallLayers;
 import io.github.djlpositional.support.TestEngine;
 import io.github.djlpositional.transformer.TransformerStackBlock;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -121,7 +122,20 @@ class PositionsTest extends OnEachEngine {
                 rejected(() -> Positions.of(far).signed(), -(1L << 29), "index 1", (1 << 29) - 1),
                 rejected(() -> Positions.of(negative).signed().below(10, false), "-1", "index 1"),
                 rejected(() -> Positions.of(large).below(10, false), "10", "index 1"),
-                rejected(() -> Positions.of(negative).below(10, false), "-1", "index 1"));
+                rejected(() -> Positions.of(negative).below(10, false), "-1", "index 1"),
+                rejected(() -> Positions.of(far).between(-9, 10, false), -(1L << 29), "-9 to 9"));
+    }
+
+    @Test
+    void knowsHowFarNegativePositionsReach() {
+        assumeCpu();
+        Positions negative = Positions.of(manager.create(new int[] {3, -7})).between(-9, 10, false);
+        Positions others = Positions.of(manager.create(new int[] {3, 0})).between(-9, 10, false);
+        Positions reals = Positions.of(manager.create(new double[] {3, -7.5})).between(-9, 10, false);
+        assertThat(List.of(negative.mayBeNegative(), others.mayBeNegative(), reals.mayBeNegative()))
+                .containsExactly(true, false, false);
+        assertThat(List.of(negative.reach(), others.reach(), reals.reach())).containsExactly(8, 4, 8);
+        assertThat(Positions.of(2, 3).reach()).isEqualTo(5);
     }
 
     @Test

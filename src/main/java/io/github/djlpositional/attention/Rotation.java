@@ -33,8 +33,9 @@ public record Rotation(int start, int size, PairLayout layout, Angles angles) im
 
         /**
          * Returns a cosine and a sine for each pair, where its two dimensions are: (1 or B, n, r) for n tokens, or (1
-         * or B, N, n, r) if they differ by head, or with a divisor of N if groups of heads share them. All arrays that
-         * the method creates, including the result, are closed after the rotation; to use an array again, unregister it
+         * or B, N, n, r) if they differ by head, or with a divisor of N if groups of heads share them. Instead of r
+         * values, 2r are a cosine for each dimension, then a sine for each; see {@link #apply}. All arrays that the
+         * method creates, including the result, are closed after the rotation; to use an array again, unregister it
          * from its {@link ai.djl.ndarray.NDScope}.
          *
          * @param call all queries of the forward, or the forward of these keys
@@ -61,43 +62,52 @@ public record Rotation(int start, int size, PairLayout layout, Angles angles) im
         boolean areShared = heads > 1 && heads < rotated.get(1) && rotated.get(1) % heads == 0;
         NDArray rows = areShared ? byGroup.repeat(1, rotated.get(1) / heads) : byGroup;
         Shape shape = rows.getShape();
-        Shape expected = Shape.update(rotated, 3, size);
-        Shape byToken = new Shape(rotated.get(0), rotated.get(2), size);
+        int width = isByDimension(rows) ? 2 * size : size;
+        Shape expected = Shape.update(rotated, 3, width);
+        Shape byToken = new Shape(rotated.get(0), rotated.get(2), width);
         boolean fits = (shape.dimension() == 4
                         ? Terms.broadcasts(shape, expected)
                         : shape.dimension() == 3 && Terms.broadcasts(shape, byToken))
                 && shape.get(shape.dimension() - 2) == rotated.get(2)
-                && shape.getLastDimension() == size;
+                && shape.getLastDimension() == width;
         Terms.require(
                 encoding,
                 "rows of the rotation",
                 rows,
                 fits,
                 "(1 or B, " + rotated.get(2) + ", " + size + "), or (1 or B, " + rotated.get(1) + ", " + rotated.get(2)
-                        + ", " + size + ")");
+                        + ", " + size + "), with " + size + " or " + 2L * size + " values");
         return rows;
     }
 
+    /** Whether rows are cosines and sines of each dimension. */
+    boolean isByDimension(NDArray rows) {
+        return rows.getShape().getLastDimension() == 2L * size;
+    }
+
     /**
-     * Rotates an array.
+     * Rotates an array. With rows of pairs, a pair (a, b) with the angle φ becomes (a · cos φ - b · sin φ, b · cos φ +
+     * a · sin φ). With rows of dimensions, whose angles are φ and ψ, it becomes (a · cos φ - b · sin φ, b · cos ψ + a ·
+     * sin ψ), which is no rotation unless both angles are the same.
      *
      * @param x (…, H)
-     * @param rows a cosine and a sine for each pair, (…, r), which broadcasts over x
+     * @param rows a cosine and a sine for each pair, (…, r), or the cosines and then the sines of the dimensions, (…,
+     *     2r), which broadcasts over x
      * @param training whether gradients are recorded; PyTorch's functions for concatenated pairs are slower then
      * @return a new array like x, on its manager
      */
     public NDArray apply(NDArray x, NDArray rows, boolean training) {
         long headSize = x.getShape().getLastDimension();
-        TorchFunctions functions = training && layout != PairLayout.INTERLEAVED ? null : TorchFunctions.of(x);
+        boolean isSlower = training && layout != PairLayout.INTERLEAVED && !isByDimension(rows);
+        TorchFunctions functions = isSlower ? null : TorchFunctions.of(x);
         if (functions != null && start == 0) {
-            return functions.rotate(x, rows, layout);
+            return rotated(functions, x, rows);
         }
         int last = x.getShape().dimension() - 1;
         int end = start + size;
         return Temporaries.result(() -> {
             NDArray slice = size == headSize ? x : x.get(NDIndex.sliceAxis(last, start, end));
-            NDList slices =
-                    new NDList(functions == null ? product(slice, rows) : functions.rotate(slice, rows, layout));
+            NDList slices = new NDList(functions == null ? product(slice, rows) : rotated(functions, slice, rows));
             if (start > 0) {
                 slices.add(0, x.get(NDIndex.sliceAxis(last, 0, start)));
             }
@@ -108,9 +118,18 @@ public record Rotation(int start, int size, PairLayout layout, Angles angles) im
         });
     }
 
+    private NDArray rotated(TorchFunctions functions, NDArray x, NDArray rows) {
+        return isByDimension(rows) ? functions.rotateByDimension(x, rows, layout) : functions.rotate(x, rows, layout);
+    }
+
     /** The products of complex numbers: (a + bi) · (cos φ + i sin φ). */
     private NDArray product(NDArray x, NDArray rows) {
         NDList pair = halves(x);
+        if (isByDimension(rows)) {
+            NDList angles = rows.split(2, rows.getShape().dimension() - 1);
+            NDArray across = NDArrays.concat(new NDList(pair.get(1).neg(), pair.get(0)), axisOfHalves(x));
+            return x.mul(angles.get(0)).add(across.reshape(x.getShape()).mul(angles.get(1)));
+        }
         NDList angle = halves(rows);
         NDArray first = pair.get(0).mul(angle.get(0)).sub(pair.get(1).mul(angle.get(1)));
         NDArray second = pair.get(1).mul(angle.get(0)).add(pair.get(0).mul(angle.get(1)));

@@ -125,7 +125,8 @@ final class StepInOneCall {
     }
 
     /**
-     * The rows that rotate the queries, and the keys if they have others; null if they differ by head, or are trained.
+     * The rows that rotate the queries, and the keys if they have others; null if they differ by head or dimension, or
+     * are trained.
      *
      * @param call all queries and keys
      * @param ofToken the key of the token
@@ -143,7 +144,7 @@ final class StepInOneCall {
         NDArray keys = rotation.rows(encoding, ofToken, x, true, ofKeys);
         boolean areByHead =
                 queries.getShape().dimension() > 3 || keys.getShape().dimension() > 3;
-        if (areByHead || queries.hasGradient() || keys.hasGradient()) {
+        if (areByHead || rotation.isByDimension(queries) || queries.hasGradient() || keys.hasGradient()) {
             return null;
         }
         return queries == keys ? List.of(queries) : List.of(queries, keys);

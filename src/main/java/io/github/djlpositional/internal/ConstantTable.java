@@ -142,6 +142,16 @@ public final class ConstantTable implements AutoCloseable {
      * (W). It is called in {@link Temporaries#result}.
      */
     public NDArray rows(TokenPositions tokens, NDArray like, DataType type) {
+        return rows(tokens, null, like, type);
+    }
+
+    /**
+     * Like {@link #rows(TokenPositions, NDArray, DataType)}, also for negative integers: the row of -p is the row of p
+     * times signs.
+     *
+     * @param signs a table with one row of W signs; null if integers are not negative
+     */
+    public NDArray rows(TokenPositions tokens, ConstantTable signs, NDArray like, DataType type) {
         NDArray positions = tokens.array();
         if (positions == null) {
             return slice(tokens.first(), tokens.count(), like, type);
@@ -150,9 +160,14 @@ public final class ConstantTable implements AutoCloseable {
         if (shape.size() == 0) {
             return like.getManager().create(shape, type, like.getDevice());
         }
-        return positions.getDataType().isInteger()
-                ? lookUp(positions, tokens.end(), like, type)
-                : compute(tokens.toDoubles(), like, type).reshape(shape);
+        if (!positions.getDataType().isInteger()) {
+            return compute(tokens.toDoubles(), like, type).reshape(shape);
+        }
+        if (signs == null || !tokens.mayBeNegative()) {
+            return lookUp(positions, tokens.end(), like, type);
+        }
+        NDArray array = table(Place.of(like, type), Math.min(tokens.reach(), limit)).array;
+        return Indices.lookUpSigned(positions, array, signs.array(like, type), like.getManager());
     }
 
     /**

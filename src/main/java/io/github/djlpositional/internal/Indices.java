@@ -141,6 +141,27 @@ public final class Indices {
     }
 
     /**
+     * Looks up rows like {@link #lookUpOrNaN}, also by negative indices: the row of -i is the row of i times signs, (1,
+     * D).
+     */
+    public static NDArray lookUpSigned(NDArray indices, NDArray table, NDArray signs, NDManager manager) {
+        TorchFunctions functions = TorchFunctions.of(table);
+        return Temporaries.result(() -> {
+            NDArray wide = forLookUp(indices.toDevice(table.getDevice(), false));
+            NDArray result;
+            if (functions == null) {
+                NDArray rows = lookUp(wide.abs(), table, manager);
+                NDArray isNegative = Arithmetic.toType(wide.lt(wide.neg()), table.getDataType());
+                result = rows.add(rows.mul(signs).sub(rows).mul(isNegative.expandDims(-1)));
+            } else {
+                result = functions.lookUpSigned(table, signs, wide);
+            }
+            result.attach(manager);
+            return result;
+        });
+    }
+
+    /**
      * Looks up columns of a table (N, n) by indices that are known to be in range: a new array, (N, size of the
      * indices).
      */

@@ -17,6 +17,12 @@ public interface TokenPositions {
     /** {@return one more than the largest position, or a larger number} */
     int end();
 
+    /** {@return one more than the largest |position|, or a larger number} */
+    int reach();
+
+    /** {@return whether an integer position is negative, or may be} */
+    boolean mayBeNegative();
+
     /** {@return the explicit positions, row-major, in an array that must not be changed} */
     double[] toDoubles();
 }

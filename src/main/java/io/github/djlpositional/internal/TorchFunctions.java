@@ -331,6 +331,13 @@ public final class TorchFunctions {
         return run((isLarge ? "rotateMany" : "rotate") + name, x, rows);
     }
 
+    /** Like {@link #rotate} by angles of dimensions, rows (…, 2r) of their cosines, then their sines. */
+    public NDArray rotateByDimension(NDArray x, NDArray rows, PairLayout layout) {
+        int pairs = Math.toIntExact(rows.getShape().getLastDimension() / 4);
+        int distance = layout.secondIndex(0, pairs) - layout.firstIndex(0, pairs);
+        return run("rotateByDimension", x, rows, emptyWith(distance));
+    }
+
     /** Returns W₂ · relu(W₁ · x + b₁) + b₂, (O, n), of columns x (I, n), without gradients; b₂ may be null. */
     public NDArray perceptron(NDArray x, NDArray weight1, NDArray bias1, NDArray weight2, NDArray bias2) {
         return run("perceptron", x, weight1, bias1, weight2, bias2);
@@ -361,6 +368,11 @@ public final class TorchFunctions {
     /** Looks up rows of a table (n, D) by integer indices; a row is NaN where the index is out of range. */
     NDArray lookUp(NDArray table, NDArray indices) {
         return run("lookUp", table, indices);
+    }
+
+    /** {@link #lookUp} for indices of either sign: the row of -i is that of i times signs, (1, D). */
+    NDArray lookUpSigned(NDArray table, NDArray signs, NDArray indices) {
+        return run("lookUpSigned", table, signs, indices);
     }
 
     /** Returns how many of some ascending numbers, (n), are below each number of an array, INT32. */

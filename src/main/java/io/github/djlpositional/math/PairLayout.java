@@ -48,4 +48,19 @@ public enum PairLayout {
         int distance = this == INTERLEAVED ? 1 : this == CONCATENATED ? pairs : pairs / 2;
         return firstIndex(pair, pairs) + distance;
     }
+
+    /**
+     * Returns the pair that an index belongs to.
+     *
+     * @param index the index in the vector, counted from 0
+     * @param pairs the number of pairs in the vector
+     * @return the pair, counted from 0
+     */
+    public int pair(int index, int pairs) {
+        return switch (this) {
+            case INTERLEAVED -> index / 2;
+            case CONCATENATED -> index % pairs;
+            case CONCATENATED_HALVES -> index / pairs * (pairs / 2) + index % (pairs / 2);
+        };
+    }
 }

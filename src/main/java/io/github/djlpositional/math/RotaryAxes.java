@@ -8,41 +8,41 @@ import java.util.stream.IntStream;
 /**
  * The axis of the position for each pair of a rotary embedding whose positions have several coordinates, such as time,
  * row and column. Each pair has a frequency and an axis: it is rotated by its frequency times the coordinate on its
- * axis.
+ * axis. As many axes as dimensions are the axes of the dimensions instead, each of which then has an angle of its own.
  *
- * @param axisOfPair the axis of each pair, counted from 0; at least one pair, and axes below 16
+ * @param axes the axis of each pair, or of each dimension, counted from 0; at least one, each below 16
  */
-public record RotaryAxes(List<Integer> axisOfPair) {
+public record RotaryAxes(List<Integer> axes) {
 
     private static final int MAX_AXES = 16;
 
     /**
      * Creates the axes of a list.
      *
-     * @param axisOfPair the axis of each pair, from 0 to 15
-     * @throws IllegalArgumentException if there is no pair, or an axis is outside its range
+     * @param axes the axis of each pair or dimension, from 0 to 15
+     * @throws IllegalArgumentException if there is none, or an axis is outside its range
      */
     public RotaryAxes {
-        axisOfPair = List.copyOf(Check.present("axisOfPair", axisOfPair));
-        Check.between("number of pairs", axisOfPair.size(), 1, Frequencies.MAX_COUNT);
-        axisOfPair.forEach(axis -> Check.between("axis", axis, 0, MAX_AXES - 1L));
+        axes = List.copyOf(Check.present("axes", axes));
+        Check.between("number of pairs", axes.size(), 1, Frequencies.MAX_COUNT);
+        axes.forEach(axis -> Check.between("axis", axis, 0, MAX_AXES - 1L));
     }
 
     /**
      * {@return the axes of a list}
      *
-     * @param axisOfPair the axis of each pair, from 0 to 15
-     * @throws IllegalArgumentException if there is no pair, or an axis is outside its range
+     * @param axes the axis of each pair or dimension, from 0 to 15
+     * @throws IllegalArgumentException if there is none, or an axis is outside its range
      */
-    public static RotaryAxes of(int... axisOfPair) {
-        return new RotaryAxes(IntStream.of(axisOfPair).boxed().toList());
+    public static RotaryAxes of(int... axes) {
+        return new RotaryAxes(IntStream.of(axes).boxed().toList());
     }
 
     /**
-     * Returns consecutive sections of pairs, one for each axis: Qwen2-VL's {@code mrope_section} (16, 24, 24) for time,
-     * rows and columns.
+     * Returns consecutive sections of pairs or dimensions, one for each axis: Qwen2-VL's {@code mrope_section} (16, 24,
+     * 24) for time, rows and columns.
      *
-     * @param pairs the number of pairs of each axis, at least 1
+     * @param pairs the number of pairs or dimensions of each axis, at least 1
      * @return the axes
      * @throws IllegalArgumentException if there is no section, there are more than 16, or one is empty
      */
@@ -91,8 +91,8 @@ public record RotaryAxes(List<Integer> axisOfPair) {
         }
     }
 
-    /** {@return the number of axes, one more than the largest axis of a pair} */
+    /** {@return the number of axes, one more than the largest axis} */
     public int axisCount() {
-        return 1 + axisOfPair.stream().mapToInt(axis -> axis).max().orElseThrow();
+        return 1 + axes.stream().mapToInt(axis -> axis).max().orElseThrow();
     }
 }

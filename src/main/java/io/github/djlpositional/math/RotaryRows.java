@@ -31,9 +31,36 @@ public final class RotaryRows extends AngleRows {
         logScales = null;
     }
 
-    private RotaryRows(RotaryRows rows, DoubleDouble... logScales) {
-        super(rows.frequencies, rows.factor, rows.columns);
+    private RotaryRows(Frequencies frequencies, double factor, int[] columns, DoubleDouble... logScales) {
+        super(frequencies, factor, columns);
         this.logScales = logScales;
+    }
+
+    /**
+     * {@return rows of 2r values, for dimensions with an angle each: their cosines, then their sines} With the angles φ
+     * and ψ of the two dimensions, a pair (a, b) becomes (a · cos φ - b · sin φ, b · cos ψ + a · sin ψ).
+     *
+     * @param frequencies one for each dimension, or one for each pair, whose dimensions then have the same angle
+     * @param layout the layout of the pairs
+     * @param size r, the number of dimensions, even
+     * @param factor the factor of every value, positive and finite; see {@link RotaryScaling#attentionFactor}
+     * @throws IllegalArgumentException if there are neither r nor r / 2 frequencies, or the factor is not positive and
+     *     finite
+     */
+    public static RotaryRows byDimension(Frequencies frequencies, PairLayout layout, int size, double factor) {
+        Check.positive("attention factor", factor, "1 for none");
+        int count = frequencies.size();
+        Check.that(
+                size > 0 && size % 2 == 0 && (count == size || count == size / 2),
+                () -> count + " frequencies for " + size
+                        + " dimensions: expected one for each dimension or each pair; pass as many");
+        int[] columns = new int[2 * size];
+        for (int dimension = 0; dimension < size; dimension++) {
+            int frequency = count == size ? dimension : layout.pair(dimension, count);
+            columns[dimension] = count + frequency;
+            columns[size + dimension] = frequency;
+        }
+        return new RotaryRows(frequencies, factor, columns, (DoubleDouble[]) null);
     }
 
     /**
@@ -61,7 +88,9 @@ public final class RotaryRows extends AngleRows {
         int pairs = frequencies.size();
         Check.positive("number of pairs", pairs);
         return new RotaryRows(
-                this,
+                frequencies,
+                factor,
+                columns,
                 IntStream.range(0, pairs)
                         .mapToObj(pair -> DoubleDouble.of(5.0 * pair)
                                 .dividedBy(pairs)

@@ -45,7 +45,10 @@ import java.util.Objects;
  *         .build();
  * }</pre>
  *
- * <p>Of the H dimensions, r consecutive ones are rotated, by default all; the others do not change.
+ * <p>Of the H dimensions, r consecutive ones are rotated, by default all; the others do not change. Frequencies or axes
+ * of dimensions instead of pairs turn the two dimensions of a pair by different angles, as in Hunyuan-VL and V-JEPA 2:
+ * a pair (a, b) with the angles φ and ψ becomes (a · cos φ - b · sin φ, b · cos ψ + a · sin ψ). Products then depend on
+ * both positions, not on the distance only.
  *
  * <h2>Inputs and output of its own forward</h2>
  *
@@ -55,7 +58,9 @@ import java.util.Objects;
  *       same B, T and data type; N may differ.
  *   <li>{@code [x, positions]} or {@code [queries, keys, positions]}: positions is (T) or (B, T), of any integer or
  *       floating-point type. A block with {@linkplain Builder#optAxes axes} also accepts (axes, B, T) and (axes, 1, T);
- *       (T) and (B, T) are then the position on every axis.
+ *       (T) and (B, T) are then the position on every axis. Integers may be negative, unless the block has XPos, and
+ *       their absolute values are below {@link Builder#optMaxSequenceLength}: others are rejected on a CPU, and give
+ *       NaN on a GPU.
  * </ul>
  *
  * The output is x, or queries and keys, rotated: one array for each. Floating-point positions, and all explicit
@@ -93,7 +98,8 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
                 scaling = Objects.requireNonNullElse(scaling, RotaryScaling.none());
                 rotarySize = Objects.requireNonNullElse(rotarySize, rest);
             }
-            int size = frequencies == null ? rotarySize : 2 * frequencies.size();
+            boolean isByDimension = frequencies != null && rotarySize != null && rotarySize == frequencies.size();
+            int size = frequencies == null || isByDimension ? rotarySize : 2 * frequencies.size();
             rotarySize = Objects.requireNonNullElse(rotarySize, size);
             Check.that(
                     rotarySize >= 2 && rotarySize % 2 == 0 && rotarySize <= rest,
@@ -103,12 +109,18 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
             Check.that(
                     rotarySize == size,
                     "rotarySize " + rotarySize + " with " + (size / 2)
-                            + " frequencies: expected one frequency for each pair; set as many, or leave the rotary"
-                            + " size out");
+                            + " frequencies: expected one frequency for each pair or dimension; set as many, or leave"
+                            + " the rotary size out");
+            int axisCount = axes == null ? 0 : axes.axes().size();
             Check.that(
-                    axes == null || 2 * axes.axisOfPair().size() == rotarySize,
-                    () -> "axes of " + axes.axisOfPair().size() + " pairs with rotarySize " + size
-                            + ": expected one axis for each of " + size / 2 + " pairs; set as many; axes: " + axes);
+                    axes == null || 2 * axisCount == rotarySize || axisCount == rotarySize,
+                    () -> "axes of " + axisCount + " pairs with rotarySize " + size + ": expected one axis for each of "
+                            + size / 2 + " pairs, or for each dimension; set as many; axes: " + axes);
+            Check.that(
+                    xpos == null || !(isByDimension || axisCount == rotarySize),
+                    () -> "xpos " + xpos + " with one angle for each of " + size
+                            + " dimensions: expected one for each pair; leave XPos out, or set the frequencies and axes of"
+                            + " pairs");
             if (autoExtend != null) {
                 Check.between("autoExtend", autoExtend, maxSequenceLength, ForwardParameters.UNLIMITED);
             }
@@ -119,36 +131,66 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
             return autoExtend == null ? maxSequenceLength : autoExtend;
         }
 
+        /** The smallest integer position. The factors of XPos are not those of a positive position. */
+        int smallest() {
+            return xpos == null ? 1 - limit() : 0;
+        }
+
+        /** Whether each dimension has an angle of its own, not each pair. */
+        boolean isByDimension() {
+            return (frequencies != null && frequencies.size() == rotarySize) || hasAxesOfDimensions();
+        }
+
+        private boolean hasAxesOfDimensions() {
+            return axes != null && axes.axes().size() == rotarySize;
+        }
+
+        /** The number of values in a row. */
+        int width() {
+            return isByDimension() ? 2 * rotarySize : rotarySize;
+        }
+
         /** The rows of queries or keys. */
         Rows rows(boolean areKeys) {
-            RotaryRows rows = scaling == null
-                    ? new RotaryRows(frequencies, layout, 1)
-                    : new RotaryRows(scaling.frequencies(rotarySize, base), layout, scaling.attentionFactor());
+            Frequencies all = scaling == null ? frequencies : scaling.frequencies(rotarySize, base);
+            double factor = scaling == null ? 1 : scaling.attentionFactor();
+            if (isByDimension()) {
+                return RotaryRows.byDimension(all, layout, rotarySize, factor);
+            }
+            RotaryRows rows = new RotaryRows(all, layout, factor);
             return xpos == null ? rows : rows.withXpos(areKeys ? -xpos : xpos);
         }
 
-        /** 1 if the column belongs to a pair of the axis, and 0 otherwise. */
+        /** 1 if the column has the angle of the axis, and 0 otherwise. */
         double axisIndicator(double axis, int column) {
+            int dimension = column % rotarySize;
+            int index = hasAxesOfDimensions() ? dimension : layout.pair(dimension, rotarySize / 2);
+            return axes.axes().get(index) == axis ? 1 : 0;
+        }
+
+        /** -1 if the column is a sine, and 1 for a cosine: the change of the value from a position to its negative. */
+        double sign(int column) {
             int pairs = rotarySize / 2;
-            int pair = switch (layout) {
-                case INTERLEAVED -> column / 2;
-                case CONCATENATED -> column % pairs;
-                case CONCATENATED_HALVES -> column / pairs * (pairs / 2) + column % (pairs / 2);
-            };
-            return axes.axisOfPair().get(pair) == axis ? 1 : 0;
+            boolean isCosine = isByDimension()
+                    ? column < rotarySize
+                    : layout.firstIndex(layout.pair(column, pairs), pairs) == column;
+            return isCosine ? 1 : -1;
         }
     }
 
     private final Options options;
     private final Rotation rotation;
 
-    /** The rows of queries, (positions, r). */
+    /** The rows of queries, (positions, r), or (positions, 2r) with angles by dimension. */
     private final ConstantTable queryTable;
 
     /** The rows of keys, which differ with XPos. */
     private final ConstantTable keyTable;
 
-    /** 1 in the columns of the pairs of each axis, 0 in the others, (axes, r); null for one axis. */
+    /** What the row of a negative integer position is multiplied by; null if there are none. */
+    private final ConstantTable signs;
+
+    /** 1 in the columns of each axis, 0 in the others, (axes, r or 2r); null for one axis. */
     private final ConstantTable columnsOfAxes;
 
     private RotaryEmbeddingBlock(Options options) {
@@ -157,11 +199,12 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
         rotation = new Rotation(options.rotaryStart, options.rotarySize, options.layout, this::rows);
         queryTable = addTable(false);
         keyTable = options.xpos == null ? queryTable : addTable(true);
-        RotaryAxes axes = options.axes;
-        columnsOfAxes = axes == null
-                ? null
-                : addTable(ConstantTable.ofPositions(
-                        Rows.of(options.rotarySize, options::axisIndicator), axes.axisCount(), axes.axisCount()));
+        signs = options.xpos == null ? addTable(1, (position, column) -> options.sign(column)) : null;
+        columnsOfAxes = options.axes == null ? null : addTable(options.axes.axisCount(), options::axisIndicator);
+    }
+
+    private ConstantTable addTable(int count, Rows.Value value) {
+        return addTable(ConstantTable.ofPositions(Rows.of(options.width(), value), count, count));
     }
 
     private ConstantTable addTable(boolean areKeys) {
@@ -193,7 +236,7 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
         return options.scaling == null ? RotaryScaling.none() : options.scaling;
     }
 
-    /** {@return the axis of the position for each pair; null for one axis} */
+    /** {@return the axis of the position for each pair or dimension; null for one axis} */
     public RotaryAxes getAxes() {
         return options.axes;
     }
@@ -224,7 +267,8 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
         NDArray x = isEmpty(rotated.head()) ? rotated.get(count - 1) : rotated.head();
         int axis = options.sequenceAxis;
         NDArray input = count < inputs.size() ? inputs.get(count) : null;
-        Positions positions = Positions.of(x, axis, input, params, options.limit(), readsPositions());
+        Positions positions =
+                Positions.of(x, axis, input, params, options.smallest(), options.limit(), readsPositions());
         mistakes.checkPositions(positions);
         requireAxes(positions);
         return Temporaries.results(() -> {
@@ -264,13 +308,13 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
                         + "; pass as many, or build the block with other axes; block: " + block);
     }
 
-    /** Returns the cosines and sines of tokens, (n, r) or (1 or B, n, r). */
+    /** Returns the cosines and sines of tokens, (n, r) or (1 or B, n, r); 2r of each with angles by dimension. */
     private NDArray rows(NDArray like, Positions positions, boolean areKeys) {
-        NDArray rows = (areKeys ? keyTable : queryTable).rows(positions, like, like.getDataType());
+        NDArray rows = (areKeys ? keyTable : queryTable).rows(positions, signs, like, like.getDataType());
         return rows.getShape().dimension() < 4 ? rows : joined(rows, like);
     }
 
-    /** The columns of each pair from the rows of its axis: from (axes, 1 or B, n, r) to (1 or B, n, r). */
+    /** The columns of each axis from the rows of its coordinates: from (axes, 1 or B, n, r) to (1 or B, n, r). */
     private NDArray joined(NDArray rows, NDArray like) {
         NDArray columns = columnsOfAxes.array(like, like.getDataType()).reshape(options.axes.axisCount(), 1, 1, -1);
         return rows.mul(columns).sum(new int[] {0});
@@ -324,7 +368,8 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
     private NDArray rows(AttentionCall call, NDArray like, boolean areKeys) {
         Positions positions = areKeys ? call.keys() : call.queries();
         requireAxes(positions);
-        return rows(like, positions.below(options.limit(), readsPositions()), areKeys);
+        Positions checked = positions.between(options.smallest(), options.limit(), readsPositions());
+        return rows(like, checked, areKeys);
     }
 
     @Override
@@ -385,7 +430,8 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
 
         /**
          * Sets the r / 2 frequencies, not together with {@link #optBase} or {@link #optScaling}; a pair with frequency
-         * 0 is not rotated.
+         * 0 is not rotated. With {@link #optRotarySize}, r frequencies are those of the dimensions, each of which then
+         * has an angle of its own.
          */
         public Builder optFrequencies(Frequencies frequencies) {
             return set("frequencies", frequencies);
@@ -410,8 +456,9 @@ public final class RotaryEmbeddingBlock extends OptionsBlock implements Relative
         }
 
         /**
-         * Sets the axis of each of the r / 2 pairs, for positions with several coordinates (default: one axis);
-         * {@link RotaryPresets} has the axes of published models.
+         * Sets the axis of each of the r / 2 pairs, for positions with several coordinates (default: one axis); r axes
+         * are those of the dimensions, each of which then has an angle of its own. {@link RotaryPresets} has the axes
+         * of published models.
          */
         public Builder optAxes(RotaryAxes axes) {
             return set("axes", axes);

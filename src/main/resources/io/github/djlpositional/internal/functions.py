@@ -23,6 +23,11 @@ class M(Module):
         rows = torch.embedding(table, indices.masked_fill(outside, 0))
         return rows.masked_fill(outside.unsqueeze(-1), float("nan"))
 
+    # Like lookUp, for indices of either sign: the row of -i is the row of i times signs (1, D).
+    def lookUpSigned(self, table, signs, indices):
+        rows = self.lookUp(table, indices.abs())
+        return torch.where((indices < 0).unsqueeze(-1), rows * signs, rows)
+
     # How many of n ascending numbers are below each number of x.
     def countBelow(self, x, ascending):
         return torch.bucketize(x, ascending, out_int32=True)
@@ -225,6 +230,15 @@ class M(Module):
 
     def rotateManyHalvesOfHalves(self, x, rows):
         return self.withRest(self.rotateManyHalves(self.inHalves(x[..., :rows.size(-1)]), self.inHalves(rows)).flatten(-2), x)
+
+    # x (…, H) with its first r numbers times rows (…, 2r), the cosines and then the sines of each number, where the sines are
+    # multiplied by the other number of a pair. The numbers of a pair are sizes[0] apart.
+    def rotateByDimension(self, x, rows, sizes):
+        cos, sin = rows.chunk(2, -1)
+        part = x[..., :cos.size(-1)]
+        first, second = part.unflatten(-1, [-1, 2, sizes.size(0)]).unbind(-2)
+        across = torch.stack([second.neg(), first], -2).flatten(-3)
+        return self.withRest(torch.addcmul(part * cos, across, sin), x)
 
     # (…, r) as (…, 2, r / 2).
     def inHalves(self, x):

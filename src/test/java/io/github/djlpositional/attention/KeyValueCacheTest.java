@@ -688,6 +688,21 @@ class KeyValueCacheTest extends OnEachEngine {
                 .step(1);
     }
 
+    @ParameterizedTest
+    @EnumSource(names = {"ROTARY", "ROTARY_HALVES_PARTIAL", "ROTARY_DYNAMIC", "ROTARY_BY_DIMENSION"})
+    void takesNegativePositionsOfARotation(EncodingType encoding) {
+        cache(causal(encoding))
+                .at(manager.create(new int[] {-3, 0, -1}))
+                .step(3)
+                .at(manager.create(new int[][] {{2}, {3}}))
+                .step(1)
+                .at(manager.create(new int[][] {{-9}, {4}}))
+                .step(1)
+                .rewind(4)
+                .at(manager.create(new int[][] {{1, -2}, {-2, -1}}))
+                .step(2);
+    }
+
     @Test
     void countsUpToTheFirstStepWithPositions() {
         cache(causal(ALIBI))

@@ -617,8 +617,10 @@ class MultiHeadAttentionBlockTest extends OnEachEngine {
         assumeCpu();
         NDArray negative = integers(manager, 0, -1, 2);
         MultiHeadAttentionBlock.Builder rotary = attention()
-                .optRelativeEncoding(
-                        RotaryEmbeddingBlock.builder().setHeadSize(4).build());
+                .optRelativeEncoding(RotaryEmbeddingBlock.builder()
+                        .setHeadSize(4)
+                        .optXpos(512)
+                        .build());
         MultiHeadAttentionBlock.Builder ofWindow = attention()
                 .optRelativeEncoding(WindowBiasBlock.builder()
                         .setHeadCount(2)

@@ -141,6 +141,55 @@ class RotationTest extends OnEachEngine {
         }
     }
 
+    /** Angles of dimensions. */
+    @CartesianTest
+    void turnsEachDimensionByItsAngleWithItsGradient(
+            @CartesianTest.Enum PairLayout layout, @Values(booleans = {true, false}) boolean isAtStart) {
+        int start = isAtStart ? 0 : 3;
+        Rotation rotation = new Rotation(start, ROTARY_SIZE, layout, null);
+        for (DataType type : List.of(DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64)) {
+            if (type == DataType.FLOAT16 && engine == TestEngine.MXNET) {
+                continue;
+            }
+            double tolerance =
+                    type == DataType.FLOAT16 ? 16 * 0x1p-11 : type == DataType.FLOAT32 ? FLOAT : 16 * 0x1p-53;
+            NDArray x = numbers(manager, 1, type, BATCH, HEADS, LENGTH, SIZE);
+            double[] before = TestNumbers.doubles(x);
+            NDArray rows = numbers(manager, 2, type, 1, LENGTH, 2 * ROTARY_SIZE);
+            double[] angles = TestNumbers.doubles(rows);
+            double[] expected = before.clone();
+            NDArray weights = numbers(manager, 3, type, BATCH, HEADS, LENGTH, SIZE);
+            double[] ofResult = TestNumbers.doubles(weights);
+            double[] gradient = ofResult.clone();
+            int pairs = ROTARY_SIZE / 2;
+            for (int row = 0; row < x.size() / SIZE; row++) {
+                int cosines = row % LENGTH * 2 * ROTARY_SIZE;
+                int sines = cosines + ROTARY_SIZE;
+                for (int pair = 0; pair < pairs; pair++) {
+                    int i = layout.firstIndex(pair, pairs);
+                    int j = layout.secondIndex(pair, pairs);
+                    int first = row * SIZE + start + i;
+                    int second = row * SIZE + start + j;
+                    expected[first] = before[first] * angles[cosines + i] - before[second] * angles[sines + i];
+                    expected[second] = before[second] * angles[cosines + j] + before[first] * angles[sines + j];
+                    gradient[first] = ofResult[first] * angles[cosines + i] + ofResult[second] * angles[sines + j];
+                    gradient[second] = ofResult[second] * angles[cosines + j] - ofResult[first] * angles[sines + i];
+                }
+            }
+            for (int call = 0; call < 5; call++) {
+                boolean isTraining = call > 2;
+                requireClose(rotation.apply(x, rows, isTraining), expected, tolerance);
+                x.setRequiresGradient(true);
+                try (GradientCollector collector = engine.get().newGradientCollector()) {
+                    NDArray recorded = rotation.apply(x, rows, isTraining);
+                    collector.backward(recorded.mul(weights).sum());
+                    requireClose(x.getGradient(), gradient, tolerance);
+                    collector.zeroGradients();
+                }
+            }
+        }
+    }
+
     @Test
     void rotatesInputsWithNames() {
         NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, 1, 2, 4);

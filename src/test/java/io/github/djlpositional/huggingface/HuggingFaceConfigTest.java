@@ -101,7 +101,7 @@ class HuggingFaceConfigTest {
     private static String axes(RotaryEmbeddingBlock block) {
         return block.getAxes() == null
                 ? ""
-                : block.getAxes().axisOfPair().stream().map(String::valueOf).collect(Collectors.joining());
+                : block.getAxes().axes().stream().map(String::valueOf).collect(Collectors.joining());
     }
 
     /** ModelTypesTest compares what the blocks compute. */

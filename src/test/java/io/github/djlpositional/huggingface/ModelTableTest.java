@@ -130,7 +130,7 @@ class ModelTableTest {
             return text(((Map<?, ?>) rotary.get("frequencies")).get("type")).toLowerCase(Locale.ROOT);
         }
         if (rotary.get("axes") != null) {
-            List<?> axes = (List<?>) ((Map<?, ?>) rotary.get("axes")).get("axisOfPair");
+            List<?> axes = (List<?>) ((Map<?, ?>) rotary.get("axes")).get("axes");
             return "axes "
                     + IntStream.range(0, 3)
                             .mapToObj(axis -> ""

@@ -6,6 +6,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.TestEngine;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -26,5 +27,31 @@ class IndicesTest extends OnEachEngine {
                 assertThat(HostData.doubles(range)).isEqualTo(expected);
             }
         }
+    }
+
+    /** The second of two columns changes its sign. */
+    @Test
+    void rowsOfNegativeIndicesHaveSigns() {
+        NDArray table = manager.create(new float[][] {{1, 0}, {2, 3}, {4, -5}});
+        NDArray signs = manager.create(new float[][] {{1, -1}});
+        NDArray indices = manager.create(new int[][] {{0, -1, 2}, {-2, 1, -1}});
+        for (DataType type : new DataType[] {DataType.INT8, DataType.INT32, DataType.INT64}) {
+            NDArray rows = Indices.lookUpSigned(indices.toType(type, true), table, signs, manager);
+            assertThat(rows.getShape()).isEqualTo(new Shape(2, 3, 2));
+            assertThat(rows.toFloatArray())
+                    .usingComparatorWithPrecision(0f)
+                    .containsExactly(1, 0, 2, -3, 4, -5, 4, 5, 2, 3, 2, -3);
+        }
+    }
+
+    /** Numbers of either sign, also the one whose absolute value is no INT32. */
+    @Test
+    void rowsOfIndicesOutOfRangeAreNaN() {
+        assumeEngine(TestEngine.PYTORCH);
+        NDArray table = manager.create(new float[][] {{1, 0}, {2, 3}});
+        NDArray signs = manager.create(new float[][] {{1, -1}});
+        NDArray indices = manager.create(new int[] {2, -2, Integer.MIN_VALUE, -1});
+        assertThat(Indices.lookUpSigned(indices, table, signs, manager).toFloatArray())
+                .containsExactly(Float.NaN, Float.NaN, Float.NaN, Float.NaN, Float.NaN, Float.NaN, 2, -3);
     }
 }

@@ -27,4 +27,12 @@ class PairLayoutTest {
             assertThat(vector.get(layout.secondIndex(pair, 4))).isEqualTo("b" + pair);
         }
     }
+
+    @ParameterizedTest
+    @MethodSource("vectors")
+    void eachIndexIsOfItsPair(PairLayout layout, List<String> vector) {
+        for (int index = 0; index < 8; index++) {
+            assertThat(vector.get(index)).endsWith("" + layout.pair(index, 4));
+        }
+    }
 }

@@ -22,15 +22,15 @@ class RotaryAxesTest implements ValueContract<RotaryAxes> {
     @Test
     void sectionsFollowEachOther() {
         RotaryAxes axes = RotaryAxes.sections(2, 3, 1);
-        assertThat(axes.axisOfPair()).containsExactly(0, 0, 1, 1, 1, 2);
+        assertThat(axes.axes()).containsExactly(0, 0, 1, 1, 1, 2);
         assertThat(axes.axisCount()).isEqualTo(3);
     }
 
     /** apply_interleaved_mrope of Qwen3-VL. */
     @Test
     void interleavedAxesAlternateAndTheFirstHasTheOtherPairs() {
-        assertThat(RotaryAxes.interleaved(8, 4, 3, 1).axisOfPair()).containsExactly(0, 1, 2, 0, 1, 0, 0, 1);
-        assertThat(RotaryAxes.interleaved(3, 3).axisOfPair()).containsExactly(0, 0, 0);
+        assertThat(RotaryAxes.interleaved(8, 4, 3, 1).axes()).containsExactly(0, 1, 2, 0, 1, 0, 0, 1);
+        assertThat(RotaryAxes.interleaved(3, 3).axes()).containsExactly(0, 0, 0);
     }
 
     @Test
@@ -44,7 +44,7 @@ class RotaryAxesTest implements ValueContract<RotaryAxes> {
                 rejected(RotaryAxes::of, "number of pairs 0"),
                 rejected(() -> RotaryAxes.of(0, 16), "axis", 16, 15),
                 rejected(() -> RotaryAxes.of(-1), "axis", -1, 15),
-                rejected(() -> new RotaryAxes(null), "axisOfPair"));
+                rejected(() -> new RotaryAxes(null), "axes"));
     }
 
     @Test

@@ -92,6 +92,42 @@ class RotaryRowsTest {
         assertThat(floats(concatenated)).usingComparatorWithPrecision(1e-15f).containsExactly(2, -2, 0, 0);
     }
 
+    /** 2 cos 0 = 2, 2 cos π = -2 and 2 sin(π / 2) = 2. */
+    @Test
+    void rowsByDimensionAreAllCosinesThenAllSines() {
+        Frequencies four = Frequencies.of(0, Math.PI, Math.PI / 2, 0);
+        RotaryRows rows = RotaryRows.byDimension(four, PairLayout.INTERLEAVED, 4, 2);
+        assertThat(floats(written(rows, FloatFormat.FLOAT32, 1)))
+                .usingComparatorWithPrecision(1e-15f)
+                .containsExactly(2, -2, 0, 2, 0, 0, 2, 0);
+    }
+
+    /** Those of pairs, in the places of the layout. */
+    @ParameterizedTest
+    @EnumSource
+    void frequenciesOfPairsAreThoseOfTheirDimensions(PairLayout layout) {
+        float[] byDimension =
+                floats(written(RotaryRows.byDimension(FOUR, layout, 8, 1.5), FloatFormat.FLOAT32, 3, 4, 5));
+        float[] ofPairs = floats(written(new RotaryRows(FOUR, layout, 1.5), FloatFormat.FLOAT32, 3, 4, 5));
+        for (int row = 0; row < 3; row++) {
+            for (int dimension = 0; dimension < 8; dimension++) {
+                int pair = layout.pair(dimension, 4);
+                assertThat(byDimension[16 * row + dimension]).isEqualTo(ofPairs[8 * row + layout.firstIndex(pair, 4)]);
+                assertThat(byDimension[16 * row + 8 + dimension])
+                        .isEqualTo(ofPairs[8 * row + layout.secondIndex(pair, 4)]);
+            }
+        }
+    }
+
+    @Test
+    void rejectsFrequenciesThatAreNeitherOfPairsNorOfDimensions() {
+        PairLayout layout = PairLayout.CONCATENATED;
+        assertAll(
+                rejected(() -> RotaryRows.byDimension(FOUR, layout, 6, 1), "4 frequencies", "6 dimensions"),
+                rejected(() -> RotaryRows.byDimension(FOUR, layout, 9, 1), "4 frequencies", "9 dimensions"),
+                rejected(() -> RotaryRows.byDimension(FOUR, layout, 8, 0), "attention factor", 0.0));
+    }
+
     private static float[] floats(ByteBuffer buffer) {
         float[] floats = new float[buffer.capacity() / Float.BYTES];
         buffer.asFloatBuffer().get(floats);

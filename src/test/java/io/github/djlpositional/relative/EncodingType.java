@@ -9,6 +9,7 @@ import io.github.djlpositional.attention.NaiveAttention.Pair;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.conformance.TestBlocks;
 import io.github.djlpositional.math.AlibiSlopes;
+import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
@@ -58,6 +59,13 @@ public enum EncodingType implements TestBlocks {
                 double turned = dot(rotated(at.q(), 2, 3, at.i()), rotated(at.k(), 2, 3, at.j())) - kept;
                 return at.scaled(kept + turned * Math.pow(0.4 / 1.4, (at.i() - at.j()) / 1024.0));
             }),
+    // pairs (0, 1) and (2, 3), with a frequency of each dimension
+    ROTARY_BY_DIMENSION(
+            "rotary",
+            (heads, rows) -> rotary().optRotarySize(4)
+                    .optFrequencies(Frequencies.of(byDimension()))
+                    .build(),
+            at -> at.scaled(dot(byDimension(at.q(), at.i()), byDimension(at.k(), at.j())))),
     LEARNED_ROTARY(
             "learned rotary",
             (heads, rows) -> learnedRotary(heads).build(),
@@ -344,7 +352,8 @@ public enum EncodingType implements TestBlocks {
 
     /** Whether the encoding depends on the difference of two positions only, not on the positions themselves. */
     public boolean isOfDistances() {
-        return !EnumSet.of(FIRE, WINDOW, WINDOW_NETWORK, WINDOW_VECTORS).contains(this);
+        return !EnumSet.of(FIRE, WINDOW, WINDOW_NETWORK, WINDOW_VECTORS, ROTARY_BY_DIMENSION)
+                .contains(this);
     }
 
     /** Whether the formula is defined for real positions; FORGETTING and NONE have no positions. */
@@ -432,6 +441,21 @@ public enum EncodingType implements TestBlocks {
         rotated[first] = x[first] * Math.cos(angle) - x[second] * Math.sin(angle);
         rotated[second] = x[second] * Math.cos(angle) + x[first] * Math.sin(angle);
         return rotated;
+    }
+
+    private static double[] byDimension() {
+        return new double[] {1, 0.5, 0.25, 2};
+    }
+
+    /** Each dimension turns by its own angle. */
+    private static double[] byDimension(double[] x, int position) {
+        double[] turned = new double[4];
+        for (int i = 0; i < 4; i++) {
+            double angle = position * byDimension()[i];
+            int other = i % 2 == 0 ? i + 1 : i - 1;
+            turned[i] = x[i] * Math.cos(angle) + (i % 2 == 0 ? -1 : 1) * x[other] * Math.sin(angle);
+        }
+        return turned;
     }
 
     /** The position on every axis times the frequencies of the axes, whose rows are the heads of each axis. */

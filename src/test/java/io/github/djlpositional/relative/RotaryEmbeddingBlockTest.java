@@ -184,7 +184,13 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
 
     static Stream<Supplier<RotaryEmbeddingBlock.Builder>> tables() {
         return Stream.of(
-                RotaryEmbeddingBlockTest::builder, RotaryEmbeddingBlockTest::dynamic, RotaryEmbeddingBlockTest::axes);
+                RotaryEmbeddingBlockTest::builder,
+                RotaryEmbeddingBlockTest::dynamic,
+                RotaryEmbeddingBlockTest::axes,
+                () -> builder().optLayout(PairLayout.CONCATENATED).optScaling(RotaryScaling.yarn(16, 4096)),
+                () -> builder().optLayout(PairLayout.CONCATENATED_HALVES),
+                () -> builder().optRotarySize(16).optFrequencies(Frequencies.geometric(16, 100, 9)),
+                () -> axes().optAxes(RotaryAxes.sections(3, 9, 4)));
     }
 
     /** One position for all sequences, or one for each, of any type. */
@@ -200,6 +206,154 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
             requireRotated(infer(manager, block, x, typed), expected);
             requireRotated(infer(manager, block, x, typed.reshape(1, 5).repeat(0, 2)), expected);
         }
+    }
+
+    /** The angles are those of real positions of the same numbers. */
+    @ParameterizedTest
+    @MethodSource("tables")
+    void takesNegativeIntegers(Supplier<RotaryEmbeddingBlock.Builder> builder) {
+        RotaryEmbeddingBlock block = builder.get().build();
+        NDArray x = heads(2, 3, 5, 16);
+        NDArray one = integers(manager, -5, 0, 39, -1, -39);
+        NDArray each = NDArrays.concat(new NDList(one, one.flip(0).neg())).reshape(2, 5);
+        requireSigned(block, x, one);
+        requireSigned(block, x, each);
+        if (block.getAxes() != null) {
+            int axes = block.getAxes().axisCount();
+            requireSigned(
+                    block,
+                    x,
+                    each.expandDims(0)
+                            .repeat(0, axes)
+                            .mul(integers(manager, 1, -1, 0).get(":" + axes).reshape(axes, 1, 1)));
+        }
+    }
+
+    private void requireSigned(RotaryEmbeddingBlock block, NDArray x, NDArray positions) {
+        NDArray expected = infer(manager, block, x, positions.toType(DataType.FLOAT64, true));
+        for (DataType type : List.of(DataType.INT32, DataType.INT64)) {
+            requireRotated(infer(manager, block, x, positions.toType(type, true)), expected);
+        }
+    }
+
+    /** The cosine and the sine of -3 in double. */
+    @Test
+    void turnsBackAtNegativeIntegers() {
+        NDArray unit = reals(manager, 1, 0, 0, 0).reshape(1, 1, 1, 4);
+        NDArray y = infer(manager, rotary(4).build(), unit, integers(manager, -3));
+        requireClose(y.get("0, 0, 0"), new double[] {Math.cos(3), -Math.sin(3), 0, 0}, 0x1p-24);
+    }
+
+    /** Only the distances matter. */
+    @Test
+    void anAttentionMayCountFromANegativePosition() {
+        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(32)
+                .setHeadCount(2)
+                .optCausal(true)
+                .optRelativeEncoding(builder().build())
+                .build();
+        attention.initialize(manager, DataType.FLOAT32, new Shape(-1, -1, 32));
+        NDArray x = heads(2, 7, 32);
+        NDArray centered = integers(manager, -4, -3, -2, -1, 0, 1, 2);
+        // scores are sums of 16 products, after rotations of other angles
+        requireClose(inferAt(manager, centered, attention, x), doubles(infer(manager, attention, x)), 1e-5);
+    }
+
+    /** On a GPU, integers are not read, and a position out of range has a row of NaN. */
+    @Test
+    void takesNegativeIntegersOnAGpu() {
+        RotaryEmbeddingBlock block = ten().build();
+        onASimulatedGpu(gpu -> {
+            NDArray x = gpu.ones(new Shape(1, 1, 4, 4));
+            NDArray y = infer(gpu, block, x, integers(gpu, -9, -10, 10, 9));
+            double cos = Math.cos(9);
+            double sin = Math.sin(9);
+            assertThat(doubles(y.get("0, 0, :, :2")))
+                    .usingComparatorWithPrecision(1e-6)
+                    .containsExactly(
+                            cos + sin, cos - sin, Double.NaN, Double.NaN, Double.NaN, Double.NaN, cos - sin, cos + sin);
+        });
+    }
+
+    /** A frequency of a dimension turns only this dimension; the same of both is a rotation. */
+    @ParameterizedTest
+    @EnumSource
+    void dimensionsMayHaveFrequenciesOfTheirOwn(PairLayout layout) {
+        NDArray x = heads(2, 3, 5, 16);
+        double[] ofPairs = {1, 0.5, 0.25, 0.125, 2, 0.75};
+        double[] ofDimensions = new double[12];
+        double[] ofFirst = new double[12];
+        for (int pair = 0; pair < 6; pair++) {
+            ofDimensions[layout.firstIndex(pair, 6)] = ofPairs[pair];
+            ofDimensions[layout.secondIndex(pair, 6)] = ofPairs[pair];
+            ofFirst[layout.firstIndex(pair, 6)] = ofPairs[pair];
+        }
+        NDArray expected = inferFrom(
+                manager,
+                3,
+                builder()
+                        .optLayout(layout)
+                        .optFrequencies(Frequencies.of(ofPairs))
+                        .build(),
+                x);
+        RotaryEmbeddingBlock.Builder same = builder().optLayout(layout).optRotarySize(12);
+        requireRotated(
+                inferFrom(
+                        manager,
+                        3,
+                        same.optFrequencies(Frequencies.of(ofDimensions)).build(),
+                        x),
+                expected);
+        NDArray first = inferFrom(
+                manager, 3, same.optFrequencies(Frequencies.of(ofFirst)).build(), x);
+        for (int dimension = 0; dimension < 16; dimension++) {
+            boolean turns = dimension < 12 && ofFirst[dimension] != 0;
+            requireRotated(first.get("..., {}", dimension), (turns ? expected : x).get("..., {}", dimension));
+        }
+    }
+
+    /** Hunyuan-VL's: in a pair (k, k + 8), the first dimension turns by axis k / 4 and the second by axis k / 4 + 2. */
+    @Test
+    void dimensionsMayHaveAxesOfTheirOwn() {
+        NDArray x = numbers(manager, 5, DataType.FLOAT64, 1, 1, 1, 16);
+        double[] numbers = x.toDoubleArray();
+        double[] expected = new double[16];
+        int[] position = {3, -1, 7, 50};
+        for (int i = 0; i < 16; i++) {
+            double angle = position[i / 4] * Math.pow(10_000, -(i % 8) / 8.0);
+            expected[i] = numbers[i] * Math.cos(angle) + (i < 8 ? -numbers[i + 8] : numbers[i - 8]) * Math.sin(angle);
+        }
+        RotaryEmbeddingBlock block = builder()
+                .optLayout(PairLayout.CONCATENATED)
+                .optAxes(RotaryAxes.sections(4, 4, 4, 4))
+                .build();
+        NDArray positions = manager.create(position).reshape(4, 1, 1);
+        requireClose(infer(manager, block, x, positions), expected, 1e-14);
+        requireClose(infer(manager, block, x, positions.toType(DataType.FLOAT64, true)), expected, 1e-14);
+    }
+
+    @Test
+    void rejectsAnglesOfNeitherPairsNorDimensions() {
+        Frequencies eight = Frequencies.geometric(8, 100, 8);
+        assertAll(
+                rejected(() -> builder().optAxes(RotaryAxes.sections(4, 8)).build(), "12 pairs", "8 pairs", 16),
+                rejected(() -> builder().optRotarySize(12).optFrequencies(eight).build(), "rotarySize 12", "8 freq"),
+                rejected(
+                        () -> builder()
+                                .optAxes(RotaryAxes.sections(8, 8))
+                                .optXpos(512)
+                                .build(),
+                        "xpos 512.0",
+                        16),
+                rejected(
+                        () -> builder()
+                                .optRotarySize(8)
+                                .optFrequencies(eight)
+                                .optXpos(512)
+                                .build(),
+                        "xpos 512.0",
+                        8));
     }
 
     @Test
@@ -221,6 +375,10 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
                 () -> rotary(16).optMaxSequenceLength(4).optAutoExtend(602).build();
         requireRotated(infer(manager, growing.get(), x, positions), expected);
         requireRotated(inferFrom(manager, 597, growing.get(), x), expected);
+        NDArray negative = positions.neg();
+        requireRotated(
+                infer(manager, growing.get(), x, negative),
+                infer(manager, rotary(16).build(), x, negative.toType(DataType.FLOAT64, true)));
     }
 
     @Test
@@ -451,7 +609,7 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
                 rejectedWithoutLeak(manager, () -> infer(manager, axes, batch, three), "(3, 1, 3)", "2 coordinates"),
                 rejectedWithoutLeak(manager, () -> infer(manager, axes, batch, shorter), "(2, 1, 2)", "(2, 3)"),
                 // a table that may grow reads positions on a GPU too
-                rejectedWithoutLeak(manager, () -> infer(manager, growing, x, ten), "position 10", "0 to 9"));
+                rejectedWithoutLeak(manager, () -> infer(manager, growing, x, ten), "position 10", "-9 to 9"));
     }
 
     @Test
@@ -476,9 +634,14 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
         NDArray x = zeros(manager, 1, 2, 3, 4);
         NDArray ten = integers(manager, 0, 10, 1);
         NDArray undefined = reals(manager, 0, Double.NaN, 1);
+        RotaryEmbeddingBlock scaled = xpos().build();
+        NDArray negative = integers(manager, 0, 1, -1);
+        NDArray below = integers(manager, 0, 1, -10);
         assertAll(
+                rejectedWithoutLeak(manager, () -> infer(manager, block, x, below), "position -10", "-9 to 9"),
+                rejectedWithoutLeak(manager, () -> infer(manager, scaled, x, x, negative), "position -1", "0 to 4999"),
                 rejectedWithoutLeak(
-                        manager, () -> infer(manager, block, x, ten), "position 10", "index 1 of (3)", "0 to 9"),
+                        manager, () -> infer(manager, block, x, ten), "position 10", "index 1 of (3)", "-9 to 9"),
                 rejectedWithoutLeak(
                         manager, () -> infer(manager, block, x, undefined), "NaN", "index 1 of (3)", "finite"));
         assertThat(infer(manager, block, x, integers(manager, 0, 9, 1)).getShape())
@@ -508,7 +671,7 @@ class RotaryEmbeddingBlockTest extends OnEachEngine {
                 ? integers(manager, 0, 10, 2)
                 : integers(manager, 0, 1, 2, 0, 10, 2).reshape(2, 1, 3);
         assertAll(
-                rejectedWithoutLeak(manager, () -> inferAt(manager, positions, attention, x), "position 10", "0 to 9"));
+                rejectedWithoutLeak(manager, () -> inferAt(manager, positions, attention, x), "position 10", " to 9"));
     }
 
     /** With the sequence on axis 1, a shape may be that of an attention, (B, N, T, H), so it is not checked. */

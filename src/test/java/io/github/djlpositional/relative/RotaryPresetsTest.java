@@ -131,7 +131,7 @@ class RotaryPresetsTest extends OnEachEngine {
     @CsvSource({"72, 12, 12, 12", "64, 11, 11, 10"})
     void sectionsOfGenLipNeedNotFillAHead(int headSize, long time, long rows, long columns) {
         List<Integer> axes =
-                RotaryPresets.genLip(headSize, 8, 12, 12).build().getAxes().axisOfPair();
+                RotaryPresets.genLip(headSize, 8, 12, 12).build().getAxes().axes();
         assertThat(axes).hasSize(headSize / 2).startsWith(0, 1, 2, 0, 1, 2);
         assertThat(IntStream.range(0, 3).mapToLong(axis -> Collections.frequency(axes, axis)))
                 .containsExactly(time, rows, columns);

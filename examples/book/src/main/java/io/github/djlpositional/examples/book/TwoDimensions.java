@@ -78,7 +78,7 @@ public final class TwoDimensions {
                 RotaryPresets.qwen3Vl(128, 5_000_000, 24, 20, 20).build();
         // ...
         for (RotaryEmbeddingBlock block : List.of(qwen2, qwen3)) {
-            String axes = block.getAxes().axisOfPair().toString().replaceAll("[^012]", "");
+            String axes = block.getAxes().axes().toString().replaceAll("[^012]", "");
             String letters = axes.replace('0', 't').replace('1', 'r').replace('2', 'c');
             out.print("%.32s%n%s", letters, letters.substring(32));
         }
