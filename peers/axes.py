@@ -349,29 +349,187 @@ def side_by_side_of_rotary_embedding_torch():
         x = heads(4 * len(grid), tokens)
         y = apply_rotary_emb(RotaryEmbedding(4).get_axial_freqs(*grid, offsets=offsets).reshape(tokens, -1), x)
         positions = (cells(*grid) + torch.tensor(offsets)[:, None])[:, None]
-        yield dict(sizes=[4] * len(grid), base=10000), dict(x=x, positions=positions), y
+        yield beside("axial", x, positions[:, 0], y, [4] * len(grid))
 
 
 # diffusion models
 
 
+def diffusers(name):
+    return importlib.import_module(f"diffusers.models.transformers.transformer_{name}")
+
+
+def rotated(x, rows, **options):
+    from diffusers.models.embeddings import apply_rotary_emb
+
+    if isinstance(rows, tuple):
+        return apply_rotary_emb(x, rows, **options)
+    return apply_rotary_emb(x.transpose(1, 2), rows, use_real=False).transpose(1, 2)
+
+
+def latents(*grid):
+    """Latents of which 2 x 2 are a token, of images or videos."""
+    return torch.zeros(1, 4, *grid[:-2], 2 * grid[-2], 2 * grid[-1])
+
+
+def beside(model, x, places, y, sizes, base=10000, halves=False):
+    base = base if isinstance(base, list) else [base] * len(sizes)
+    return dict(model=model, sizes=sizes, bases=base, halves=halves), dict(x=x, positions=places[:, None]), y
+
+
 @part.kind("side by side", BLOCK, "diffusers")
 def side_by_side_of_diffusers():
-    from diffusers.models.embeddings import apply_rotary_emb
-    from diffusers.models.transformers.transformer_flux2 import Flux2PosEmbed
-    from diffusers.models.transformers.transformer_hunyuan_video import HunyuanVideoRotaryPosEmbed
-    from diffusers.models.transformers.transformer_wan import WanRotaryPosEmbed
+    yield from of_texts_and_images()
+    yield from of_grids()
+    yield of_negative_positions()
 
-    x = heads(128, 30)
-    positions = cells(2, *GRID)[:, None]
-    rows = WanRotaryPosEmbed(128, (1, 2, 2), 32)(torch.zeros(1, 4, 2, 6, 10))
-    y = apply_rotary_emb(x, tuple(each[0, :, 0] for each in rows))
-    yield dict(model="Wan", sizes=(44, 42, 42), base=10000), dict(x=x, positions=positions), y
-    y = apply_rotary_emb(x, HunyuanVideoRotaryPosEmbed(2, 1, [16, 56, 56], 256.0)(torch.zeros(1, 4, 2, 6, 10)))
-    yield dict(model="HunyuanVideo", sizes=(16, 56, 56), base=256), dict(x=x, positions=positions), y
-    places = torch.randint(0, 60, (30, 4))
-    y = apply_rotary_emb(x, Flux2PosEmbed(2000, [32, 32, 32, 32])(places))
-    yield dict(model="FLUX.2", sizes=(32, 32, 32, 32), base=2000), dict(x=x, positions=places.T[:, None]), y
+
+def of_texts_and_images():
+    for model, name, base, sizes in (("LongCatImagePosEmbed", "longcat_image", 10000, (16, 56, 56)),
+                                     ("OvisImagePosEmbed", "ovis_image", 10000, (16, 56, 56)),
+                                     ("BriaPosEmbed", "bria", 10000, (16, 56, 56)),
+                                     ("Krea2RotaryPosEmbed", "krea2", 1000, (32, 48, 48)),
+                                     ("Flux3PosEmbed", "flux3", 10000, (32, 32, 32, 32))):
+        x, places = heads(sum(sizes)), torch.randint(0, 60, (15, len(sizes)))
+        yield beside(model, x, places.T, rotated(x, getattr(diffusers(name), model)(base, list(sizes))(places)), sizes, base)
+    x, places = heads(128), torch.randint(0, 60, (15, 3))
+    for name in ("z_image", "bria_fibo2"):
+        rows = diffusers(name).RopeEmbedder(256.0, [32, 48, 48], [64, 64, 64])(places)
+        yield beside(name, x, places.T, rotated(x, rows[None]), (32, 48, 48), 256)
+    x = heads(96)
+    rows = diffusers("lumina2").Lumina2RotaryPosEmbed(10000, [32, 32, 32], [64, 64, 64])._get_freqs_cis(places[None])
+    yield beside("Lumina 2", x, places.T, rotated(x, rows), (32, 32, 32))
+    x = heads(128)
+    hidream = diffusers("hidream_image")
+    rows = hidream.HiDreamImageEmbedND(10000, [64, 32, 32])(places[None])
+    y = hidream.apply_rope(x.transpose(1, 2), x.transpose(1, 2), rows)[0].transpose(1, 2)
+    yield beside("HiDream", x, places.T, y, (64, 32, 32))
+    x = heads(64)
+    prx = diffusers("prx")
+    yield beside("PRX", x, places.T[1:], prx.apply_rope(x, prx.PRXEmbedND(64, 10000, [32, 32])(places[None, :, 1:])), (32, 32))
+
+
+def of_grids():
+    grid = (2, *GRID)
+    for model, name in (("HunyuanVideoRotaryPosEmbed", "hunyuan_video"), ("HunyuanVideo15RotaryPosEmbed", "hunyuan_video15"),
+                        ("MotifVideoRotaryPosEmbed", "motif_video")):
+        x = heads(128, 30)
+        y = rotated(x, getattr(diffusers(name), model)(2, 1, [16, 56, 56], 256.0)(latents(*grid)))
+        yield beside(model, x, cells(*grid), y, (16, 56, 56), 256)
+    x = heads(128)
+    rows = diffusers("hunyuanimage").HunyuanImageRotaryPosEmbed((2, 2), (64, 64), 256.0)(latents(*GRID))
+    yield beside("HunyuanImage", x, cells(*GRID), rotated(x, rows), (64, 64), 256)
+    for model, name, sizes in (("Kandinsky5RoPE3D", "kandinsky", (16, 24, 24)), ("Kandinsky6RoPE3D", "kandinsky6", (32, 48, 48))):
+        x, places = heads(sum(sizes), 30), [torch.arange(size) for size in grid]
+        module = getattr(diffusers(name), model)(sizes)
+        rows = module((1, *grid), places)[0] if name == "kandinsky" else module(places)
+        y = diffusers("kandinsky6").apply_rotary(x.transpose(1, 2), rows.flatten(0, 2)).transpose(1, 2)
+        yield beside(model, x, cells(*grid), y, sizes)
+    for scales in ((2.0, 1.0, 1.0), (1.0, 3.0, 2.0)):
+        x = heads(128, 30)
+        rows = diffusers("cosmos").CosmosRotaryPosEmbed(128, rope_scale=scales)(latents(*grid))
+        sizes = (44, 42, 42)
+        bases = [10000 * scale ** (size / (size - 2)) for scale, size in zip(scales, sizes)]
+        yield beside("Cosmos", x, cells(*grid), rotated(x, rows, use_real_unbind_dim=-2), sizes, bases, halves=True)
+    x = heads(64)
+    rows = diffusers("glm_image").GlmImageRotaryPosEmbed(64, 2)(latents(*GRID))
+    yield beside("GLM-Image", x, cells(*GRID), rotated(x, rows, use_real_unbind_dim=-2), (32, 32), halves=True)
+    rows = diffusers("cogview4").CogView4RotaryPosEmbed(64, 2, (16, 25))(latents(*GRID))
+    places = cells(*GRID) * torch.tensor([[16], [25]]) // torch.tensor(GRID)[:, None]
+    yield beside("CogView4", x, places, rotated(x, rows, use_real_unbind_dim=-2), (32, 32), halves=True)
+
+
+def of_negative_positions():
+    # the tables of Qwen-Image have 4096 positions of either sign
+    arrays, y = qwen_rotated(3, [(2, 4, 5)])
+    frames, rows, columns = cells(2, 4, 5)
+    places = torch.cat([torch.arange(2, 5).expand(3, 3), torch.stack([frames, rows - 2, columns - 3])], 1)
+    return beside("Qwen-Image", arrays["x"], places, y, (16, 56, 56))
+
+
+@part.kind("wan", BLOCK, "diffusers")
+def wan():
+    for model, name in (("WanRotaryPosEmbed", "wan"), ("SkyReelsV2RotaryPosEmbed", "skyreels_v2"),
+                        ("ChronoEditRotaryPosEmbed", "chronoedit"), ("WanRotaryPosEmbed", "wan_animate")):
+        for size in (128, 64) if name == "wan" else (128,):
+            # ChronoEdit has other positions for two frames
+            grid = (3, *GRID)
+            x = heads(size, 45)
+            options = dict(temporal_skip_len=8) if name == "chronoedit" else {}
+            rows = getattr(diffusers(name), model)(size, (1, 2, 2), 32, **options)(latents(*grid))
+            y = rotated(x, tuple(each[0, :, 0] for each in rows))
+            yield dict(model=name, grid=grid), dict(x=x), y
+
+
+@part.kind("flux2", BLOCK, "diffusers")
+def flux2():
+    from diffusers.pipelines.flux2.pipeline_flux2 import Flux2Pipeline
+
+    for text, images in ((4, [GRID]), (0, [(2, 3)]), (3, [(2, 4), GRID, (1, 6)])):
+        empty = [torch.zeros(1, 1, *image) for image in images]
+        places = [Flux2Pipeline._prepare_text_ids(torch.zeros(1, text, 1)), Flux2Pipeline._prepare_latent_ids(empty[0])]
+        if len(images) > 1:
+            places.append(Flux2Pipeline._prepare_image_ids(empty[1:]))
+        places = torch.cat(places, 1)[0]
+        x = heads(128, len(places))
+        y = rotated(x, diffusers("flux2").Flux2PosEmbed(2000, [32, 32, 32, 32])(places))
+        yield dict(text=text, images=[size for image in images for size in (1, *image)]), dict(x=x), y
+
+
+@part.kind("qwenImage", BLOCK, "diffusers")
+def qwen_image():
+    for text, images in ((4, [(1, *GRID)]), (1, [(1, 6, 4)]), (5, [(1, 4, 5), (1, 7, 2), (1, 1, 1)]), (2, [(3, 2, 5)])):
+        yield dict(text=text, images=[size for image in images for size in image]), *qwen_rotated(text, images)
+
+
+def qwen_rotated(text, images):
+    module = diffusers("qwenimage").QwenEmbedRope(10000, [16, 56, 56], scale_rope=True)
+    image_rows, text_rows = module([images], max_txt_seq_len=text)
+    x = heads(128, text + len(image_rows))
+    rows = torch.cat([text_rows, image_rows])
+    y = diffusers("qwenimage").apply_rotary_emb_qwen(x.transpose(1, 2), rows, use_real=False).transpose(1, 2)
+    return dict(x=x), y
+
+
+# angles by dimension
+
+
+@part.kind("vjepa2", BLOCK, "transformers")
+def v_jepa2():
+    for size, frames in ((64, 2), (88, 3), (26, 1)):
+        options = model("vjepa2").VJEPA2Config(hidden_size=2 * size, num_attention_heads=2, patch_size=8, crop_size=32)
+        module = model("vjepa2").VJEPA2RopeAttention(options, 2 * size, 2)
+        x = heads(size, 16 * frames)
+        y = module.apply_rotary_embeddings(x, module.get_position_ids(x.transpose(1, 2)))
+        yield dict(grid=(frames, 4, 4)), dict(x=x), y
+
+
+@part.kind("hunyuanVl", BLOCK, "transformers")
+def hunyuan_vl():
+    hunyuan = model("hunyuan_vl")
+    for sections, alpha in (((16, 16, 16, 16), None), ((16, 16, 16, 16), 1000.0), ((8, 20, 24, 12), None), ((32, 16, 16), 4.0)):
+        options = config("dynamic" if alpha else "default", 10000.0, 128, mrope_section=list(sections), alpha=alpha)
+        x = heads(128, 9)
+        places = torch.randint(0, 60, (len(sections), 2, 9))
+        for each in (places, places[:1].expand(len(sections), -1, -1), torch.rand(len(sections), 2, 9) * 40):
+            y = hunyuan.apply_rotary_pos_emb(x, x, *hunyuan.HunYuanVLRotaryEmbedding(options)(x, each))[0]
+            yield dict(base=10000, sections=sections, alpha=alpha), dict(x=x, positions=each), y
+
+
+@part.kind("frequencies by axis", BLOCK, "diffusers")
+def ernie_image():
+    ernie, sizes = diffusers("ernie_image"), (32, 48, 48)
+    rows = ernie.ErnieImageEmbedND3(128, 256, sizes)(cells(2, *GRID).T[None].float())
+    x, found = heads(128, 30), []
+    # the function that rotates is within the processor
+    whole, ernie.dispatch_attention_fn = ernie.dispatch_attention_fn, lambda query, *_, **__: found.append(query) or query
+    same = torch.nn.Identity()
+    attention = SimpleNamespace(to_q=same, to_k=same, to_v=same, heads=2, norm_q=None, norm_k=None, to_out=[same])
+    ernie.ErnieImageSingleStreamAttnProcessor()(attention, x.transpose(1, 2).flatten(2), freqs_cis=rows)
+    ernie.dispatch_attention_fn = whole
+    frequencies = np.concatenate([np.repeat(256.0 ** (-np.arange(0, size, 2) / size), 2) for size in sizes])
+    arrays = dict(x=x, positions=cells(2, *GRID)[:, None], frequencies=frequencies)
+    yield dict(model="ERNIE-Image", axes=np.repeat([0, 1, 2], sizes).tolist(), halves=True), arrays, found[0].transpose(1, 2)
 
 
 @part.kind("flux", BLOCK, "diffusers")

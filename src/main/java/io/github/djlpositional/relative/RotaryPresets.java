@@ -4,9 +4,11 @@ import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryAxes;
+import io.github.djlpositional.relative.MropePositions.Grid;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * Rotary embeddings and positions of published models whose positions have several coordinates.
@@ -14,8 +16,9 @@ import java.util.stream.IntStream;
  * <p>Each preset returns a builder of a {@link RotaryEmbeddingBlock}, whose other options can still be set. Positions
  * are (axes, B, T), or (axes, 1, T) for all sequences; {@code manager.create(positions).expandDims(1)} converts an
  * array of this class, which has a row for each axis. All presets for images have the axes row and column, in this
- * order, except {@link #mixedPositions}. A token with the coordinates 0 is not rotated. All methods throw
- * {@link IllegalArgumentException} for sizes that are not positive or not as documented.
+ * order, except {@link #mixedPositions}. A token with the coordinates 0 is not rotated. Coordinates that are whole
+ * numbers take less time as INT32. All methods throw {@link IllegalArgumentException} for sizes that are not positive
+ * or not as documented.
  *
  * <pre>{@code
  * RotaryEmbeddingBlock rotary = RotaryPresets.dinov3(64).build();
@@ -108,13 +111,123 @@ public final class RotaryPresets {
     }
 
     /**
+     * {@return the XD-RoPE of Hunyuan-VL's text model: Tencent, <em>HunyuanOCR Technical Report</em> (2025), and
+     * {@code HunYuanVLRotaryEmbedding} of Hugging Face transformers} A section of dimensions, not of pairs, is rotated
+     * by each axis: with four sections of 16, the first dimensions of the pairs turn by the axes 0 and 1, and the
+     * second ones by the axes 2 and 3. This is no rotation where the two coordinates differ. The last three axes are
+     * column, row and image, and those before count the tokens; text has the same position on all axes.
+     *
+     * @param headSize H, 128 in Hunyuan-VL
+     * @param base {@code rope_theta}, 10,000 in Hunyuan-VL; {@link io.github.djlpositional.math.RotaryScaling#ntkAware}
+     *     is its {@code alpha}
+     * @param sections half the dimensions of each axis, the model's {@code mrope_section} or {@code xdrope_section};
+     *     together H / 2
+     * @throws IllegalArgumentException if a section is empty, or their sum is not H / 2
+     * @see <a href="https://arxiv.org/abs/2511.19575">HunyuanOCR Technical Report</a>
+     */
+    public static RotaryEmbeddingBlock.Builder hunyuanVl(int headSize, double base, int... sections) {
+        long sum = IntStream.of(sections).asLongStream().sum();
+        Check.that(
+                2 * sum == headSize,
+                () -> "sections " + Arrays.toString(sections) + " of " + sum + " together with headSize " + headSize
+                        + ": expected half the head size; pass the model's mrope_section");
+        IntStream.of(sections).forEach(section -> Check.between("section", section, 1, MAX_CELLS));
+        return halves(headSize)
+                .optBase(base)
+                .optAxes(RotaryAxes.sections(
+                        IntStream.of(sections).map(section -> 2 * section).toArray()));
+    }
+
+    /**
+     * {@return a rotary embedding with axes side by side: the first dimensions of a head are rotated by the first axis,
+     * the next ones by the second, and so on, each with the frequencies base<sup>-2i/size</sup> of its size} Most
+     * diffusion transformers are one call: their sizes are {@code axes_dims_rope} or {@code rope_axes_dim} of Hugging
+     * Face diffusers, and {@code docs/rotary.md} lists them. Where the two dimensions of a pair are half a head apart,
+     * as in Cosmos, set {@link PairLayout#CONCATENATED}.
+     *
+     * @param base the base of all axes; 10,000 in most models, 256 in HunyuanVideo and Z-Image
+     * @param sizes the number of dimensions of each axis, even; together H
+     * @throws IllegalArgumentException if there are no sizes or more than 16, or one is not even and positive
+     */
+    public static RotaryEmbeddingBlock.Builder sideBySide(double base, int... sizes) {
+        return sideBySide(IntStream.of(sizes).mapToDouble(size -> base).toArray(), sizes);
+    }
+
+    /**
+     * {@return a rotary embedding with axes side by side, each with a base of its own; see {@link #sideBySide(double,
+     * int...)}}
+     *
+     * @param bases the base of each axis
+     * @param sizes the number of dimensions of each axis, even; together H
+     * @throws IllegalArgumentException if there is not one base for each size, there are no sizes or more than 16, or
+     *     one is not even and positive
+     */
+    public static RotaryEmbeddingBlock.Builder sideBySide(double[] bases, int... sizes) {
+        Check.that(
+                bases.length == sizes.length,
+                () -> bases.length + " bases for the sizes " + Arrays.toString(sizes)
+                        + ": expected one for each axis; pass as many");
+        for (int size : sizes) {
+            Check.that(
+                    size % 2 == 0 && size > 0 && size <= MAX_CELLS,
+                    () -> "size " + size + " in " + Arrays.toString(sizes)
+                            + ": expected an even number of dimensions for each axis; pass the model's axes_dims_rope");
+        }
+        RotaryAxes axes =
+                RotaryAxes.sections(IntStream.of(sizes).map(size -> size / 2).toArray());
+        return RotaryEmbeddingBlock.builder()
+                .setHeadSize(2 * axes.axes().size())
+                .optFrequencies(Frequencies.joined(IntStream.range(0, sizes.length)
+                        .mapToObj(axis -> Frequencies.geometric(sizes[axis] / 2, bases[axis], sizes[axis] / 2.0))
+                        .toArray(Frequencies[]::new)))
+                .optAxes(axes);
+    }
+
+    /**
      * {@return the rotary embedding of FLUX.1 (Black Forest Labs, 2024; {@code EmbedND} of the published code): heads
      * of 128 with 16 dimensions for the first axis and 56 each for rows and columns, each axis with its own frequencies
      * 10,000<sup>-2i/size</sup>} Text has the position 0 on all axes, an image 0 on the first: {@link #positions}(1,
      * rows, columns).
      */
     public static RotaryEmbeddingBlock.Builder flux() {
-        return sideBySide(16, 56, 56);
+        return sideBySide(10_000, 16, 56, 56);
+    }
+
+    /**
+     * {@return the rotary embedding of FLUX.2 (Black Forest Labs, 2025; {@code Flux2PosEmbed} of Hugging Face
+     * diffusers): heads of 128 with 32 dimensions each for image, row, column and token of the text, with the
+     * frequencies 2000<sup>-2i/32</sup>} The coordinates are {@link #flux2Positions}.
+     */
+    public static RotaryEmbeddingBlock.Builder flux2() {
+        return sideBySide(2_000, 32, 32, 32, 32);
+    }
+
+    /**
+     * {@return the rotary embedding of Qwen-Image: Wu et al., <em>Qwen-Image Technical Report</em> (2025), and
+     * {@code QwenEmbedRope} of Hugging Face diffusers: heads of 128 with 16 dimensions for frames and 56 each for rows
+     * and columns, each axis with its own frequencies 10,000<sup>-2i/size</sup>} Rows and columns are counted from the
+     * middle of an image: {@link #qwenImagePositions}.
+     *
+     * @see <a href="https://arxiv.org/abs/2508.02324">Qwen-Image Technical Report</a>
+     */
+    public static RotaryEmbeddingBlock.Builder qwenImage() {
+        return sideBySide(10_000, 16, 56, 56);
+    }
+
+    /**
+     * {@return the rotary embedding of Wan: Wan Team, <em>Wan</em> (2025), and {@code WanRotaryPosEmbed} of Hugging
+     * Face diffusers: ⌊H / 6⌋ pairs each for rows and columns, and the others, which come first, for frames, each axis
+     * with its own frequencies 10,000<sup>-2i/size</sup>} The coordinates are {@link #positions}(frames, rows,
+     * columns). SkyReels V2 has the same encoding.
+     *
+     * @param headSize H, even, at least 6; 128 in Wan
+     * @see <a href="https://arxiv.org/abs/2503.20314">Wan: Open and Advanced Large-Scale Video Generative Models</a>
+     */
+    public static RotaryEmbeddingBlock.Builder wan(int headSize) {
+        requireMultiple(headSize, 2);
+        Check.between("headSize", headSize, 6, MAX_CELLS);
+        int rows = headSize / 6 * 2;
+        return sideBySide(10_000, headSize - 2 * rows, rows, rows);
     }
 
     /**
@@ -130,7 +243,30 @@ public final class RotaryPresets {
      */
     public static RotaryEmbeddingBlock.Builder cogVideoX(int headSize) {
         requireMultiple(headSize, 16);
-        return sideBySide(headSize / 4, headSize / 8 * 3, headSize / 8 * 3);
+        return sideBySide(10_000, headSize / 4, headSize / 8 * 3, headSize / 8 * 3);
+    }
+
+    /**
+     * {@return the rotary embedding of V-JEPA 2: Assran et al., <em>V-JEPA 2</em> (2025), and
+     * {@code rotate_queries_or_keys} of Hugging Face transformers} A third of a head, d dimensions, is for each of
+     * frames, rows and columns; what is left does not rotate. Pairs are neighbors, but the dimension j of a third has
+     * the frequency 10,000<sup>-2i/d</sup> with i = j mod d / 2, so that the two dimensions of a pair have different
+     * angles: this is no rotation, and scores do not depend on distances only. The coordinates are
+     * {@link #positions}(frames, rows, columns).
+     *
+     * @param headSize H, at least 6; 64 in V-JEPA 2 ViT-L
+     * @see <a href="https://arxiv.org/abs/2506.09985">V-JEPA 2: Self-Supervised Video Models Enable Understanding,
+     *     Prediction and Planning</a>
+     */
+    public static RotaryEmbeddingBlock.Builder vjepa2(int headSize) {
+        Check.between("headSize", headSize, 6, MAX_CELLS);
+        int pairs = headSize / 6;
+        return RotaryEmbeddingBlock.builder()
+                .setHeadSize(headSize)
+                .optRotarySize(6 * pairs)
+                .optFrequencies(Frequencies.joined(Collections.nCopies(6, Frequencies.geometric(pairs, 10_000, pairs))
+                        .toArray(Frequencies[]::new)))
+                .optAxes(RotaryAxes.sections(pairs, pairs, pairs));
     }
 
     /**
@@ -249,6 +385,77 @@ public final class RotaryPresets {
     }
 
     /**
+     * {@return the coordinates of FLUX.2's tokens, (4, textTokens + cells): those of the text, then those of the
+     * images, each row-major} The axes are image, row, column and token of the text. A token of the text is at (0, 0,
+     * 0, token), a cell of an image at (10 · image, row, column, 0), with the images counted from 0.
+     *
+     * @param textTokens the number of tokens of the text, from 0
+     * @param images the grid of the image that is generated, then of those that are given; each with one frame
+     */
+    public static double[][] flux2Positions(int textTokens, Grid... images) {
+        double[][] positions = new double[4][count(textTokens, images)];
+        int next = textTokens;
+        Arrays.setAll(positions[3], token -> token < textTokens ? token : 0);
+        for (int image = 0; image < images.length; image++) {
+            Grid grid = images[image];
+            Check.that(grid.frames() == 1, () -> grid + ": expected one frame; pass a grid for each image");
+            next = addCells(positions, next, grid, 10 * image, 0, 0);
+        }
+        return positions;
+    }
+
+    /**
+     * {@return the coordinates of Qwen-Image's tokens, (3, textTokens + cells): those of the text, then those of the
+     * images, each frame by frame and row-major} The axes are frame, row and column. A cell is at (image + frame, row -
+     * ⌈rows / 2⌉, column - ⌈columns / 2⌉), with the images counted from 0, and a token of the text at (c, c, c), where
+     * c is counted from the largest ⌊rows / 2⌋ or ⌊columns / 2⌋ of all images.
+     *
+     * @param textTokens the number of tokens of the text, from 0
+     * @param images the grid of the image that is generated, then of those that are edited
+     */
+    public static double[][] qwenImagePositions(int textTokens, Grid... images) {
+        double[][] positions = new double[3][count(textTokens, images)];
+        int first = Stream.of(images)
+                .mapToInt(grid -> Math.max(grid.rows(), grid.columns()) / 2)
+                .max()
+                .orElse(0);
+        for (double[] axis : positions) {
+            Arrays.setAll(axis, token -> token < textTokens ? first + token : 0);
+        }
+        int next = textTokens;
+        for (int image = 0; image < images.length; image++) {
+            Grid grid = images[image];
+            next = addCells(positions, next, grid, image, -((grid.rows() + 1) / 2), -((grid.columns() + 1) / 2));
+        }
+        return positions;
+    }
+
+    /** The number of tokens of a text and of images. */
+    private static int count(int textTokens, Grid... images) {
+        Check.between("textTokens", textTokens, 0, MAX_CELLS);
+        long count = textTokens;
+        for (Grid grid : images) {
+            count += (long) grid.frames() * grid.rows() * grid.columns();
+            Check.between("token count", count, 0, MAX_CELLS);
+        }
+        return (int) count;
+    }
+
+    /** Sets the coordinates of the cells of an image from a token on; returns the token after them. */
+    private static int addCells(
+            double[][] positions, int token, Grid grid, int firstFrame, int firstRow, int firstColumn) {
+        double[][] cells = positions(grid.frames(), grid.rows(), grid.columns());
+        int[] first = {firstFrame, firstRow, firstColumn};
+        for (int axis = 0; axis < first.length; axis++) {
+            int start = first[axis];
+            for (int cell = 0; cell < cells[axis].length; cell++) {
+                positions[axis][token + cell] = start + cells[axis][cell];
+            }
+        }
+        return token + cells[0].length;
+    }
+
+    /**
      * {@return the coordinates of EVA-02's tokens, (2, leadingTokens + rows · columns): index · pretrainedSize / size}
      *
      * @param leadingTokens the number of tokens before the patches, which are not rotated: 1, the class token
@@ -327,17 +534,6 @@ public final class RotaryPresets {
 
     private static RotaryEmbeddingBlock.Builder halves(int headSize) {
         return RotaryEmbeddingBlock.builder().setHeadSize(headSize).optLayout(PairLayout.CONCATENATED);
-    }
-
-    /** Axes one after another, each with the frequencies of its size. */
-    private static RotaryEmbeddingBlock.Builder sideBySide(int... sizes) {
-        return RotaryEmbeddingBlock.builder()
-                .setHeadSize(IntStream.of(sizes).sum())
-                .optFrequencies(Frequencies.joined(IntStream.of(sizes)
-                        .mapToObj(size -> Frequencies.geometric(size / 2, 10_000, size / 2.0))
-                        .toArray(Frequencies[]::new)))
-                .optAxes(RotaryAxes.sections(
-                        IntStream.of(sizes).map(size -> size / 2).toArray()));
     }
 
     /** base^(-2i / (H/2)) for a quarter of a head's dimensions. */

@@ -5,6 +5,7 @@ import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
@@ -18,6 +19,7 @@ import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.math.RotaryAxes;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.relative.LearnedRotaryEmbeddingBlock;
 import io.github.djlpositional.relative.MropePositions;
@@ -29,12 +31,16 @@ import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.Weights;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.function.UnaryOperator;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
@@ -166,6 +172,90 @@ class RotaryCodeTest extends OnEachEngine {
                 .flatMapToLong(
                         i -> LongStream.generate(() -> idsAndCounts[2 * i]).limit(idsAndCounts[2 * i + 1]))
                 .toArray();
+    }
+
+    /** A row of the table is one call, for heads of the size that it names. */
+    @Test
+    void diffusionTransformersAreOneCall() throws IOException {
+        List<Map<String, String>> rows = Tables.rows("docs/rotary.md", "model", "encoding", "H");
+        assertThat(rows).hasSizeGreaterThan(10);
+        for (Map<String, String> row : rows) {
+            String call = row.get("encoding").replace("_", "");
+            assertThat(call).matches("`sideBySide\\(\\d+(, \\d+)+\\)`");
+            int[] numbers = Pattern.compile("\\d+")
+                    .matcher(call)
+                    .results()
+                    .mapToInt(number -> Integer.parseInt(number.group()))
+                    .toArray();
+            int[] sizes = Arrays.copyOfRange(numbers, 1, numbers.length);
+            RotaryEmbeddingBlock rotary =
+                    RotaryPresets.sideBySide(numbers[0], sizes).build();
+            assertThat(rotary.getHeadSize()).as("%s", row).isEqualTo(Integer.parseInt(row.get("H")));
+            assertThat(rotary.getAxes().axisCount()).isEqualTo(sizes.length);
+        }
+    }
+
+    /** Heads of 128, with `rope_scale` (2, 1, 1): `CosmosRotaryPosEmbed` of diffusers. */
+    @Test
+    void basesOfAxes() {
+        // tag::cosmos[]
+        double timeBase = 10_000 * Math.pow(2, 44 / 42.0); // NTK-aware with factor 2
+        RotaryEmbeddingBlock.Builder cosmos = RotaryPresets.sideBySide(
+                        new double[] {timeBase, 10_000, 10_000}, 44, 42, 42)
+                .optLayout(PairLayout.CONCATENATED);
+        // end::cosmos[]
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 1, 1, 128);
+        NDArray time = manager.create(new double[] {3, 0, 0}).reshape(3, 1, 1);
+        double[] numbers = x.toDoubleArray();
+        double angle = 3 / Math.pow(timeBase, 2 / 44.0);
+        double expected = numbers[1] * Math.cos(angle) - numbers[65] * Math.sin(angle);
+        NDArray y = Forward.infer(manager, cosmos.build(), x, time);
+        assertThat(y.getDouble(0, 0, 0, 1)).isCloseTo(expected, within(1e-12));
+        assertThat(doubles(y.get("..., 22:64"))).isEqualTo(doubles(x.get("..., 22:64")));
+    }
+
+    @Test
+    void positionsFromTheMiddle() {
+        // tag::qwenImage[]
+        RotaryEmbeddingBlock rotary = RotaryPresets.qwenImage().build();
+        // 20 tokens of text, then 6 rows of 8 tokens of an image
+        double[][] coordinates = RotaryPresets.qwenImagePositions(20, Grid.of(1, 6, 8));
+        NDArray positions =
+                manager.create(coordinates).toType(DataType.INT32, false).expandDims(1); // (3, 1, T)
+        // end::qwenImage[]
+        NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, 2, 68, 128);
+        NDArray real = manager.create(coordinates).expandDims(1);
+        assertThat(positions.get("1, 0, 20").getInt()).isEqualTo(-3);
+        requireClose(
+                Forward.infer(manager, rotary, x, positions), doubles(Forward.infer(manager, rotary, x, real)), 1e-6);
+    }
+
+    @Test
+    void anglesByDimension() {
+        // tag::byDimension[]
+        RotaryEmbeddingBlock hunyuan = RotaryEmbeddingBlock.builder()
+                .setHeadSize(128)
+                .optLayout(PairLayout.CONCATENATED)
+                .optAxes(RotaryAxes.sections(32, 32, 32, 32)) // 128 axes: of the dimensions
+                .build();
+        Frequencies half = Frequencies.geometric(32, 10_000, 32);
+        RotaryEmbeddingBlock neighbors = RotaryEmbeddingBlock.builder()
+                .setHeadSize(64)
+                .optRotarySize(64)
+                .optFrequencies(Frequencies.joined(half, half)) // 64 frequencies: of the dimensions
+                .build();
+        // end::byDimension[]
+        assertThat(hunyuan.getArguments())
+                .isEqualTo(RotaryPresets.hunyuanVl(128, 10_000, 16, 16, 16, 16)
+                        .build()
+                        .getArguments());
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 1, 1, 64);
+        double[] numbers = x.toDoubleArray();
+        // dimension 35 has the frequency of 3, and is in a pair with dimension 34
+        double angle = 2 * Math.pow(10_000, -3 / 32.0);
+        NDArray y = Forward.inferFrom(manager, 2, neighbors, x);
+        assertThat(y.getDouble(0, 0, 0, 35))
+                .isCloseTo(numbers[35] * Math.cos(angle) + numbers[34] * Math.sin(angle), within(1e-12));
     }
 
     @Test

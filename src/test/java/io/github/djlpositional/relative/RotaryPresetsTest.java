@@ -10,7 +10,9 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
+import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.RotaryAxes;
+import io.github.djlpositional.relative.MropePositions.Grid;
 import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
 import java.io.IOException;
@@ -141,6 +143,62 @@ class RotaryPresetsTest extends OnEachEngine {
     void pairsBehindTheSectionsOfGenLipAreOfTime() {
         assertThat(RotaryPresets.genLip(24, 1, 3, 2).build().getAxes())
                 .isEqualTo(RotaryAxes.of(0, 1, 2, 0, 1, 2, 0, 1, 0, 0, 0, 0));
+    }
+
+    /** Of 44 dimensions, 2 · ⌊44 / 6⌋ = 14 each are for rows and columns, and the other 16 for frames. */
+    @Test
+    void axesSideBySideHaveFrequenciesOfTheirSizes() {
+        RotaryEmbeddingBlock wan = RotaryPresets.wan(44).build();
+        assertThat(wan.getAxes()).isEqualTo(RotaryAxes.sections(8, 7, 7));
+        assertThat(wan.getArguments())
+                .isEqualTo(RotaryPresets.sideBySide(10_000, 16, 14, 14).build().getArguments());
+        RotaryEmbeddingBlock bases =
+                RotaryPresets.sideBySide(new double[] {100, 400}, 4, 8).build();
+        assertThat(bases.getArguments())
+                .isEqualTo(RotaryEmbeddingBlock.builder()
+                        .setHeadSize(12)
+                        .optFrequencies(
+                                Frequencies.joined(Frequencies.geometric(2, 100, 2), Frequencies.geometric(4, 400, 4)))
+                        .optAxes(RotaryAxes.sections(2, 4))
+                        .build()
+                        .getArguments());
+    }
+
+    /** {@code QwenEmbedRope} with two tokens of text, and images of 1 × 3 × 2 and 2 × 1 × 1 cells. */
+    @Test
+    void qwenImageCountsFromTheMiddle() {
+        double[][] positions = RotaryPresets.qwenImagePositions(2, Grid.of(1, 3, 2), Grid.of(2, 1, 1));
+        assertThat(positions).isDeepEqualTo(new double[][] {
+            {1, 2, 0, 0, 0, 0, 0, 0, 1, 2}, {1, 2, -2, -2, -1, -1, 0, 0, -1, -1}, {1, 2, -1, 0, -1, 0, -1, 0, -1, -1}
+        });
+        assertThat(RotaryPresets.qwenImagePositions(2)).isDeepEqualTo(new double[][] {{0, 1}, {0, 1}, {0, 1}});
+    }
+
+    /** {@code _prepare_text_ids}, {@code _prepare_latent_ids} and {@code _prepare_image_ids} of diffusers. */
+    @Test
+    void flux2CountsTokensAndImages() {
+        assertThat(RotaryPresets.flux2Positions(2, Grid.of(1, 1, 2), Grid.of(1, 2, 1)))
+                .isDeepEqualTo(
+                        new double[][] {{0, 0, 0, 0, 10, 10}, {0, 0, 0, 0, 0, 1}, {0, 0, 0, 1, 0, 0}, {0, 1, 0, 0, 0, 0}
+                        });
+    }
+
+    @Test
+    void rejectsSizesOfAxesAndImages() {
+        assertAll(
+                rejected(() -> RotaryPresets.sideBySide(10_000, 16, 15), "size 15", "[16, 15]", "even"),
+                rejected(() -> RotaryPresets.sideBySide(10_000, 16, 0), "size 0"),
+                rejected(() -> RotaryPresets.sideBySide(10_000), "number of sections 0"),
+                rejected(() -> RotaryPresets.sideBySide(new double[1], 16, 16), "1 bases", "[16, 16]"),
+                rejected(() -> RotaryPresets.sideBySide(new double[2], 16, 16), "base 0.0"),
+                rejected(() -> RotaryPresets.wan(4), "headSize 4"),
+                rejected(() -> RotaryPresets.wan(127), "headSize 127"),
+                rejected(() -> RotaryPresets.vjepa2(5), "headSize 5"),
+                rejected(() -> RotaryPresets.hunyuanVl(128, 10_000, 8, 8, 8, 8), "[8, 8, 8, 8]", 32, 128),
+                rejected(() -> RotaryPresets.hunyuanVl(128, 10_000, 64, 0), "section 0"),
+                rejected(() -> RotaryPresets.flux2Positions(-1), "textTokens -1"),
+                rejected(() -> RotaryPresets.flux2Positions(3, Grid.of(2, 4, 4)), "frames=2", "one frame"),
+                rejected(() -> RotaryPresets.qwenImagePositions(3, Grid.of(1 << 20, 1 << 20, 1 << 20)), "token count"));
     }
 
     @Test

@@ -8,6 +8,7 @@ import ai.djl.ndarray.types.DataType;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryAxes;
+import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.relative.LearnedRotaryEmbeddingBlock;
 import io.github.djlpositional.relative.MropePositions;
 import io.github.djlpositional.relative.MropePositions.Grid;
@@ -49,6 +50,19 @@ class RotaryAxesPeersTest extends EncodingPeersTest {
                         entry("positions of texts with images", RotaryAxesPeersTest::mropePositions),
                         entry("flux", rotated((peer, size) -> RotaryPresets.flux())),
                         entry("side by side", rotated(RotaryAxesPeersTest::sideBySide)),
+                        entry("wan", onGrid((peer, size) -> RotaryPresets.wan(size))),
+                        entry(
+                                "flux2",
+                                at(
+                                        peer -> RotaryPresets.flux2Positions(peer.integer("text"), images(peer)),
+                                        (peer, size) -> RotaryPresets.flux2())),
+                        entry(
+                                "qwenImage",
+                                at(
+                                        peer -> RotaryPresets.qwenImagePositions(peer.integer("text"), images(peer)),
+                                        (peer, size) -> RotaryPresets.qwenImage())),
+                        entry("vjepa2", onGrid((peer, size) -> RotaryPresets.vjepa2(size))),
+                        entry("hunyuanVl", rotated(RotaryAxesPeersTest::hunyuanVl)),
                         entry("cogVideoX", onGrid((peer, size) -> RotaryPresets.cogVideoX(size))),
                         entry("qwenVision", onGrid((peer, size) -> RotaryPresets.qwenVision(size))),
                         entry(
@@ -112,19 +126,20 @@ class RotaryAxesPeersTest extends EncodingPeersTest {
     }
 
     private static RotaryEmbeddingBlock.Builder sideBySide(PeerCase peer, int headSize) {
-        int[] sizes = peer.integers("sizes");
-        return RotaryEmbeddingBlock.builder()
-                .setHeadSize(headSize)
-                .optFrequencies(Frequencies.joined(IntStream.of(sizes)
-                        .mapToObj(size -> Frequencies.geometric(size / 2, peer.number("base"), size / 2.0))
-                        .toArray(Frequencies[]::new)))
-                .optAxes(RotaryAxes.sections(
-                        IntStream.of(sizes).map(size -> size / 2).toArray()));
+        return RotaryPresets.sideBySide(peer.numbers("bases"), peer.integers("sizes"))
+                .optLayout(layout(peer));
+    }
+
+    private static RotaryEmbeddingBlock.Builder hunyuanVl(PeerCase peer, int headSize) {
+        RotaryEmbeddingBlock.Builder builder =
+                RotaryPresets.hunyuanVl(headSize, peer.number("base"), peer.integers("sections"));
+        return peer.has("alpha") ? builder.optScaling(RotaryScaling.ntkAware(peer.number("alpha"))) : builder;
     }
 
     private static NDArray frequencies(Peers peers) throws IOException, MalformedModelException {
         return peers.encode(RotaryEmbeddingBlock.builder()
                 .setHeadSize(headSize(peers))
+                .optRotarySize(headSize(peers))
                 .optLayout(layout(peers.peer()))
                 .optFrequencies(Frequencies.of(peers.array("frequencies").toDoubleArray()))
                 .optAxes(RotaryAxes.of(peers.peer().integers("axes")))
@@ -165,6 +180,10 @@ class RotaryAxesPeersTest extends EncodingPeersTest {
                 .mapToObj(i ->
                         new Grid(sizes[3 * i], sizes[3 * i + 1], sizes[3 * i + 2], seconds == null ? 1 : seconds[i]))
                 .toList();
+    }
+
+    private static Grid[] images(PeerCase peer) {
+        return grids(peer.integers("images"), null).toArray(Grid[]::new);
     }
 
     private static NDArray learned(Peers peers) throws IOException, MalformedModelException {
