@@ -22,9 +22,15 @@ import java.util.function.Supplier;
  * @param addsOne whether the tensor has the parameter's values minus 1
  * @param appendsRows whether the parameter may have more rows, which do not change
  * @param takesFirstRows whether the parameter may have fewer rows
+ * @param reversesRows whether the last of the rows becomes the first one of the parameter
  */
 record Assignment(
-        TensorSlice slice, Parameter parameter, boolean addsOne, boolean appendsRows, boolean takesFirstRows) {
+        TensorSlice slice,
+        Parameter parameter,
+        boolean addsOne,
+        boolean appendsRows,
+        boolean takesFirstRows,
+        boolean reversesRows) {
 
     /**
      * Checks that the parameter has an array of the slice's shape, and of a type as wide or wider, or any if rounded.
@@ -103,7 +109,8 @@ record Assignment(
         // MXNet's reshape copies
         boolean isReshaped = isWhole && !read.getShape().equals(target.getShape());
         NDArray rows = isReshaped ? read.reshape(target.getShape()) : read;
-        NDArray values = addsOne ? Arithmetic.add(rows, 1) : rows;
+        NDArray ordered = reversesRows ? rows.flip(0) : rows;
+        NDArray values = addsOne ? Arithmetic.add(ordered, 1) : ordered;
         return () -> write(values);
     }
 

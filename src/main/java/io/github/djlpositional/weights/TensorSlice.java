@@ -19,7 +19,7 @@ import java.util.function.Supplier;
 
 /**
  * Rows {@code from} to {@code to - 1} of each of some equal groups of rows of a tensor, along its first axis, or of the
- * columns of a matrix, each of which becomes a row. A scalar is a row.
+ * columns of a matrix, each of which becomes a row. A scalar is a row. For columns, all axes but the first are one.
  */
 record TensorSlice(StoredTensor tensor, boolean isTransposed, int groups, long from, long to) {
 
@@ -31,12 +31,12 @@ record TensorSlice(StoredTensor tensor, boolean isTransposed, int groups, long f
     }
 
     static TensorSlice whole(StoredTensor tensor) {
-        return new TensorSlice(tensor, false, 0, sizes(tensor).get(0));
+        return new TensorSlice(tensor, false, 0, sizes(tensor, false).get(0));
     }
 
     /** Returns the rows or columns of each group from one on. */
     static TensorSlice rest(StoredTensor tensor, boolean isTransposed, int groups, long from) {
-        Shape shape = sizes(tensor);
+        Shape shape = sizes(tensor, isTransposed);
         long count = shape.get(isTransposed && shape.dimension() > 1 ? 1 : 0);
         return new TensorSlice(tensor, isTransposed, groups, from, count / groups);
     }
@@ -46,22 +46,32 @@ record TensorSlice(StoredTensor tensor, boolean isTransposed, int groups, long f
         return new TensorSlice(tensor, isTransposed, groups, from, end);
     }
 
-    private static Shape sizes(StoredTensor tensor) {
-        return tensor.shape().dimension() == 0 ? new Shape(1) : tensor.shape();
+    private Shape sizes() {
+        return sizes(tensor, isTransposed);
+    }
+
+    private static Shape sizes(StoredTensor tensor, boolean isTransposed) {
+        Shape shape = tensor.shape();
+        if (shape.dimension() == 0) {
+            return new Shape(1);
+        }
+        return isTransposed && shape.dimension() > 2
+                ? new Shape(shape.get(0), shape.slice(1).size())
+                : shape;
     }
 
     /** Returns the number of rows or columns of a group. */
     private long available() {
-        return sizes(tensor).get(isTransposed ? 1 : 0) / groups;
+        return sizes().get(isTransposed ? 1 : 0) / groups;
     }
 
     /** Checks that the tensor has these rows or columns; messages name the target. */
     void requireExists(Supplier<String> target) {
         Shape sizes = tensor.shape();
         Check.that(
-                !isTransposed || sizes.dimension() == 2,
+                !isTransposed || sizes.dimension() >= 2,
                 () -> tensor + " for " + target.get() + " has shape " + sizes
-                        + ": expected a matrix; pass the name of a tensor with two axes");
+                        + ": expected a matrix; pass the name of a tensor with two axes or more");
         Check.that(
                 groups == 1 || (groups > 0 && sizes.dimension() > 0 && sizes.get(0) % groups == 0),
                 () -> tensor + " for " + target.get() + " has shape " + sizes + ": expected rows in " + groups
@@ -74,7 +84,7 @@ record TensorSlice(StoredTensor tensor, boolean isTransposed, int groups, long f
 
     /** Returns the shape of the rows. */
     Shape shape() {
-        Shape sizes = sizes(tensor);
+        Shape sizes = sizes();
         return new Shape(groups * (to - from)).addAll(isTransposed ? sizes.slice(0, 1) : sizes.slice(1));
     }
 
@@ -110,7 +120,7 @@ record TensorSlice(StoredTensor tensor, boolean isTransposed, int groups, long f
         Shape sizes = isTransposed ? new Shape(shape.get(1), shape.get(0)) : shape;
         long firstLine = isTransposed ? 0 : from;
         long lineCount = sizes.get(0);
-        Shape line = sizes(tensor).slice(1);
+        Shape line = sizes().slice(1);
         long lineBytes =
                 line.size() * Math.max(type.getNumOfBytes(), tensor.type().bytes());
         Check.that(

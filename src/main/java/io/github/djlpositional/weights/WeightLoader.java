@@ -93,6 +93,7 @@ public final class WeightLoader {
     private final NamePatterns minusOne = new NamePatterns();
     private final NamePatterns appended = new NamePatterns();
     private final NamePatterns shortened = new NamePatterns();
+    private final NamePatterns reversed = new NamePatterns();
     private boolean isRounded;
     private boolean isOneByOne;
 
@@ -207,15 +208,16 @@ public final class WeightLoader {
 
     /**
      * Adds columns of a matrix for a parameter; each column becomes a row. This transposes: {@code Conv1D} of GPT-2
-     * stores a weight as (in, out), {@code Linear} as (out, in).
+     * stores a weight as (in, out), {@code Linear} as (out, in). All axes of a tensor but the first are one: the
+     * columns of MaxViT's biases of a window, (N, 2h - 1, 2w - 1), are those of (N, (2h - 1) · (2w - 1)).
      *
      * @param name the tensor's name in the file
      * @param from the first column, at least 0
      * @param to one more than the last column, at most the tensor's number of columns
      * @param parameter the parameter to write to, (to - from, in) for a tensor (in, out); owned by the caller
      * @return this loader
-     * @throws IllegalArgumentException if the file has no such tensor, the tensor is not a matrix or has no such
-     *     columns, or these columns or the parameter were added before
+     * @throws IllegalArgumentException if the file has no such tensor, the tensor has one axis or no such columns, or
+     *     these columns or the parameter were added before
      */
     public WeightLoader columnsAsRows(String name, long from, long to, Parameter parameter) {
         return add(new TensorSlice(tensor(name, parameter), true, from, to), parameter);
@@ -486,6 +488,16 @@ public final class WeightLoader {
     }
 
     /**
+     * Reverses the order of the rows that a parameter gets of tensors, by names with {@code *} for any text. Tables of
+     * relative positions are stored in both orders: from keys before the query to keys after it in this library, and in
+     * the reverse order in BERT ({@code relative_key}), SpeechT5, BoTNet of timm and MaxViT of TensorFlow.
+     */
+    public WeightLoader reverseRows(String... tensors) {
+        reversed.add(tensors);
+        return this;
+    }
+
+    /**
      * Adds 1 to the values of tensors, by names with {@code *} for any text: Gemma stores the factors of normalizations
      * minus 1.
      */
@@ -637,7 +649,13 @@ public final class WeightLoader {
 
     private Assignment assignment(TensorSlice slice, Parameter parameter) {
         String name = slice.tensor().name();
-        return new Assignment(slice, parameter, minusOne.match(name), appended.match(name), shortened.match(name));
+        return new Assignment(
+                slice,
+                parameter,
+                minusOne.match(name),
+                appended.match(name),
+                shortened.match(name),
+                reversed.match(name));
     }
 
     private void requireUnchanged() throws IOException, MalformedModelException {

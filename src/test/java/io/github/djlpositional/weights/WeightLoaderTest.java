@@ -204,6 +204,23 @@ class WeightLoaderTest extends OnEachEngine {
         assertThat(doubles(parameter.getArray())).isEqualTo(Weights.expected("f32"));
     }
 
+    @Test
+    void reversesRowsWhereNamesMatch() throws Exception {
+        Parameter parameter = Weights.parameter(manager, DataType.FLOAT64, 4, 3);
+        types().reverseRows("f3*").table("f32", parameter).load();
+        double[] all = Weights.expected("f32");
+        double[] reversed = IntStream.of(3, 2, 1, 0)
+                .flatMap(row -> IntStream.range(3 * row, 3 * row + 3))
+                .mapToDouble(i -> all[i])
+                .toArray();
+        assertThat(doubles(parameter.getArray())).isEqualTo(reversed);
+        Parameter two = Weights.parameter(manager, DataType.FLOAT64, 2, 3);
+        types().reverseRows("*").rows("f32", 1, 3, two).load();
+        assertThat(doubles(two.getArray())).isEqualTo(new double[] {all[6], all[7], all[8], all[3], all[4], all[5]});
+        types().reverseRows("other").table("f32", parameter).load();
+        assertThat(doubles(parameter.getArray())).isEqualTo(all);
+    }
+
     /** Rows 1 and 3 of 4. */
     @Test
     void loadsRowsOfGroups() throws Exception {
@@ -260,6 +277,28 @@ class WeightLoaderTest extends OnEachEngine {
     private static void addConv1d(WeightLoader loader, String prefix, int from, int to, Block linear) {
         loader.columnsAsRows(prefix + "weight", from, to, linear.getParameters().get("weight"));
         loader.rows(prefix + "bias", from, to, linear.getParameters().get("bias"));
+    }
+
+    /**
+     * MaxViT of TensorFlow: the biases of each head, (N, 2h - 1, 2w - 1), from keys after the query to those before.
+     */
+    @Test
+    void theColumnsOfATensorOfSeveralAxesAreOfAllButTheFirst() throws Exception {
+        String header = "{\"table\": {\"dtype\": \"F32\", \"shape\": [2, 3, 2], \"data_offsets\": [0, 48]}}";
+        byte[] file = Weights.safetensors(header, 48);
+        for (int i = 0; i < 12; i++) {
+            Weights.littleEndian(file).putFloat(file.length - 48 + 4 * i, i);
+        }
+        WeightFile weights = WeightFile.open(Files.write(folder.resolve("table.safetensors"), file));
+        Parameter parameter = parameter(6, 2);
+        WeightLoader.of(weights)
+                .columnsAsRows("table", 0, 6, parameter)
+                .reverseRows("table")
+                .load();
+        assertThat(parameter.getArray().toFloatArray()).containsExactly(5, 11, 4, 10, 3, 9, 2, 8, 1, 7, 0, 6);
+        Parameter middle = parameter(2, 2);
+        WeightLoader.of(weights).columnsAsRows("table", 2, 4, middle).load();
+        assertThat(middle.getArray().toFloatArray()).containsExactly(2, 8, 3, 9);
     }
 
     @ParameterizedTest
