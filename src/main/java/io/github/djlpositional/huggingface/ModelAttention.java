@@ -150,15 +150,17 @@ final class ModelAttention {
     private DisentangledPositionBlock disentangled() {
         String terms = String.valueOf(facts.value("pos_att_type"));
         Check.that(
-                terms.contains("c2p") && terms.contains("p2c"),
+                terms.contains("c2p") || terms.contains("p2c"),
                 () -> "pos_att_type " + shown(terms) + " of " + config
-                        + ": expected c2p and p2c, the terms of a DisentangledPositionBlock; build another encoding");
+                        + ": expected c2p, p2c or both, the terms of a DisentangledPositionBlock; build another encoding");
         Integer buckets = facts.whole("position_buckets");
         Integer named = facts.whole("max_relative_positions");
         int longest = named < 1 ? facts.requireInt("max_position_embeddings") : named;
         DisentangledPositionBlock.Builder builder = DisentangledPositionBlock.builder()
                 .setEmbeddingSize(facts.requireInt("hidden_size"))
-                .setHeadCount(facts.requireInt("num_attention_heads"));
+                .setHeadCount(facts.requireInt("num_attention_heads"))
+                .optContentToPosition(terms.contains("c2p"))
+                .optPositionToContent(terms.contains("p2c"));
         if (buckets > 0) {
             builder.optBuckets(buckets).optMaxDistance(longest);
         } else {

@@ -32,7 +32,7 @@ import java.util.Map;
  *
  * <p>The second term is called content-to-position, the third position-to-content. With k buckets on each side, δ(d) =
  * d + k for |d| ≤ k / 2. Larger distances share buckets, which grow logarithmically up to the maximum distance. An
- * attention with this encoding has the scale 1 / √(3H), unless another is set.
+ * attention with this encoding has the scale 1 / √(3H), unless another is set; with one of the two terms, 1 / √(2H).
  *
  * <p>P and the projections are parameters of this block: {@code vectors}, (2k, D), {@code keyWeight} and
  * {@code queryWeight}, (D, D), {@code keyBias} and {@code queryBias}, (D); with {@link Builder#optVectorNormEpsilon} P
@@ -54,16 +54,25 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
             @Range(min = 1) int headCount,
             @Default("256") @Range(min = 2, max = 1 << 20) int buckets,
             @Default("512") int maxDistance,
-            Boolean logarithmic,
+            @Default("true") boolean logarithmic,
+            @Default("true") boolean contentToPosition,
+            @Default("true") boolean positionToContent,
             @Range(above = 0) Double vectorNormEpsilon) {
 
         Options {
             Check.divides("headCount", headCount, "embeddingSize", embeddingSize);
-            // files without it stay valid
-            logarithmic = Boolean.FALSE.equals(logarithmic) ? false : null;
-            if (logarithmic == null) {
+            if (logarithmic) {
                 Check.between("maxDistance", maxDistance, buckets / 2 + 2, ForwardParameters.UNLIMITED);
             }
+            Check.that(
+                    contentToPosition || positionToContent,
+                    "contentToPosition false and positionToContent false: expected one term or both; leave one of the"
+                            + " calls out, or use no encoding");
+        }
+
+        /** The number of products in a score. */
+        int products() {
+            return 1 + (contentToPosition ? 1 : 0) + (positionToContent ? 1 : 0);
         }
 
         int headSize() {
@@ -72,7 +81,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
 
         /** The distance from which all keys on a side share a row. */
         int lastDistance() {
-            int last = logarithmic == null ? maxDistance : buckets;
+            int last = logarithmic ? maxDistance : buckets;
             while (row(last) != row(ForwardParameters.UNLIMITED) || row(-last) != row(-ForwardParameters.UNLIMITED)) {
                 last = (int) Math.min(ForwardParameters.UNLIMITED, 2L * last);
             }
@@ -83,7 +92,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         int row(int difference) {
             int middle = buckets / 2;
             int distance = Math.abs(difference);
-            if (distance > middle && logarithmic == null) {
+            if (distance > middle && logarithmic) {
                 double fraction = Math.log((double) distance / middle) / Math.log((maxDistance - 1.0) / middle);
                 distance = middle + (int) Math.min(buckets, Math.ceil(fraction * (middle - 1)));
             }
@@ -98,8 +107,12 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
     /** Null for none. */
     private final Layer vectorNorm;
 
+    /** Null without the content-to-position term. */
     private final Layer keyProjection;
+
+    /** Null without the position-to-content term. */
     private final Layer queryProjection;
+
     private final ConstantTable bucketRows;
     private final int lastDistance;
 
@@ -110,8 +123,8 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         vectors = addParameter(
                 "vectors", new Shape(2L * options.buckets, size), new NormalInitializer(STANDARD_DEVIATION));
         vectorNorm = options.vectorNormEpsilon == null ? null : addNorm("vectorScale", "vectorOffset", size);
-        keyProjection = addLayer("keyWeight", "keyBias", size, size);
-        queryProjection = addLayer("queryWeight", "queryBias", size, size);
+        keyProjection = options.contentToPosition ? addLayer("keyWeight", "keyBias", size, size) : null;
+        queryProjection = options.positionToContent ? addLayer("queryWeight", "queryBias", size, size) : null;
         lastDistance = options.lastDistance();
         bucketRows = addDistances(Rows.of(1, (distance, column) -> options.row((int) -distance)));
     }
@@ -128,7 +141,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
 
     @Override
     public Double defaultScale() {
-        return 1 / Math.sqrt(3.0 * options.headSize());
+        return 1 / Math.sqrt((double) options.products() * options.headSize());
     }
 
     @Override
@@ -137,46 +150,26 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
     }
 
     private NDArray scores(AttentionCall call, NDArray queries, NDArray keys) {
-        Shape shape = keys.getShape();
-        requireHeads(shape, "keys", -1, options.headSize());
-        Check.that(
-                shape.get(0) == queries.getShape().get(0) && shape.get(1) > 0 && options.headCount % shape.get(1) == 0,
-                () -> "keys of shape " + shape + " for queries " + queries.getShape()
-                        + ": expected the same batch size, and a number of heads that divides " + options.headCount
-                        + "; pass the keys that belong to these queries");
-        Check.that(
-                shape.get(2) == call.keys().count(),
-                () -> "keys of shape " + shape + " for " + call.keys().count()
-                        + " positions from 0: expected one key for each; pass [queries, keys]");
-        return term(call, queries, keys);
-    }
-
-    private NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
-        boolean isSingleQuery = call.queries().count() == 1;
-        if (!isSingleQuery && isByDistance(call)) {
-            return termOfDistances(call, queries, keys);
+        requireKeys(call, queries, keys);
+        if (call.queries().count() > 1 && isByDistance(call)) {
+            Distances distances = call.distances(queries);
+            return sum(
+                    keyProjection == null ? null : byQueryAndDistance(call, queries, distances),
+                    queryProjection == null ? null : byKeyAndDistance(call, queries, keys, distances));
         }
-        NDArray bucketIndices = isSingleQuery && !call.hasPositions()
+        NDArray rows = call.queries().count() == 1 && !call.hasPositions()
                 ? call.shared(vectors, 1, call.distances(queries), this::rowIndices)
                         .expandDims(1)
                 : bucketIndices(call, queries);
-        NDArray byQuery = selected(queries.matMul(projected(keyProjection, call, queries)), bucketIndices);
-        if (!isSingleQuery) {
-            // the products of keys and W_q P, (B, N, F, 2k)
-            NDArray products = call.shared(
-                    this, 2, keys, all -> ofHeads(queries, all).matMul(projected(queryProjection, call, queries)));
-            NDArray byKey = selected(products, bucketIndices.transpose(0, 2, 1)).transpose(0, 1, 3, 2);
-            return scaled(call, byQuery.add(byKey));
-        }
-        // for one query, only the row for each key's distance
-        NDArray rows = call.hasPositions()
-                ? rowsOfKeys(call, queries, bucketIndices.squeeze(1))
-                : call.shared(
-                        bucketRows,
-                        2,
-                        call.distances(queries),
-                        distances -> rowsOfKeys(call, queries, rowIndices(distances)));
-        return scaled(call, byQuery.add(byKeyOfOneQuery(queries, keys, rows)));
+        NDArray byQuery =
+                keyProjection == null ? null : selected(queries.matMul(projected(keyProjection, call, queries)), rows);
+        NDArray byKey = queryProjection == null ? null : byKey(call, queries, keys, rows);
+        return scaled(call, sum(byQuery, byKey));
+    }
+
+    /** The sum of two terms, of which one may be null. */
+    private static NDArray sum(NDArray byQuery, NDArray byKey) {
+        return byQuery == null ? byKey : byKey == null ? byQuery : byQuery.add(byKey);
     }
 
     /** Whether products for each distance are faster than products for each row of P, which are then selected. */
@@ -184,18 +177,39 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         return !call.hasPositions() && !call.causal();
     }
 
-    private NDArray termOfDistances(AttentionCall call, NDArray queries, NDArray keys) {
-        Distances distances = call.distances(queries);
-        NDArray byQuery = RelativeShift.products(
+    private NDArray byQueryAndDistance(AttentionCall call, NDArray queries, Distances distances) {
+        return RelativeShift.products(
                 queries,
                 columns(keyProjection, call, queries, distances),
                 call.keys().count());
-        // for a key, the distance decreases from the first query to the last
-        NDArray byKey = RelativeShift.products(
-                ofHeads(queries, keys),
-                columns(queryProjection, call, queries, distances).flip(3),
-                call.queries().count());
-        return byQuery.add(byKey.transpose(0, 1, 3, 2));
+    }
+
+    /** For a key, the distance decreases from the first query to the last. */
+    private NDArray byKeyAndDistance(AttentionCall call, NDArray queries, NDArray keys, Distances distances) {
+        return RelativeShift.products(
+                        ofHeads(queries, keys),
+                        columns(queryProjection, call, queries, distances).flip(3),
+                        call.queries().count())
+                .transpose(0, 1, 3, 2);
+    }
+
+    /** The products of each key and the row of W_q P for each query, (B, N, T, F). */
+    private NDArray byKey(AttentionCall call, NDArray queries, NDArray keys, NDArray bucketIndices) {
+        if (call.queries().count() == 1) {
+            // only the row for each key's distance
+            NDArray rows = call.hasPositions()
+                    ? rowsOfKeys(call, queries, bucketIndices.squeeze(1))
+                    : call.shared(
+                            bucketRows,
+                            2,
+                            call.distances(queries),
+                            distances -> rowsOfKeys(call, queries, rowIndices(distances)));
+            return ofHeads(queries, keys).mul(rows).sum(new int[] {3}).expandDims(2);
+        }
+        // the products of keys and W_q P, (B, N, F, 2k)
+        NDArray products = call.shared(
+                this, 2, keys, all -> ofHeads(queries, all).matMul(projected(queryProjection, call, queries)));
+        return selected(products, bucketIndices.transpose(0, 2, 1)).transpose(0, 1, 3, 2);
     }
 
     /** W P + b of consecutive distances, times the scale, (1, N, H, size). */
@@ -217,23 +231,11 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         return byHead(Indices.lookUp(bucketIndices, flat(queryProjection, call, queries), queries.getManager()));
     }
 
-    /** The products of each key and the one row of W_q P for its distance, (B, N, 1, F). */
-    private NDArray byKeyOfOneQuery(NDArray queries, NDArray keys, NDArray rows) {
-        return ofHeads(queries, keys).mul(rows).sum(new int[] {3}).expandDims(2);
-    }
-
     /** From (1 or B, F, N · H) to (1 or B, N, F, H). */
     private NDArray byHead(NDArray rows) {
         Shape shape = rows.getShape();
         return rows.reshape(shape.get(0), shape.get(1), options.headCount, options.headSize())
                 .transpose(0, 2, 1, 3);
-    }
-
-    /** The keys of each query head, (B, N, F, H), in the data type of the queries. */
-    private static NDArray ofHeads(NDArray queries, NDArray keys) {
-        NDArray typed = Arithmetic.toType(keys, queries.getDataType());
-        long group = queries.getShape().get(1) / keys.getShape().get(1);
-        return group == 1 ? typed : typed.repeat(1, group);
     }
 
     /** W P + b, (1, N, H, 2k). */
@@ -289,6 +291,22 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
          */
         public Builder optLogarithmic(boolean logarithmic) {
             return set("logarithmic", logarithmic);
+        }
+
+        /**
+         * Adds the term q · W<sub>k</sub> P, {@code c2p} in {@code pos_att_type} (default: true). Without it, the scale
+         * is 1 / √(2H), and there are no {@code keyWeight} and {@code keyBias}.
+         */
+        public Builder optContentToPosition(boolean contentToPosition) {
+            return set("contentToPosition", contentToPosition);
+        }
+
+        /**
+         * Adds the term k · W<sub>q</sub> P, {@code p2c} in {@code pos_att_type} (default: true). Without it, the scale
+         * is 1 / √(2H), and there are no {@code queryWeight} and {@code queryBias}.
+         */
+        public Builder optPositionToContent(boolean positionToContent) {
+            return set("positionToContent", positionToContent);
         }
 
         /**

@@ -66,7 +66,8 @@ public final class ProjectedDistanceBiasBlock extends ScoreTermBlock {
     private NDArray biases(AttentionCall call, NDArray mixture, NDArray none) {
         NDArray byHead = mixture.reshape(-1, call.queries().count(), options.headCount, options.curves)
                 .transpose(0, 2, 1, 3);
-        NDArray rows = call.shared(curves, () -> byDistance(call.value(curves, mixture)));
+        NDArray rows = call.shared(
+                curves, () -> betweenZeros(call.value(curves, mixture).transpose(1, 0), mixture)); // (M + 2, R)
         if (call.hasPositions()) {
             NDArray indices = rowsOf(call.distancesOfPairs(mixture, DataType.INT32));
             return selected(Arithmetic.multiplyRows(byHead, rows.transpose(1, 0)), indices);
@@ -75,14 +76,6 @@ public final class ProjectedDistanceBiasBlock extends ScoreTermBlock {
         NDArray needed = Indices.lookUp(indices, rows, mixture.getManager());
         NDArray biases = Arithmetic.multiplyRows(byHead, needed.transpose(1, 0));
         return RelativeShift.toKeys(biases, call.keys().count());
-    }
-
-    /** The curves by distance, between two rows of zeros for other distances, (M + 2, R). */
-    private static NDArray byDistance(NDArray curves) {
-        NDArray columns = curves.transpose(1, 0);
-        Shape shape = new Shape(1, columns.getShape().get(1));
-        NDArray zeros = curves.getManager().zeros(shape, curves.getDataType(), curves.getDevice());
-        return zeros.concat(columns, 0).concat(zeros, 0);
     }
 
     /** The rows for distances, a key's position minus a query's. */

@@ -1,15 +1,21 @@
 package io.github.djlpositional.relative;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Activation;
 import ai.djl.nn.Parameter;
+import ai.djl.training.initializer.Initializer;
 import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.Term;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.RelativeShift;
+import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.internal.options.Default;
 import io.github.djlpositional.internal.options.Range;
 import io.github.djlpositional.internal.options.Settings;
@@ -27,9 +33,23 @@ import java.util.Map;
  *
  * <p>T5 does not scale its scores: build the attention with {@code optScale(1)}.
  *
+ * <p>With {@link Builder#optGateInputSize}, the biases of a query are multiplied by a gate, after Chi et al.,
+ * <em>XLM-E: Cross-lingual Language Model Pre-training via ELECTRA</em> (2022), and Chen et al., <em>WavLM: Large-Scale
+ * Self-Supervised Pre-Training for Full Stack Speech Processing</em> (2022). For the slice x of head h of the
+ * attention's input at the query, (D / N), the gate is
+ *
+ * <pre>
+ * r · (u · s - 1) + 2      with r = σ(sum of the first 4 numbers of W x + b), u = σ(sum of the other 4)
+ * </pre>
+ *
+ * <p>W is the parameter {@code gateWeight}, (8, D / N), b is {@code gateBias}, (8), and s is the number of the head in
+ * {@code gateScale}, (N), initially 1. The block's own forward then takes the input of the attention, (B, T, D).
+ *
  * <p>T5 has one such block for all layers of a stack: run it once, and pass its output to the attention of every layer
  * as the mask. For padding, add -100,000 (FLOAT16: -30,000) to the output.
  *
+ * @see <a href="https://arxiv.org/abs/2110.13900">WavLM: Large-Scale Self-Supervised Pre-Training for Full Stack Speech
+ *     Processing</a>
  * @see <a href="https://arxiv.org/abs/1910.10683">Exploring the Limits of Transfer Learning with a Unified Text-to-Text
  *     Transformer</a>
  */
@@ -37,14 +57,33 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
 
     private static final float STANDARD_DEVIATION = 0.02f;
 
+    /** The numbers r and u, each of which is a sum of some outputs of a layer. */
+    private static final int GATES = 2;
+
+    private static final int GATE_UNITS = 4;
+
     record Options(
             @Range(min = 1) int headCount,
             @Default("true") boolean bidirectional,
             @Default("32") int buckets,
-            @Default("128") int maxDistance) {}
+            @Default("128") int maxDistance,
+            @Range(min = 1) Integer gateInputSize) {
+
+        Options {
+            if (gateInputSize != null) {
+                Check.divides("headCount", headCount, "gateInputSize", gateInputSize);
+            }
+        }
+    }
 
     private final Options options;
     private final Parameter biases;
+
+    /** Null without gates. */
+    private final Layer gates;
+
+    /** Null without gates. */
+    private final Parameter gateScale;
 
     /**
      * The buckets as floats, which represent them exactly. Creating an array on the host in each forward would wait for
@@ -59,11 +98,16 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
     private final ConstantTable ascending;
 
     private RelativePositionBiasBlock(Options options) {
-        super(options, options.headCount);
+        super(options, options.headCount, -1, options.gateInputSize == null ? -1 : options.gateInputSize);
         this.options = options;
         RelativeBuckets buckets = RelativeBuckets.of(options.bidirectional, options.buckets, options.maxDistance);
         biases = addParameter(
                 "biases", new Shape(buckets.size(), options.headCount), new NormalInitializer(STANDARD_DEVIATION));
+        boolean isGated = options.gateInputSize != null;
+        gates = isGated
+                ? addLayer("gateWeight", "gateBias", options.gateInputSize / options.headCount, GATES * GATE_UNITS)
+                : null;
+        gateScale = isGated ? addParameter("gateScale", new Shape(options.headCount), Initializer.ONES) : null;
         bucketRows = addDistances(Rows.of(1, (distance, column) -> buckets.bucket(distance)));
         double[] largest = buckets.boundaries();
         boundaries = addColumn(largest.length, row -> largest[row]);
@@ -81,6 +125,11 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
         return Settings.build(builder(), arguments);
     }
 
+    @Override
+    String sizeMethod() {
+        return "optGateInputSize";
+    }
+
     /** {@return the learned biases, the parameter (buckets, N)} */
     public Parameter getBiases() {
         return biases;
@@ -89,22 +138,66 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
     /** With real positions, MXNet compares each distance with all boundaries. */
     @Override
     public List<Term> terms() {
-        return List.of(Term.bias(this::biases)
-                .withPairSize(call -> call.hasRealPositions() ? sequences(call) * options.buckets : 0));
+        Term term = gates == null
+                ? Term.bias(this::biases)
+                : Term.scoresOfTokens(this::gates, null, (call, gate, none) -> gatedBiases(call, gate));
+        return List.of(term.withPairSize(call -> call.hasRealPositions() ? sequences(call) * options.buckets : 0));
     }
 
     private NDArray biases(AttentionCall call, Distances distances) {
         NDArray like = distances.like();
         if (call.hasRealPositions()) {
-            NDArray d = distances.toArray(DataType.FLOAT64);
-            NDArray all = boundaries.array(d, DataType.FLOAT64).reshape(-1);
-            NDArray sorted = lookUp(call.value(biases, like), ascending.array(like, DataType.FLOAT32));
-            return lookUp(sorted.transpose(1, 0), Indices.countBelow(d, all));
+            return ofRealDistances(call, like, distances.toArray(DataType.FLOAT64));
         }
-        int limit = Math.min(
+        return lookUp(call.value(biases, like), constants(bucketRows, distances, limit(call), DataType.FLOAT32));
+    }
+
+    private NDArray ofRealDistances(AttentionCall call, NDArray like, NDArray distances) {
+        NDArray all = boundaries.array(distances, DataType.FLOAT64).reshape(-1);
+        NDArray sorted = lookUp(call.value(biases, like), ascending.array(like, DataType.FLOAT32));
+        return lookUp(sorted.transpose(1, 0), Indices.countBelow(distances, all));
+    }
+
+    private int limit(AttentionCall call) {
+        return Math.min(
                 options.maxDistance, Math.max(call.queries().end(), call.keys().end()));
-        NDArray rows = constants(bucketRows, distances, limit, DataType.FLOAT32);
-        return lookUp(call.value(biases, like), rows);
+    }
+
+    /** The gate of each token and head, (B, T, N). */
+    private NDArray gates(AttentionCall call, NDArray input) {
+        requireInput(input);
+        NDArray heads = input.reshape(input.getShape().get(0), input.getShape().get(1), options.headCount, -1);
+        NDArray sums = linear(gates, call, heads)
+                .reshape(heads.getShape().slice(0, 3).add(GATES).add(GATE_UNITS))
+                .sum(new int[] {4});
+        NDArray ru = Activation.sigmoid(sums); // (B, T, N, 2)
+        NDArray r = ru.get(NDIndex.sliceAxis(3, 0, 1)).squeeze(3);
+        NDArray u = ru.get(NDIndex.sliceAxis(3, 1, 2)).squeeze(3);
+        return Arithmetic.add(r.mul(Arithmetic.add(u.mul(call.value(gateScale, input)), -1)), 2);
+    }
+
+    /** The biases times the gates of the queries, (B, T, N): (B, N, T, F). */
+    private NDArray gatedBiases(AttentionCall call, NDArray gate) {
+        NDArray ofQueries = gate.transpose(0, 2, 1).expandDims(3); // (B, N, T, 1)
+        if (call.hasPositions()) {
+            return ofQueries.mul(biasesOfPairs(call, gate));
+        }
+        NDArray line = call.shared(biases, 1, call.distances(gate), distances -> biases(call, distances));
+        NDArray columns = line.reshape(1, options.headCount, 1, -1);
+        return call.queries().count() == 1
+                ? ofQueries.mul(columns)
+                : RelativeShift.products(ofQueries, columns, call.keys().count());
+    }
+
+    /** The bias of each query and key, (1 or B, N, T, F). */
+    private NDArray biasesOfPairs(AttentionCall call, NDArray like) {
+        DataType type = call.hasRealPositions() ? DataType.FLOAT64 : DataType.INT32;
+        NDArray distances = call.distancesOfPairs(like, type); // (1 or B, T, F)
+        NDArray found = call.hasRealPositions()
+                ? ofRealDistances(call, like, distances)
+                : lookUp(call.value(biases, like), constants(bucketRows, distances, limit(call), DataType.FLOAT32));
+        return found.reshape(new Shape(options.headCount).addAll(distances.getShape()))
+                .swapAxes(0, 1);
     }
 
     /** Builds a {@link RelativePositionBiasBlock}. */
@@ -133,6 +226,14 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
          */
         public Builder optMaxDistance(int maxDistance) {
             return set("maxDistance", maxDistance);
+        }
+
+        /**
+         * Multiplies the biases of a query by a gate of its token, as in WavLM, and sets D, the embedding size of the
+         * attention, a multiple of the head count (default: no gates).
+         */
+        public Builder optGateInputSize(int embeddingSize) {
+            return set("gateInputSize", embeddingSize);
         }
     }
 }

@@ -74,7 +74,7 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
         int size = embeddingSize == -1 ? attentionHeads * attentionHeadSize : attentionSize;
         String remedy = headCount == -1
                 ? "setHeadSize(" + attentionHeadSize + ")"
-                : headSize == -1 && embeddingSize == -1 ? heads : heads + " and setEmbeddingSize(" + size + ")";
+                : headSize == -1 && embeddingSize == -1 ? heads : heads + " and " + sizeMethod() + "(" + size + ")";
         Check.that(
                 !differs(attentionHeads, headCount)
                         && !differs(attentionHeadSize, headSize)
@@ -83,6 +83,11 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
                         + " for embeddings of size " + attentionSize
                         + ": expected the sizes of its relative encoding; build the encoding with " + remedy
                         + "; block: " + this);
+    }
+
+    /** The builder's method that sets the embedding size. */
+    String sizeMethod() {
+        return "setEmbeddingSize";
     }
 
     private void requireQueries(Shape queries) {
@@ -101,7 +106,7 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
                 fits || (shape.dimension() == 3 && !differs(shape.get(2), embeddingSize)),
                 () -> "input of shape " + shape + ": expected (B, T, " + embeddingSize
                         + "), the input of the attention;"
-                        + " pass it, or build the encoding with another setEmbeddingSize(int); block: " + this);
+                        + " pass it, or build the encoding with another " + sizeMethod() + "(int); block: " + this);
     }
 
     /** Returns the shape of the term for T queries and F keys. */
@@ -241,13 +246,48 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
 
     /** {@return the outputs of a layer for the input of an attention, (B, n, outputs)} */
     final NDArray linearOfInput(Layer layer, AttentionCall call, NDArray input) {
-        requireInput(input.getShape(), false);
+        requireInput(input);
         return linear(layer, call, input);
+    }
+
+    /** Checks that an array is the input of the attention, (B, n, D). */
+    final void requireInput(NDArray input) {
+        requireInput(input.getShape(), false);
     }
 
     final NDArray linear(Layer layer, AttentionCall call, NDArray input) {
         NDArray bias = layer.bias == null ? null : call.value(layer.bias, input);
         return Linear.linear(input, call.value(layer.weight, input), bias).singletonOrThrow();
+    }
+
+    /** Checks the keys of a term that depends on them: (B, K, F, H), one for each position of the call. */
+    static void requireKeys(AttentionCall call, NDArray queries, NDArray keys) {
+        Shape shape = keys.getShape();
+        Shape ofQueries = queries.getShape();
+        requireHeads(shape, "keys", -1, ofQueries.get(3));
+        Check.that(
+                shape.get(0) == ofQueries.get(0) && shape.get(1) > 0 && ofQueries.get(1) % shape.get(1) == 0,
+                () -> "keys of shape " + shape + " for queries " + ofQueries
+                        + ": expected the same batch size, and a number of heads that divides " + ofQueries.get(1)
+                        + "; pass the keys that belong to these queries");
+        Check.that(
+                shape.get(2) == call.keys().count(),
+                () -> "keys of shape " + shape + " for " + call.keys().count()
+                        + " positions from 0: expected one key for each; pass [queries, keys]");
+    }
+
+    /** The keys of each query head, (B, N, F, H), in the data type of the queries. */
+    static NDArray ofHeads(NDArray queries, NDArray keys) {
+        NDArray typed = Arithmetic.toType(keys, queries.getDataType());
+        long group = queries.getShape().get(1) / keys.getShape().get(1);
+        return group == 1 ? typed : typed.repeat(1, group);
+    }
+
+    /** {@return rows, (n, W), between two rows of zeros, (n + 2, W), on the manager of another array} */
+    static NDArray betweenZeros(NDArray rows, NDArray like) {
+        Shape shape = new Shape(1, rows.getShape().get(1));
+        NDArray zeros = like.getManager().zeros(shape, rows.getDataType(), rows.getDevice());
+        return zeros.concat(rows, 0).concat(zeros, 0);
     }
 
     /**

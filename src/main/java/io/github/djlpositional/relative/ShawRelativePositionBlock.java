@@ -27,7 +27,9 @@ import java.util.stream.LongStream;
  * Learned vectors for relative positions, added to the keys and to the values, after Shaw, Uszkoreit and Vaswani,
  * <em>Self-Attention with Relative Position Representations</em> (2018). Positions farther apart than a clipping
  * distance k share the vectors of k. All heads share the vectors. They are the parameters {@code keys} and
- * {@code values}, (2k + 1, H), of which the first row is for keys that are k or more before the query.
+ * {@code values}, (2k + 1, H), of which the first row is for keys that are k or more before the query. With
+ * {@link Builder#optMaxDistanceAfter}, k' is the clipping distance of keys after the query, and there are k + 1 + k'
+ * rows.
  *
  * <p>With a<sup>K</sup> and a<sup>V</sup> the vectors and c(d) = max(-k, min(k, d)), a score is q<sub>i</sub> ·
  * (k<sub>j</sub> + a<sup>K</sup><sub>c(j - i)</sub>) (equation 4 of the paper), and a result is Σ<sub>j</sub>
@@ -36,8 +38,15 @@ import java.util.stream.LongStream;
  * multiplied by vectors. No array of the shape (T, F, H) is created.
  *
  * <p>The output of the block's own forward is the term of the keys, q<sub>i</sub> · a<sup>K</sup><sub>c(j - i)</sub>.
+ * With {@link Builder#optKeyProducts}, k<sub>j</sub> · a<sup>K</sup><sub>c(j - i)</sub> is added to it, and the forward
+ * takes {@code [queries, keys]}, (B, N, T, H) and (B, N, F, H).
+ *
+ * <p>Tables of other code may be in the reverse order, from keys after the query to keys before it:
+ * {@code WeightLoader.reverseRows} loads them.
  *
  * @see <a href="https://arxiv.org/abs/1803.02155">Self-Attention with Relative Position Representations</a>
+ * @see <a href="https://arxiv.org/abs/2009.13658">Improve Transformer Models with Better Relative Position
+ *     Embeddings</a>
  */
 public final class ShawRelativePositionBlock extends ScoreTermBlock {
 
@@ -47,7 +56,32 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
             @Default("16") @Range(min = 1, max = ForwardParameters.UNLIMITED)
             int maxDistance,
 
-            @Default("true") boolean values) {}
+            @Range(min = 0, max = ForwardParameters.UNLIMITED)
+            Integer maxDistanceAfter,
+
+            @Default("true") boolean clipped,
+            @Default("true") boolean values,
+            @Default("false") boolean keyProducts) {
+
+        /** The number of vectors of keys before the query, with one of zeros for the keys beyond. */
+        int before() {
+            return clipped ? maxDistance : maxDistance + 1;
+        }
+
+        /** The same for keys after the query. */
+        int after() {
+            return clipped ? farthestAfter() : farthestAfter() + 1;
+        }
+
+        private int farthestAfter() {
+            return maxDistanceAfter == null ? maxDistance : maxDistanceAfter;
+        }
+
+        /** The rows of a parameter. */
+        long rows() {
+            return 1L + maxDistance + farthestAfter();
+        }
+    }
 
     private final Options options;
     private final Parameter keyVectors;
@@ -65,8 +99,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     private Parameter addVectors(String name) {
         // gives the vectors the mean norm of keys after a Glorot-initialized projection
         float deviation = (float) (1 / Math.sqrt(options.headSize));
-        return addParameter(
-                name, new Shape(2L * options.maxDistance + 1, options.headSize), new NormalInitializer(deviation));
+        return addParameter(name, new Shape(options.rows(), options.headSize), new NormalInitializer(deviation));
     }
 
     /** {@return a new builder} */
@@ -86,10 +119,10 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
      */
     private record Clipped(int first, int last, int front, int end) {
 
-        static Clipped of(int smallest, int count, int maxDistance) {
+        static Clipped of(int smallest, int count, Options options) {
             int largest = smallest + count - 1;
-            int first = Math.max(-maxDistance, Math.min(maxDistance, smallest));
-            int last = Math.max(-maxDistance, Math.min(maxDistance, largest));
+            int first = Math.max(-options.before(), Math.min(options.after(), smallest));
+            int last = Math.max(-options.before(), Math.min(options.after(), largest));
             return new Clipped(
                     first,
                     last,
@@ -97,8 +130,8 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
                     Math.max(0, largest - Math.max(last, smallest)));
         }
 
-        NDArray of(NDArray vectors) {
-            long zero = vectors.getShape().get(0) / 2;
+        /** The vectors, of all of which one is that of the distance 0. */
+        NDArray of(NDArray vectors, long zero) {
             return vectors.get(NDIndex.sliceAxis(0, zero + first, zero + last + 1));
         }
     }
@@ -116,7 +149,8 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     }
 
     private NDArray scores(AttentionCall call, NDArray queries, NDArray keys) {
-        return call.hasPositions() ? termOfPositions(call, queries) : termOfIndices(call, queries);
+        NDArray byQuery = call.hasPositions() ? termOfPositions(call, queries) : termOfIndices(call, queries);
+        return options.keyProducts ? byQuery.add(termOfKeys(call, queries, keys)) : byQuery;
     }
 
     private NDArray termOfPositions(AttentionCall call, NDArray queries) {
@@ -125,18 +159,44 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
         return byQuery.matMul(vectors.transpose(0, 1, 3, 2)).transpose(0, 2, 1, 3);
     }
 
+    /** The products of the keys and the vector for each query, (B, N, T, F). */
+    private NDArray termOfKeys(AttentionCall call, NDArray queries, NDArray keys) {
+        requireKeys(call, queries, keys);
+        if (call.queries().count() == 1) {
+            NDArray vectors = vectorsOfPairs(keyVectors, call, queries); // (1 or B, 1, F, H)
+            return scaled(call, ofHeads(queries, keys).mul(vectors).sum(new int[] {3}))
+                    .expandDims(2);
+        }
+        NDArray products = call.shared(this, 2, keys, all -> {
+            NDArray rows = scaled(call, vectors(keyVectors, call, queries));
+            return Arithmetic.multiplyRows(ofHeads(queries, all), rows.transpose(1, 0));
+        });
+        return selected(products, rowsOfPairs(call, queries).transpose(0, 2, 1)).transpose(0, 1, 3, 2);
+    }
+
+    /** The vectors of all distances, between rows of zeros for the keys beyond them unless distances are clipped. */
+    private NDArray vectors(Parameter parameter, AttentionCall call, NDArray like) {
+        return options.clipped
+                ? call.value(parameter, like)
+                : call.shared(parameter, () -> betweenZeros(call.value(parameter, like), like));
+    }
+
     /** The vector for each query and key, (1 or B, T, F, H). */
-    private NDArray vectorsOfPairs(Parameter vectors, AttentionCall call, NDArray input) {
-        NDArray rows = Arithmetic.add(call.distancesOfPairs(input, DataType.INT32), options.maxDistance);
-        NDArray clipped =
-                rows.maximum(Arithmetic.number(rows, 0)).minimum(Arithmetic.number(rows, 2 * options.maxDistance));
-        return Indices.lookUp(clipped, call.value(vectors, input), input.getManager());
+    private NDArray vectorsOfPairs(Parameter parameter, AttentionCall call, NDArray input) {
+        return Indices.lookUp(rowsOfPairs(call, input), vectors(parameter, call, input), input.getManager());
+    }
+
+    /** The row of the vector for each query and key, (1 or B, T, F), INT32. */
+    private NDArray rowsOfPairs(AttentionCall call, NDArray like) {
+        NDArray rows = Arithmetic.add(call.distancesOfPairs(like, DataType.INT32), options.before());
+        int last = options.before() + options.after();
+        return rows.maximum(Arithmetic.number(rows, 0)).minimum(Arithmetic.number(rows, last));
     }
 
     private NDArray termOfIndices(AttentionCall call, NDArray queries) {
         Distances distances = call.distances(queries);
-        Clipped clipped = Clipped.of(distances.first(), distances.size(), options.maxDistance);
-        NDArray rows = scaled(call, clipped.of(call.value(keyVectors, queries)));
+        Clipped clipped = Clipped.of(distances.first(), distances.size(), options);
+        NDArray rows = scaled(call, clipped.of(vectors(keyVectors, call, queries), options.before()));
         NDArray products = Arithmetic.multiplyRows(queries, rows.transpose(1, 0));
         return RelativeShift.toKeys(repeatedEnds(products, clipped), call.keys().count());
     }
@@ -165,8 +225,8 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
         }
         int last = call.queries().first() + call.queries().count() - 1;
         int count = call.keys().count() + call.queries().count() - 1;
-        Clipped clipped = Clipped.of(call.keys().first() - last, count, options.maxDistance);
-        NDArray vectors = clipped.of(call.value(valueVectors, probabilities));
+        Clipped clipped = Clipped.of(call.keys().first() - last, count, options);
+        NDArray vectors = clipped.of(vectors(valueVectors, call, probabilities), options.before());
         return Arithmetic.multiplyRows(summedEnds(RelativeShift.toPositions(probabilities), clipped), vectors);
     }
 
@@ -234,10 +294,34 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
         }
 
         /**
+         * Sets k', the distance from which all keys after the query share a vector, from 0 to 2<sup>29</sup> (default:
+         * k); {@code right_max_position_embeddings} of Wav2Vec2-BERT, whose {@code left_max_position_embeddings} is k.
+         */
+        public Builder optMaxDistanceAfter(int maxDistanceAfter) {
+            return set("maxDistanceAfter", maxDistanceAfter);
+        }
+
+        /**
+         * Gives keys beyond the clipping distance the vector of that distance (default: true). With false they have
+         * none, as if it were 0: VITS, where k is {@code window_size}.
+         */
+        public Builder optClipped(boolean clipped) {
+            return set("clipped", clipped);
+        }
+
+        /**
          * Adds vectors to the values too (default: true); for translation, key vectors suffice (table 3 of the paper).
          */
         public Builder optValues(boolean values) {
             return set("values", values);
+        }
+
+        /**
+         * Adds the products of the keys and the vectors, too (default: false): method 4 of Huang et al. (2020), BERT's
+         * {@code relative_key_query}. Each key is multiplied by all vectors.
+         */
+        public Builder optKeyProducts(boolean keyProducts) {
+            return set("keyProducts", keyProducts);
         }
     }
 }

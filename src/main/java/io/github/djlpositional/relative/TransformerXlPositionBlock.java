@@ -110,6 +110,22 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
         return new Builder();
     }
 
+    /**
+     * {@return a builder for the attention of a Conformer: sines and cosines of a distance alternate} It is that of
+     * Wav2Vec2-Conformer, FastSpeech2-Conformer, SeamlessM4T and Parakeet (FastConformer), after ESPnet and NeMo, whose
+     * {@code pos_bias_u}, {@code pos_bias_v} and {@code linear_pos.weight} are the parameters {@code contentBias},
+     * {@code positionBias} and {@code projection}.
+     *
+     * @param embeddingSize D, the attention's embedding size, a multiple of the head count
+     * @param headCount N
+     */
+    public static Builder conformer(int embeddingSize, int headCount) {
+        return builder()
+                .setEmbeddingSize(embeddingSize)
+                .setHeadCount(headCount)
+                .optEncoding(SinusoidalEncoding.vaswani(embeddingSize));
+    }
+
     /** {@return the block that {@link #getArguments} describes} */
     public static TransformerXlPositionBlock fromArguments(Map<?, ?> arguments) {
         return Settings.build(builder(), arguments);

@@ -244,11 +244,13 @@ class ModelFileTest extends OnEachEngine {
                 arguments(DISTANCE_NETWORK, "logarithmic", false),
                 arguments(SHAW, "maxDistance", 3),
                 arguments(SHAW, "values", false),
+                arguments(SHAW, "clipped", false),
                 arguments(
                         TRANSFORMER_XL,
                         "encoding",
                         SinusoidalEncoding.vaswani(8).getArguments()),
                 arguments(DISENTANGLED, "maxDistance", 13),
+                arguments(DISENTANGLED, "positionToContent", false),
                 arguments(PROJECTED_DISTANCE, "maxDistance", 4),
                 arguments(LEARNED_ROTARY, "layout", "CONCATENATED"),
                 arguments(WINDOW, "window", List.of(3, 2)),

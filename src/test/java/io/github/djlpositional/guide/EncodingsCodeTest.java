@@ -21,12 +21,17 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.math.FourierFeatures;
 import io.github.djlpositional.math.GridEncoding;
+import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.relative.DisentangledPositionBlock;
 import io.github.djlpositional.relative.DistanceNetworkBiasBlock;
 import io.github.djlpositional.relative.KerpleBiasBlock;
+import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.SandwichBiasBlock;
+import io.github.djlpositional.relative.ShawRelativePositionBlock;
+import io.github.djlpositional.relative.TransformerXlPositionBlock;
 import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.Goldens;
 import io.github.djlpositional.support.OnEachEngine;
@@ -103,6 +108,101 @@ class EncodingsCodeTest extends OnEachEngine {
         // weights below 0.8 and sums of up to 8 terms below 6.4 · 0.8 + 0.8 < 6 in each of two layers, which multiply
         // the first error by at most 1.1 · 4.8
         requireClose(vectors, expected, (9 * 6 * 6 + 9 * 29) * 0x1p-24);
+    }
+
+    /** TermPeersTest and BiasPeersTest compare them with the packages. */
+    @Test
+    void published() {
+        // tag::published[]
+        // Wav2Vec2-Conformer, FastSpeech2-Conformer, SeamlessM4T, Parakeet and other FastConformers
+        RelativeEncoding conformer =
+                TransformerXlPositionBlock.conformer(512, 8).build();
+        // Wav2Vec2-BERT; SeamlessM4T v2
+        RelativeEncoding wav2Vec2Bert = ShawRelativePositionBlock.builder()
+                .setHeadSize(64)
+                .optMaxDistance(64) // left_max_position_embeddings
+                .optMaxDistanceAfter(8) // right_max_position_embeddings
+                .optValues(false)
+                .build();
+        // VITS
+        RelativeEncoding vits = ShawRelativePositionBlock.builder()
+                .setHeadSize(96)
+                .optMaxDistance(4) // window_size
+                .optClipped(false)
+                .build();
+        // BERT and others with relative_key_query; without optKeyProducts, relative_key
+        RelativeEncoding bert = ShawRelativePositionBlock.builder()
+                .setHeadSize(64)
+                .optMaxDistance(511) // max_position_embeddings - 1
+                .optValues(false)
+                .optKeyProducts(true)
+                .build();
+        // WavLM, a block for each layer
+        RelativeEncoding wavLm = RelativePositionBiasBlock.builder()
+                .setHeadCount(12)
+                .optBuckets(320)
+                .optMaxDistance(800)
+                .optGateInputSize(768) // gru_rel_pos_linear is gateWeight and gateBias, gru_rel_pos_const is gateScale
+                .build();
+        // DeBERTa, and V2 with position_buckets -1
+        RelativeEncoding deberta = DisentangledPositionBlock.builder()
+                .setEmbeddingSize(768)
+                .setHeadCount(12)
+                .optBuckets(512) // max_relative_positions
+                .optLogarithmic(false)
+                .build();
+        // end::published[]
+        requireParameters(conformer, 512, 8, "projection", 512, 512);
+        requireParameters(wav2Vec2Bert, 1024, 16, "keys", 73, 64);
+        requireParameters(vits, 192, 2, "values", 9, 96);
+        requireParameters(bert, 768, 12, "keys", 1023, 64);
+        requireParameters(wavLm, 768, 12, "biases", 320, 12);
+        requireParameters(deberta, 768, 12, "vectors", 1024, 768);
+    }
+
+    /** The shape of a parameter that the model has. */
+    private void requireParameters(RelativeEncoding encoding, int size, int heads, String name, long... shape) {
+        Shape input = new Shape(1, 3, size);
+        Block attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(size)
+                .setHeadCount(heads)
+                .optRelativeEncoding(encoding)
+                .build();
+        attention.initialize(manager, DataType.FLOAT32, input);
+        Shape output = Forward.infer(manager, attention, manager.ones(input)).getShape();
+        assertThat(output).isEqualTo(input);
+        assertThat(encoding.getParameters().get(name).getArray().getShape()).isEqualTo(new Shape(shape));
+    }
+
+    /** TermPeersTest compares it with transformers. */
+    @Test
+    void rotatedInput() {
+        ParameterStore store = new ParameterStore(manager, false);
+        NDArray x = manager.randomUniform(-1, 1, new Shape(2, 5, 16));
+        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(16)
+                .setHeadCount(2)
+                .build();
+        attention.initialize(manager, DataType.FLOAT32, x.getShape());
+        // tag::rotatedInput[]
+        RotaryEmbeddingBlock rotation = RotaryEmbeddingBlock.builder()
+                .setHeadSize(8)
+                .optLayout(PairLayout.CONCATENATED)
+                .optSequenceAxis(1)
+                .build();
+        rotation.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 2, 8)); // (B, T, N, H)
+        NDArray heads = x.reshape(2, -1, 2, 8);
+        NDArray rotated =
+                rotation.forward(store, new NDList(heads), false).head().reshape(x.getShape());
+        // the attention has no encoding: keys, queries, values
+        NDArray y =
+                attention.forward(store, new NDList(rotated, rotated, x), false).head(); // (B, T, D)
+        // end::rotatedInput[]
+        assertThat(y.getShape()).isEqualTo(x.getShape());
+        NDArray unrotated = Forward.infer(manager, attention, x);
+        // the position 0 is not rotated
+        assertThat(rotated.get(":, 0").toFloatArray()).isEqualTo(x.get(":, 0").toFloatArray());
+        assertThat(y.toFloatArray()).isNotEqualTo(unrotated.toFloatArray());
     }
 
     /** The blocks of the table in docs/choosing.md, for an embedding size of 512. */

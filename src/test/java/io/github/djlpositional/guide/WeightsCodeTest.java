@@ -26,6 +26,7 @@ import io.github.djlpositional.huggingface.RandomFolder;
 import io.github.djlpositional.huggingface.StoredModel;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.relative.ShawRelativePositionBlock;
 import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.TestEngine;
@@ -44,6 +45,7 @@ import io.github.djlpositional.weights.Weights;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -218,6 +220,35 @@ class WeightsCodeTest extends OnEachEngine {
         // end::offset[]
         NDArray table = opt.read(manager, "model.decoder.embed_positions.weight"); // in FLOAT16
         requireSame(positions.getTable().getArray(), table.get("2:"));
+    }
+
+    @Test
+    void reversedTables(@TempDir Path folder) throws Exception {
+        String tensor = "encoder.layer.0.attention.self.distance_embedding.weight";
+        String header = "{\"" + tensor + "\": {\"dtype\": \"F32\", \"shape\": [5, 4], \"data_offsets\": [0, 80]}}";
+        byte[] bytes = Weights.safetensors(header, 80);
+        for (int i = 0; i < 20; i++) {
+            Weights.littleEndian(bytes).putFloat(bytes.length - 80 + 4 * i, i);
+        }
+        Shape heads = new Shape(1, 2, 3, 4);
+        ShawRelativePositionBlock shaw = ShawRelativePositionBlock.builder()
+                .setHeadSize(4)
+                .optMaxDistance(2)
+                .optValues(false)
+                .build();
+        shaw.initialize(manager, DataType.FLOAT32, heads);
+        WeightFile bert = WeightFile.open(Files.write(folder.resolve("bert.safetensors"), bytes));
+        // tag::reversed[]
+        WeightLoader.of(bert)
+                .table(
+                        "encoder.layer.0.attention.self.distance_embedding.weight",
+                        shaw.getParameters().get("keys"))
+                .reverseRows("*.distance_embedding.weight")
+                .allowUnused("*")
+                .load(shaw);
+        // end::reversed[]
+        NDArray keys = shaw.getParameters().get("keys").getArray();
+        requireSame(keys, bert.read(manager, tensor).flip(0));
     }
 
     @Test

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertAll;
 import ai.djl.MalformedModelException;
 import io.github.djlpositional.guide.Tables;
 import io.github.djlpositional.math.Frequencies;
+import io.github.djlpositional.options.HasArguments;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
@@ -558,11 +559,26 @@ class HuggingFaceConfigTest {
         assertAll(rejected(() -> config.layer(0), key, value, expected));
     }
 
+    /** Published files have a list, or names between bars. */
+    @ParameterizedTest
+    @CsvSource({"c2p, true, false", "p2c, false, true", "p2c|c2p, true, true"})
+    void readsTheTermsOfDeberta(String types, boolean contentToPosition, boolean positionToContent) {
+        HuggingFaceConfig config = deberta(types);
+        HasArguments encoding = (HasArguments)
+                config.layer(0).build().getAttention().getRelativeEncodings().get(0);
+        assertThat(encoding.getArguments())
+                .containsEntry("contentToPosition", contentToPosition)
+                .containsEntry("positionToContent", positionToContent);
+    }
+
     @Test
-    void rejectsDebertaWithOneTerm() {
-        HuggingFaceConfig config = HuggingFaceConfig.of(Map.of(
-                "model_type", "deberta-v2", "vocab_size", 100, "relative_attention", true, "pos_att_type", "c2p"));
-        assertAll(rejected(() -> config.layer(0), "pos_att_type", "c2p and p2c"));
+    void rejectsDebertaWithoutTerms() {
+        assertAll(rejected(() -> deberta("p2p").layer(0), "pos_att_type", "p2p", "c2p"));
+    }
+
+    private static HuggingFaceConfig deberta(String types) {
+        return HuggingFaceConfig.of(Map.of(
+                "model_type", "deberta-v2", "vocab_size", 100, "relative_attention", true, "pos_att_type", types));
     }
 
     @Test

@@ -27,6 +27,8 @@ import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Projected vectors of relative positions, multiplied by the queries and by the keys. */
 class DisentangledPositionBlockTest extends OnEachEngine {
@@ -69,7 +71,7 @@ class DisentangledPositionBlockTest extends OnEachEngine {
     void theBucketsAreThoseOfDeberta() {
         for (String[] row : Goldens.rows("disentangled_buckets.csv")) {
             DisentangledPositionBlock.Options options = new DisentangledPositionBlock.Options(
-                    4, 1, Integer.valueOf(row[0]), Integer.valueOf(row[1]), (Boolean) null, null);
+                    4, 1, Integer.parseInt(row[0]), Integer.parseInt(row[1]), true, true, true, null);
             assertThat(options.row(Integer.parseInt(row[2])))
                     .as(String.join(",", row))
                     .isEqualTo(Integer.parseInt(row[3]));
@@ -103,6 +105,30 @@ class DisentangledPositionBlockTest extends OnEachEngine {
         assertThat(disentangled().build().defaultScale()).isEqualTo(1 / Math.sqrt(3 * 4));
     }
 
+    /** {@code pos_att_type} of one term: the scale is that of two products, and the other projection does not exist. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void eitherTermMayBeLeftOut(boolean contentToPosition) {
+        DisentangledPositionBlock block = filled(
+                manager,
+                disentangled()
+                        .optContentToPosition(contentToPosition)
+                        .optPositionToContent(!contentToPosition)
+                        .build(),
+                DataType.FLOAT64,
+                HEADS);
+        String projection = contentToPosition ? "key" : "query";
+        assertThat(block.getParameters().keys()).containsExactly("vectors", projection + "Weight", projection + "Bias");
+        assertThat(block.defaultScale()).isEqualTo(1 / Math.sqrt(2 * 4));
+        double[][] vectors = rows(block, "vectors");
+        requireTerms(
+                manager,
+                block,
+                (head, q, k, i, j) -> dot(
+                        contentToPosition ? q : k,
+                        head(head, linear(block, projection + "Weight", projection + "Bias", vectors[row(i - j)]))));
+    }
+
     @Test
     void hasTheDefaultsOfDebertaV2() {
         DisentangledPositionBlock block = DisentangledPositionBlock.builder()
@@ -120,7 +146,13 @@ class DisentangledPositionBlockTest extends OnEachEngine {
                         "buckets",
                         256,
                         "maxDistance",
-                        512));
+                        512,
+                        "logarithmic",
+                        true,
+                        "contentToPosition",
+                        true,
+                        "positionToContent",
+                        true));
         block.initialize(manager, DataType.FLOAT32, HEADS);
         assertThat(array(block, "vectors").getShape()).isEqualTo(new Shape(512, 8));
     }
@@ -131,7 +163,11 @@ class DisentangledPositionBlockTest extends OnEachEngine {
                 rejected(disentangled().setHeadCount(3)::build, "headCount 3", "embeddingSize 8"),
                 rejected(disentangled().optBuckets(1)::build, "buckets 1"),
                 rejected(disentangled().optBuckets((1 << 20) + 1)::build, "buckets 1048577", 1 << 20),
-                rejected(disentangled().optBuckets(8).optMaxDistance(5)::build, "maxDistance 5", 6));
+                rejected(disentangled().optBuckets(8).optMaxDistance(5)::build, "maxDistance 5", 6),
+                rejected(
+                        disentangled().optContentToPosition(false).optPositionToContent(false)::build,
+                        "contentToPosition false",
+                        "positionToContent false"));
         assertThat(disentangled().optBuckets(8).optMaxDistance(6).build().getArguments())
                 .containsEntry("maxDistance", 6);
     }

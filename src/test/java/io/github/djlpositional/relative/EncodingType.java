@@ -104,6 +104,21 @@ public enum EncodingType implements TestBlocks {
                     .optMaxDistance(6)
                     .build(),
             at -> at.product() + at.parameter("biases")[bucket(at.j() - at.i())][at.head()]),
+    T5_GATED(
+            "T5",
+            (heads, rows) -> RelativePositionBiasBlock.builder()
+                    .setHeadCount(heads)
+                    .optBuckets(8)
+                    .optMaxDistance(6)
+                    .optGateInputSize(4 * heads)
+                    .build(),
+            at -> {
+                double[] token = Arrays.copyOfRange(at.tokens().query(), 4 * at.head(), 4 * at.head() + 4);
+                double r = sigmoid(gateSum(at, 0, token));
+                double u = sigmoid(gateSum(at, 4, token));
+                double gate = r * (u * at.number("gateScale") - 1) + 2;
+                return at.product() + gate * at.parameter("biases")[bucket(at.j() - at.i())][at.head()];
+            }),
     KERPLE(
             "KERPLE",
             (heads, rows) -> KerpleBiasBlock.builder().setHeadCount(heads).build(),
@@ -206,6 +221,23 @@ public enum EncodingType implements TestBlocks {
                     + dot(at.q(), at.parameter("columns")[at.i() % 3 - at.j() % 3 + 2])),
     SHAW("Shaw", (heads, rows) -> shaw(2), at -> shawScore(at, 2), at -> at.parameter("values")[clipped(at, 2)]),
     SHAW_FAR("Shaw", (heads, rows) -> shaw(40), at -> shawScore(at, 40), at -> at.parameter("values")[clipped(at, 40)]),
+    // keys up to 2 before the query, and up to 1 after it
+    SHAW_WITH_KEY_PRODUCTS(
+            "Shaw",
+            (heads, rows) -> shaw().optMaxDistance(2)
+                    .optMaxDistanceAfter(1)
+                    .optKeyProducts(true)
+                    .build(),
+            at -> {
+                double[] vector = at.parameter("keys")[Math.max(-2, Math.min(1, at.j() - at.i())) + 2];
+                return at.scaled(dot(at.q(), at.k()) + dot(at.q(), vector) + dot(at.k(), vector));
+            },
+            at -> at.parameter("values")[Math.max(-2, Math.min(1, at.j() - at.i())) + 2]),
+    SHAW_UNCLIPPED(
+            "Shaw",
+            (heads, rows) -> shaw().optMaxDistance(2).optClipped(false).build(),
+            at -> at.scaled(dot(at.q(), plus(at.k(), vectorOrZero(at, "keys")))),
+            at -> vectorOrZero(at, "values")),
     // scale 1 / sqrt(3 · 4)
     DISENTANGLED(
             "disentangled",
@@ -260,6 +292,35 @@ public enum EncodingType implements TestBlocks {
                 double toPosition = dot(at.q(), at.projected("keyWeight", "keyBias", position));
                 double toContent = dot(at.k(), at.projected("queryWeight", "queryBias", position));
                 return (dot(at.q(), at.k()) + toPosition + toContent) / Math.sqrt(12);
+            }),
+    // scale 1 / sqrt(2 · 4)
+    DISENTANGLED_OF_QUERIES(
+            "disentangled",
+            (heads, rows) -> DisentangledPositionBlock.builder()
+                    .setEmbeddingSize(4 * heads)
+                    .setHeadCount(heads)
+                    .optBuckets(6)
+                    .optMaxDistance(12)
+                    .optPositionToContent(false)
+                    .build(),
+            at -> {
+                double[] position = at.parameter("vectors")[disentangledRow(at.i() - at.j())];
+                double toPosition = dot(at.q(), at.projected("keyWeight", "keyBias", position));
+                return (dot(at.q(), at.k()) + toPosition) / Math.sqrt(8);
+            }),
+    DISENTANGLED_OF_KEYS(
+            "disentangled",
+            (heads, rows) -> DisentangledPositionBlock.builder()
+                    .setEmbeddingSize(4 * heads)
+                    .setHeadCount(heads)
+                    .optBuckets(6)
+                    .optMaxDistance(12)
+                    .optContentToPosition(false)
+                    .build(),
+            at -> {
+                double[] position = at.parameter("vectors")[disentangledRow(at.i() - at.j())];
+                double toContent = dot(at.k(), at.projected("queryWeight", "queryBias", position));
+                return (dot(at.q(), at.k()) + toContent) / Math.sqrt(8);
             }),
     TRANSFORMER_XL(
             "Transformer-XL",
@@ -339,11 +400,12 @@ public enum EncodingType implements TestBlocks {
         return AlibiBiasBlock.builder().setHeadCount(heads);
     }
 
+    private static ShawRelativePositionBlock.Builder shaw() {
+        return ShawRelativePositionBlock.builder().setHeadSize(HEAD_SIZE);
+    }
+
     private static ShawRelativePositionBlock shaw(int maxDistance) {
-        return ShawRelativePositionBlock.builder()
-                .setHeadSize(HEAD_SIZE)
-                .optMaxDistance(maxDistance)
-                .build();
+        return shaw().optMaxDistance(maxDistance).build();
     }
 
     private RelativeEncoding encoding(int heads, int windowRows) {
@@ -398,7 +460,7 @@ public enum EncodingType implements TestBlocks {
     /** The input of the attention, or queries. */
     @Override
     public Shape input() {
-        boolean isOfInput = this == FORGETTING || this == PROJECTED_DISTANCE;
+        boolean isOfInput = this == FORGETTING || this == PROJECTED_DISTANCE || this == T5_GATED;
         return isOfInput ? new Shape(2, 3, 2 * HEAD_SIZE) : new Shape(1, 2, 3, HEAD_SIZE);
     }
 
@@ -430,6 +492,23 @@ public enum EncodingType implements TestBlocks {
 
     private static int clipped(Pair at, int maxDistance) {
         return Math.max(-maxDistance, Math.min(maxDistance, at.j() - at.i())) + maxDistance;
+    }
+
+    /** The vector of a distance of at most 2, otherwise zeros. */
+    private static double[] vectorOrZero(Pair at, String parameter) {
+        int distance = at.j() - at.i();
+        return Math.abs(distance) > 2 ? new double[HEAD_SIZE] : at.parameter(parameter)[distance + 2];
+    }
+
+    /** The sum of four outputs of the layer of WavLM's gates. */
+    private static double gateSum(Pair at, int first, double... token) {
+        return IntStream.range(first, first + 4)
+                .mapToDouble(row -> dot(at.parameter("gateWeight")[row], token) + at.parameter("gateBias")[0][row])
+                .sum();
+    }
+
+    private static double sigmoid(double x) {
+        return 1 / (1 + Math.exp(-x));
     }
 
     private static double[] interleaved(double[] x, int position, double base) {

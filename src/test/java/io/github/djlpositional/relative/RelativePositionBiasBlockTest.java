@@ -7,12 +7,16 @@ import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static io.github.djlpositional.relative.ScoreTerms.linear;
+import static io.github.djlpositional.relative.ScoreTerms.parameter;
+import static io.github.djlpositional.relative.ScoreTerms.rows;
 import static io.github.djlpositional.support.Forward.infer;
 import static io.github.djlpositional.support.Forward.inferAt;
 import static io.github.djlpositional.support.Forward.inferFrom;
 import static io.github.djlpositional.support.Inputs.reals;
 import static io.github.djlpositional.support.Inputs.zeros;
 import static io.github.djlpositional.support.Rejections.rejected;
+import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
@@ -22,6 +26,7 @@ import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.support.Goldens;
 import io.github.djlpositional.support.OnEachEngine;
+import java.util.Arrays;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -115,6 +120,59 @@ class RelativePositionBiasBlockTest extends OnEachEngine {
         block.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
         assertThat(block.getBiases().getArray().getShape()).isEqualTo(new Shape(32, 2));
         assertThat(block.getBiases()).isSameAs(block.getParameters().get("biases"));
+    }
+
+    /** WavLM: r · (u · s - 1) + 2, where each number of the gates is σ of a sum of four outputs. */
+    @Test
+    void aGateOfTheQueryMultipliesItsBiases() {
+        RelativePositionBiasBlock block = filled(manager, gated().build(), DataType.FLOAT64);
+        NDArray input = numbers(manager, 3, DataType.FLOAT64, 1, 7, SIZE);
+        double[] scale = parameter(block, "gateScale");
+        double[][] biases = rows(block, "biases");
+        ScoreTerms.requireBiasesOfInput(manager, block, input, (head, i, j) -> {
+            double[] slice = doubles(input.get("0, {}, {}:{}", i, 4 * head, 4 * head + 4));
+            double[] outputs = linear(block, "gateWeight", "gateBias", slice);
+            double r = sigmoid(Arrays.stream(outputs, 0, 4).sum());
+            double u = sigmoid(Arrays.stream(outputs, 4, 8).sum());
+            // each distance up to 6 has its bucket
+            int bucket = j > i ? 16 + j - i : i - j;
+            return (r * (u * scale[head] - 1) + 2) * biases[bucket][head];
+        });
+    }
+
+    private static RelativePositionBiasBlock.Builder gated() {
+        return t5().optGateInputSize(SIZE);
+    }
+
+    private static double sigmoid(double x) {
+        return 1 / (1 + Math.exp(-x));
+    }
+
+    @Test
+    void gatesHaveTheParametersOfWavLm() {
+        RelativePositionBiasBlock block = gated().build();
+        block.initialize(manager, DataType.FLOAT32, new Shape(1, -1, SIZE));
+        assertThat(block.getArguments()).containsEntry("gateInputSize", SIZE);
+        assertThat(block.getParameters().get("gateWeight").getArray().getShape())
+                .isEqualTo(new Shape(8, SIZE / HEADS));
+        assertThat(block.getParameters().get("gateBias").getArray().getShape()).isEqualTo(new Shape(8));
+        assertThat(parameter(block, "gateScale")).containsExactly(1, 1);
+    }
+
+    @Test
+    void rejectsGatesOfAnotherSize() {
+        NDArray narrow = zeros(manager, 1, 3, SIZE - 1);
+        RelativePositionBiasBlock block = filled(manager, gated().build(), DataType.FLOAT32);
+        MultiHeadAttentionBlock.Builder attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(2 * SIZE)
+                .setHeadCount(HEADS)
+                .optRelativeEncoding(block);
+        assertAll(
+                rejected(t5().optGateInputSize(0)::build, "gateInputSize 0"),
+                rejected(t5().optGateInputSize(SIZE + 1)::build, "gateInputSize " + (SIZE + 1), "headCount 2"),
+                rejected(attention::build, "optGateInputSize(" + 2 * SIZE + ")"),
+                rejectedWithoutLeak(
+                        manager, () -> infer(manager, block, narrow), "(1, 3, 7)", "(B, T, 8)", "optGateInputSize"));
     }
 
     @Test

@@ -1,6 +1,7 @@
 package io.github.djlpositional.relative;
 
 import static io.github.djlpositional.attention.NaiveAttention.dot;
+import static io.github.djlpositional.attention.NaiveAttention.plus;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
@@ -10,9 +11,11 @@ import static io.github.djlpositional.relative.ScoreTerms.requireTerms;
 import static io.github.djlpositional.relative.ScoreTerms.rows;
 import static io.github.djlpositional.relative.ScoreTerms.set;
 import static io.github.djlpositional.support.Forward.infer;
+import static io.github.djlpositional.support.Forward.inferFrom;
 import static io.github.djlpositional.support.Inputs.reals;
 import static io.github.djlpositional.support.Inputs.zeros;
 import static io.github.djlpositional.support.Rejections.rejected;
+import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assertions.assertAll;
@@ -26,6 +29,7 @@ import java.util.Arrays;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Learned vectors of clipped relative positions, for the keys and for the values. */
@@ -57,15 +61,77 @@ class ShawRelativePositionBlockTest extends OnEachEngine {
         int k = 3;
         int rowCount = isSpeechT5 ? 2 * k : 2 * k + 1;
         NDArray table = numbers(manager, 5, DataType.FLOAT64, rowCount, 4);
-        ShawRelativePositionBlock block =
-                filled(manager, shaw().optMaxDistance(k).optValues(false).build(), DataType.FLOAT64, HEADS);
-        NDArray reversed = isSpeechT5 ? table.get("-1:").concat(table.flip(0)) : table.flip(0);
-        reversed.copyTo(block.getParameters().get("keys").getArray());
+        ShawRelativePositionBlock.Builder builder = shaw().optMaxDistance(isSpeechT5 ? k - 1 : k)
+                .optMaxDistanceAfter(k)
+                .optValues(false);
+        ShawRelativePositionBlock block = filled(manager, builder.build(), DataType.FLOAT64, HEADS);
+        table.flip(0).copyTo(block.getParameters().get("keys").getArray());
         double[] stored = table.toDoubleArray();
         requireTerms(manager, block, (head, q, key, i, j) -> {
             int row = Math.max(-k, Math.min(rowCount - k - 1, i - j)) + k;
             return dot(q, Arrays.copyOfRange(stored, 4 * row, 4 * row + 4));
         });
+    }
+
+    /** Wav2Vec2-BERT: {@code clamp(key - query, -left, right) + left}. */
+    @ParameterizedTest
+    @CsvSource({"4, 0", "1, 3", "2, 40", "40, 1"})
+    void keysAfterTheQueryMayHaveAnotherMaximumDistance(int before, int after) {
+        ShawRelativePositionBlock block = filled(
+                manager,
+                shaw().optMaxDistance(before).optMaxDistanceAfter(after).build(),
+                DataType.FLOAT64,
+                HEADS);
+        double[][] keys = rows(block, "keys");
+        assertThat(keys).hasDimensions(before + 1 + after, 4);
+        assertThat(rows(block, "values")).hasDimensions(before + 1 + after, 4);
+        requireTerms(
+                manager, block, (head, q, k, i, j) -> dot(q, keys[Math.max(-before, Math.min(after, j - i)) + before]));
+    }
+
+    /** VITS pads its vectors with zeros. */
+    @ParameterizedTest
+    @CsvSource({"2, 2", "1, 0", "40, 40"})
+    void keysBeyondTheMaximumDistanceMayHaveNoVector(int before, int after) {
+        ShawRelativePositionBlock block = filled(
+                manager,
+                shaw().optMaxDistance(before)
+                        .optMaxDistanceAfter(after)
+                        .optClipped(false)
+                        .build(),
+                DataType.FLOAT64,
+                HEADS);
+        double[][] keys = rows(block, "keys");
+        requireTerms(
+                manager,
+                block,
+                (head, q, k, i, j) -> j - i < -before || j - i > after ? 0 : dot(q, keys[j - i + before]));
+    }
+
+    /** Method 4 of Huang et al. without the product of query and key. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void theKeysMayBeMultipliedToo(boolean clipped) {
+        ShawRelativePositionBlock block =
+                filled(manager, shaw().optKeyProducts(true).optClipped(clipped).build(), DataType.FLOAT64, HEADS);
+        double[][] keys = rows(block, "keys");
+        requireTerms(manager, block, (head, q, k, i, j) -> {
+            boolean isBeyond = !clipped && Math.abs(j - i) > 2;
+            return isBeyond ? 0 : dot(plus(q, k), keys[Math.max(-2, Math.min(2, j - i)) + 2]);
+        });
+    }
+
+    @Test
+    void rejectsKeysThatDoNotBelongToTheQueries() {
+        ShawRelativePositionBlock block =
+                filled(manager, shaw().optKeyProducts(true).build(), DataType.FLOAT32, HEADS);
+        NDArray queries = zeros(manager, 1, 2, 3, 4);
+        NDArray keys = zeros(manager, 1, 3, 3, 4);
+        assertAll(
+                rejectedWithoutLeak(
+                        manager, () -> infer(manager, block, queries, keys), "(1, 3, 3, 4)", "(1, 2, 3, 4)"),
+                // the keys of the positions 0 and 1 are missing
+                rejectedWithoutLeak(manager, () -> inferFrom(manager, 2, block, queries), "(1, 2, 3, 4)", 5));
     }
 
     /** A query of (1, 0, …) reads the first numbers of the vectors, the first for keys 2 or more before the query. */
@@ -122,8 +188,19 @@ class ShawRelativePositionBlockTest extends OnEachEngine {
         ShawRelativePositionBlock block =
                 ShawRelativePositionBlock.builder().setHeadSize(4).build();
         assertThat(block.getArguments())
-                .isEqualTo(
-                        Map.of("type", "ShawRelativePositionBlock", "headSize", 4, "maxDistance", 16, "values", true));
+                .isEqualTo(Map.of(
+                        "type",
+                        "ShawRelativePositionBlock",
+                        "headSize",
+                        4,
+                        "maxDistance",
+                        16,
+                        "clipped",
+                        true,
+                        "values",
+                        true,
+                        "keyProducts",
+                        false));
         block.initialize(manager, DataType.FLOAT32, HEADS);
         assertThat(array(block, "keys").getShape()).isEqualTo(new Shape(33, 4));
         assertThat(array(block, "values").getShape()).isEqualTo(new Shape(33, 4));
@@ -145,6 +222,7 @@ class ShawRelativePositionBlockTest extends OnEachEngine {
     void rejectsAMaximumDistanceOutOfRange() {
         assertAll(
                 rejected(shaw().optMaxDistance(0)::build, "maxDistance 0"),
+                rejected(shaw().optMaxDistanceAfter(-1)::build, "maxDistanceAfter -1"),
                 rejected(shaw().optMaxDistance(Integer.MIN_VALUE)::build, "maxDistance -2147483648"),
                 rejected(shaw().optMaxDistance((1 << 29) + 1)::build, "maxDistance 536870913", 1 << 29));
         assertThat(shaw().optMaxDistance(1 << 29).build().getArguments()).containsEntry("maxDistance", 1 << 29);

@@ -103,6 +103,16 @@ class TransformerXlPositionBlockTest extends OnEachEngine {
                         encoding.getArguments()));
     }
 
+    /** TermPeersTest compares Wav2Vec2-Conformer, FastSpeech2-Conformer, SeamlessM4T, Parakeet and Nemotron. */
+    @Test
+    void sinesAndCosinesAlternateInAConformer() {
+        assertThat(TransformerXlPositionBlock.conformer(8, 2).build().getArguments())
+                .isEqualTo(transformerXl()
+                        .optEncoding(SinusoidalEncoding.vaswani(8))
+                        .build()
+                        .getArguments());
+    }
+
     @Test
     void rejectsSizesThatAreNoHeads() {
         TransformerXlPositionBlock block = transformerXl().build();
