@@ -228,6 +228,22 @@ def t5_attention():
                 yield case(x, attend(x, visible(length), None, None), projections, table, scale=1, **t5(True))
 
 
+@part.kind("WavLM", "RelativePositionBiasBlock", "transformers")
+def wavlm():
+    from transformers.models.wavlm.modeling_wavlm import WavLMAttention
+
+    for buckets, maximum in ((320, 800), (8, 16)):
+        module = randomize(WavLMAttention(SIZE, HEADS, num_buckets=buckets, max_distance=maximum))
+        gates = module.gru_rel_pos_linear
+        encoding = {"biases": module.rel_attn_embed.weight, "gateWeight": gates.weight, "gateBias": gates.bias}
+        encoding["gateScale"] = module.gru_rel_pos_const.flatten()
+        projections = module.q_proj, module.k_proj, module.v_proj, module.out_proj
+        options = dict(bidirectional=True, buckets=buckets, maximum=maximum, gated=SIZE)
+        for length, mask in [(9, mask) for mask in masks()] + [(1, None), (300, None)]:
+            x = normal(2, length, SIZE)
+            yield case(x, module(x, mask)[0], projections, encoding, mask=mask, **options)
+
+
 @part.kind("attention with T5", "RelativePositionBiasBlock", "keras-hub")
 def keras_t5():
     from keras_hub.src.models.t5.t5_multi_head_attention import T5MultiHeadAttention

@@ -16,10 +16,10 @@ def case(x, y, projections, encoding=None, heads=HEADS, mask=None, own=None, **o
     """The output y of an attention for x, with a mask if given.
 
     projections: of queries, keys and values, and the last one: modules, or weight and bias; None is the identity.
-    encoding and own: the parameters of the encoding and the attention.
+    encoding and own: the parameters of the encoding and the attention; see stored.
     """
     query, key, value, result = (weights(each, x.shape[2]) for each in projections)
-    parameters = {f"p.relativeEncoding_{name}": parameter for name, parameter in (encoding or {}).items()}
+    parameters = {stored(name, "relativeEncoding_"): parameter for name, parameter in (encoding or {}).items()}
     parameters |= {f"p.{name}": parameter for name, parameter in (own or {}).items()}
     for name, (weight, bias) in dict(query=query, key=key, value=value, result=result).items():
         parameters |= {f"p.{name}Projection_weight": weight, f"p.{name}Projection_bias": bias}
@@ -34,8 +34,14 @@ def bias(y, parameters=None, start=None, **arguments):
     y = y if y.ndim == 4 else y[None]
     queries, keys = y.shape[2:]
     start = keys - queries if start is None else start
-    parameters = {f"p.{name}": value for name, value in (parameters or {}).items()}
+    parameters = {stored(name): value for name, value in (parameters or {}).items()}
     return dict(queries=queries, keys=keys, start=start) | arguments, parameters, y
+
+
+def stored(name, prefix=""):
+    """The name of a parameter among the arrays. With "reversed NAME", the library's loader reverses the rows."""
+    kind, name = ("reversed", name.split()[1]) if name.startswith("reversed ") else ("p", name)
+    return f"{kind}.{prefix}{name}"
 
 
 def weights(projection, size):

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from multi_head import (
-    HEADS, SIZE, additive, case, eager, in_steps, masks, randomize, randomize_keras, seeing, split, visible, ways,
+    HEADS, SIZE, additive, case, eager, in_steps, masks, randomize, randomize_keras, seeing, split, visible, ways, weights,
 )
 from peer import Part, normal
 
@@ -50,12 +50,10 @@ def seamless_v2():
 
 
 def one_sided(module, left, right):
-    """Another number of distances before the query than after it: rows are repeated."""
-    distance = max(left, right)
-    rows = torch.arange(-distance, distance + 1).clamp(-left, right) + left
-    encoding = {"keys": module.distance_embedding.weight[rows]}
+    """Another number of distances before the query than after it."""
+    encoding = {"keys": module.distance_embedding.weight}
     attend = lambda x, seen: module(x, additive(seen))[0]
-    yield from encoder_cases(attend, linear(module), encoding, distance=distance, values=False)
+    yield from encoder_cases(attend, linear(module), encoding, distance=left, after=right, values=False)
 
 
 @part.kind("VITS", "ShawRelativePositionBlock", "transformers")
@@ -64,12 +62,10 @@ def vits():
 
     for window in (3, 10):
         module = randomize(VitsAttention(VitsConfig(**SMALL, window_size=window)))
-        # vectors beyond the window are zeros: one more row at each end
-        keys, values = (F.pad(each[0], (0, 0, 1, 1)) for each in (module.emb_rel_k, module.emb_rel_v))
+        encoding = {"keys": module.emb_rel_k[0], "values": module.emb_rel_v[0]}
         projections = module.q_proj, module.k_proj, module.v_proj, module.out_proj
         attend = lambda x, seen: module(x, attention_mask=additive(seen))[0]
-        encoding = {"keys": keys, "values": values}
-        yield from encoder_cases(attend, projections, encoding, distance=window + 1, values=True)
+        yield from encoder_cases(attend, projections, encoding, distance=window, values=True, clipped=False)
 
 
 @part.kind("SpeechT5", "ShawRelativePositionBlock", "transformers")
@@ -79,12 +75,12 @@ def speecht5():
     for distance in (4, 30):
         module = randomize(SpeechT5Attention(SIZE, HEADS))
         positions = randomize(SpeechT5RelativePositionalEncoding(SIZE // HEADS, distance))
-        table = positions.pe_k.weight
         # query minus key, of -distance to distance - 1
-        encoding = {"keys": torch.cat([table[-1:], table.flip(0)])}
+        encoding = {"reversed keys": positions.pe_k.weight}
         projections = module.q_proj, module.k_proj, module.v_proj, module.out_proj
         attend = lambda x, seen: module(x, attention_mask=additive(seen), position_bias=positions(x))[0]
-        yield from encoder_cases(attend, projections, encoding, distance=distance, values=False)
+        sides = dict(distance=distance - 1, after=distance)
+        yield from encoder_cases(attend, projections, encoding, values=False, **sides)
 
 
 def transformer_xl(content, position, projection):
@@ -92,9 +88,9 @@ def transformer_xl(content, position, projection):
 
 
 def conformer(module, attend, **arguments):
-    """Cases of a Conformer with the parameters of ESPnet, whose sinusoids alternate sines and cosines."""
+    """Cases of a Conformer with the parameters of ESPnet."""
     encoding = transformer_xl(module.pos_bias_u, module.pos_bias_v, module.linear_pos.weight)
-    return encoder_cases(attend, linear(module), encoding, interleaved=True, **arguments)
+    return encoder_cases(attend, linear(module), encoding, **arguments)
 
 
 @part.kind("Wav2Vec2-Conformer", "TransformerXlPositionBlock", "transformers")
@@ -152,7 +148,7 @@ def parakeet():
         module = randomize(ParakeetEncoderAttention(config, 0))
         positions = ParakeetEncoderRelPositionalEncoding(config)
         attend = lambda x, seen: module(x, positions(x), seen)[0]
-        yield from encoder_cases(attend, *fast_conformer(module), interleaved=True)
+        yield from encoder_cases(attend, *fast_conformer(module))
 
 
 @part.kind("Nemotron ASR", "TransformerXlPositionBlock", "transformers")
@@ -176,7 +172,7 @@ def nemotron_asr():
             return module(piece, positions(piece, end - length), visible(end, length, True, mask), cache)[0]
 
         y = seeing(in_steps(x, steps, forward), mask)
-        options = dict(mask=mask, steps=steps, causal=True, interleaved=True)
+        options = dict(mask=mask, steps=steps, causal=True)
         yield case(x, y, projections, encoding, **options)
 
 
@@ -221,7 +217,7 @@ def xlnet():
 
             y = in_steps(x, steps, forward)
             y = seeing(y, mask) if causal else y
-            options = dict(mask=mask, causal=causal, steps=steps, interleaved=False)
+            options = dict(mask=mask, causal=causal, steps=steps)
             yield case(x, y, projections, encoding, **options)
 
 
@@ -242,35 +238,43 @@ def keras_xlnet():
     projections = [(each.kernel.value.flatten(1).T, None) for each in dense]
     projections.append((module._output_dense.kernel.value.flatten(1), None))
     encoding = transformer_xl(content, position, module._encoding_dense.kernel.value.flatten(1).T)
-    yield case(x, y, projections, encoding, interleaved=False)
+    yield case(x, y, projections, encoding)
 
 
 def disentangled(vectors, key, query):
-    """Parameters of DeBERTa's encoding: a projection is a module, or weight and bias, which may be missing."""
-    (key, key_bias), (query, query_bias) = (
-        each if isinstance(each, tuple) else (each.weight, each.bias) for each in (key, query)
-    )
-    key_bias = torch.zeros(len(key)) if key_bias is None else key_bias
-    return dict(vectors=vectors, keyWeight=key, keyBias=key_bias, queryWeight=query, queryBias=query_bias)
+    """Parameters of DeBERTa's encoding: a projection is a module, or weight and bias, or None without its term."""
+    parameters = dict(vectors=vectors)
+    for name, projection in dict(key=key, query=query).items():
+        if projection is not None:
+            weight, bias = weights(projection, SIZE)
+            parameters |= {f"{name}Weight": weight, f"{name}Bias": bias}
+    return parameters
 
 
-NONE = torch.zeros(SIZE, SIZE), torch.zeros(SIZE)
+def terms(types):
+    return dict(c2p="c2p" in types, p2c="p2c" in types)
+
+
+BOTH = ["c2p", "p2c"]
 
 
 def deberta_v2_module(buckets, maximum, **options):
     from transformers.models.deberta_v2.modeling_deberta_v2 import DebertaV2Config, DisentangledSelfAttention
 
-    options = dict(pos_att_type=["p2c", "c2p"]) | options
+    options = dict(pos_att_type=BOTH) | options
     sizes = dict(position_buckets=buckets, max_position_embeddings=maximum)
     return randomize(DisentangledSelfAttention(DebertaV2Config(**SMALL, relative_attention=True, **sizes, **options)))
 
 
-def deberta_v2_cases(module, buckets, maximum, key, query, **arguments):
+def deberta_v2_cases(module, buckets, maximum, types=BOTH, logarithmic=True):
     vectors = normal(2 * buckets, SIZE)
+    shared = module.share_att_key
+    key = (module.key_proj if shared else module.pos_key_proj) if "c2p" in types else None
+    query = (module.query_proj if shared else module.pos_query_proj) if "p2c" in types else None
     projections = module.query_proj, module.key_proj, module.value_proj, None
     attend = lambda x, seen: module(x, seen, rel_embeddings=vectors)[0]
     encoding = disentangled(vectors, key, query)
-    options = dict(buckets=buckets, maximum=maximum) | arguments
+    options = dict(buckets=buckets, maximum=maximum, logarithmic=logarithmic) | terms(types)
     yield from encoder_cases(attend, projections, encoding, (9, 70), **options)
 
 
@@ -278,20 +282,26 @@ def deberta_v2_cases(module, buckets, maximum, key, query, **arguments):
 def deberta_v2():
     for shared in (False, True):
         for sizes in ((4, 12), (8, 16), (16, 512), (256, 512)):
-            module = deberta_v2_module(*sizes, share_att_key=shared)
-            key = module.key_proj if shared else module.pos_key_proj
-            query = module.query_proj if shared else module.pos_query_proj
-            yield from deberta_v2_cases(module, *sizes, key, query)
+            yield from deberta_v2_cases(deberta_v2_module(*sizes, share_att_key=shared), *sizes)
+
+
+@part.kind("DeBERTa V2 without buckets", "DisentangledPositionBlock", "transformers")
+def deberta_v2_linear():
+    for shared in (False, True):
+        for longest in (4, 16, 100):
+            module = deberta_v2_module(-1, 512, max_relative_positions=longest, share_att_key=shared)
+            yield from deberta_v2_cases(module, longest, 512, logarithmic=False)
+    # the maximum is max_position_embeddings unless max_relative_positions is positive
+    yield from deberta_v2_cases(deberta_v2_module(-1, 12), 12, 12, logarithmic=False)
 
 
 @part.kind("DeBERTa V2 with one term", "DisentangledPositionBlock", "transformers")
 def deberta_v2_one_term():
-    # the other projection is 0, and the scale that of two terms
-    scale = (2 * SIZE // HEADS) ** -0.5
-    module = deberta_v2_module(8, 16, pos_att_type=["c2p"])
-    yield from deberta_v2_cases(module, 8, 16, module.pos_key_proj, NONE, scale=scale)
-    module = deberta_v2_module(8, 16, pos_att_type=["p2c"])
-    yield from deberta_v2_cases(module, 8, 16, NONE, module.pos_query_proj, scale=scale)
+    for types in (["c2p"], ["p2c"]):
+        for shared in (False, True):
+            yield from deberta_v2_cases(deberta_v2_module(8, 16, pos_att_type=types, share_att_key=shared), 8, 16, types)
+        module = deberta_v2_module(-1, 512, pos_att_type=types, max_relative_positions=6)
+        yield from deberta_v2_cases(module, 6, 512, types, logarithmic=False)
 
 
 @part.kind("DeBERTa V2's buckets", "DisentangledPositionBlock", "transformers")
@@ -307,7 +317,7 @@ def deberta_v2_buckets():
         vectors = torch.arange(2 * buckets)[:, None].float()
         arrays = {"q": torch.ones(1, 1, 1, 1), "k": torch.ones(1, 1, keys, 1)}
         arrays |= {f"p.{n}": v for n, v in disentangled(vectors, (one, zero), (0 * one, zero)).items()}
-        options = dict(buckets=buckets, maximum=maximum, start=keys // 2)
+        options = dict(buckets=buckets, maximum=maximum, logarithmic=True, start=keys // 2) | terms(BOTH)
         yield options, arrays, rows.clamp(0, 2 * buckets - 1).float().view(1, 1, 1, keys)
 
 
@@ -317,20 +327,21 @@ def deberta():
         DebertaConfig, DisentangledSelfAttention, build_relative_position,
     )
 
-    options = dict(relative_attention=True, max_relative_positions=8, pos_att_type=["c2p", "p2c"])
-    module = randomize(DisentangledSelfAttention(DebertaConfig(**SMALL, **options)))
-    query, key, value = (weight for weight, _ in split(module.in_proj, HEADS))
-    projections = [(query, module.q_bias), (key, None), (value, module.v_bias), None]
-    vectors = normal(16, SIZE)
-    # each distance has its row up to half the number of buckets; the first and the last row are repeated
-    rows = vectors[(torch.arange(64) - 32 + 8).clamp(0, 15)]
-    encoding = disentangled(rows, (module.pos_proj.weight, None), module.pos_q_proj)
+    for longest in (4, 8, 100):
+        for types in (BOTH, ["c2p"], ["p2c"]):
+            options = dict(relative_attention=True, max_relative_positions=longest, pos_att_type=types)
+            module = randomize(DisentangledSelfAttention(DebertaConfig(**SMALL, **options)))
+            query, key, value = (weight for weight, _ in split(module.in_proj, HEADS))
+            projections = [(query, module.q_bias), (key, None), (value, module.v_bias), None]
+            vectors = normal(2 * longest, SIZE)
+            encoding = disentangled(vectors, getattr(module, "pos_proj", None), getattr(module, "pos_q_proj", None))
 
-    def attend(x, seen):
-        relative = build_relative_position(x, x)
-        return module(x, seen, relative_pos=relative, rel_embeddings=vectors)[0]
+            def attend(x, seen):
+                relative = build_relative_position(x, x)
+                return module(x, seen, relative_pos=relative, rel_embeddings=vectors)[0]
 
-    yield from encoder_cases(attend, projections, encoding, buckets=32, maximum=64)
+            sizes = dict(buckets=longest, maximum=512, logarithmic=False) | terms(types)
+            yield from encoder_cases(attend, projections, encoding, **sizes)
 
 
 @part.kind("DeBERTa V2", "DisentangledPositionBlock", "keras-hub")
@@ -347,5 +358,5 @@ def keras_deberta():
         encoding = disentangled(vectors, projections[1], projections[0])
         projections.append((module._output_dense.kernel.value.T, module._output_dense.bias.value))
         attend = lambda x, seen: module(x, vectors.expand(2, -1, -1), attention_mask=seen[:, 0])
-        options = dict(buckets=buckets, maximum=maximum)
+        options = dict(buckets=buckets, maximum=maximum, logarithmic=True) | terms(BOTH)
         yield from encoder_cases(attend, projections, encoding, (9, 70), **options)

@@ -25,7 +25,8 @@ def attention_cases(attend, window, projections, encoding, tokens=0, masked=True
 
 
 def window_bias(y, table, window, tokens=0, **arguments):
-    return bias(y, {"biases": table}, heads=HEADS, window_size=window, class_token=tokens > 0, **arguments)
+    parameters = table if isinstance(table, dict) else {"biases": table}
+    return bias(y, parameters, heads=HEADS, window_size=window, class_token=tokens > 0, **arguments)
 
 
 WINDOWS = (3, 5), (4, 4), (4, 2), (1, 4)
@@ -93,8 +94,7 @@ def timm_maxvit():
     for window in WINDOWS[:3]:
         module = randomize(RelPosBiasTf(window, HEADS))
         # key minus query, and the heads first
-        table = module.relative_position_bias_table.reshape(HEADS, -1).T.flip(0)
-        yield window_bias(module.get_bias(), table, window)
+        yield window_bias(module.get_bias(), {"reversed biases": module.relative_position_bias_table}, window)
 
 
 @part.kind("LeViT", "WindowBiasBlock", "timm")
@@ -304,7 +304,7 @@ def timm_botnet():
     for window in WINDOWS[:3]:
         module = randomize(BottleneckAttn(SIZE, num_heads=HEADS, feat_size=window, qkv_bias=True))
         # key minus query
-        encoding = vectors(module.pos_embed.height_rel.flip(0), module.pos_embed.width_rel.flip(0))
+        encoding = {"reversed rows": module.pos_embed.height_rel, "reversed columns": module.pos_embed.width_rel}
         attend = image(lambda x: module(x.permute(0, 3, 1, 2)).permute(0, 2, 3, 1), window)
         qkv = types.SimpleNamespace(weight=module.qkv.weight.flatten(1), bias=module.qkv.bias)
         yield from attention_cases(attend, window, (*split(qkv), None), encoding, masked=False)

@@ -47,6 +47,7 @@ class BiasPeersTest extends EncodingPeersTest {
                         entry("T5's bias", peers -> bias(peers, t5(peers))),
                         entry("T5's buckets", peers -> bias(peers, t5(peers))),
                         entry("attention with T5", peers -> output(peers, t5(peers))),
+                        entry("WavLM", peers -> output(peers, t5(peers))),
                         entry("distance network", peers -> bias(peers, network(peers))),
                         entry("attention with a distance network", peers -> output(peers, network(peers))),
                         entry("FoX", peers -> peers.encode(forgetting(peers))),
@@ -89,12 +90,13 @@ class BiasPeersTest extends EncodingPeersTest {
     }
 
     private static RelativePositionBiasBlock t5(Peers peers) {
-        return RelativePositionBiasBlock.builder()
-                .setHeadCount(peers.peer().integer("heads"))
-                .optBidirectional(peers.peer().is("bidirectional"))
-                .optBuckets(peers.peer().integer("buckets"))
-                .optMaxDistance(peers.peer().integer("maximum"))
-                .build();
+        PeerCase peer = peers.peer();
+        RelativePositionBiasBlock.Builder builder = RelativePositionBiasBlock.builder()
+                .setHeadCount(peer.integer("heads"))
+                .optBidirectional(peer.is("bidirectional"))
+                .optBuckets(peer.integer("buckets"))
+                .optMaxDistance(peer.integer("maximum"));
+        return (peer.has("gated") ? builder.optGateInputSize(peer.integer("gated")) : builder).build();
     }
 
     private static DistanceNetworkBiasBlock network(Peers peers) {

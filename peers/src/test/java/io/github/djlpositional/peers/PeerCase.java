@@ -3,11 +3,13 @@ package io.github.djlpositional.peers;
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
+import ai.djl.nn.Parameter;
 import ai.djl.util.JsonUtils;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import io.github.djlpositional.weights.WeightFile;
+import io.github.djlpositional.weights.WeightLoader;
 import java.io.IOException;
 import java.io.Reader;
 import java.nio.file.Files;
@@ -115,6 +117,17 @@ final class PeerCase {
             }
         }
         return parameters;
+    }
+
+    /** Loads a table of the opposite order of rows, which are columns if it has three axes. */
+    void loadReversed(String name, Parameter parameter) throws IOException, MalformedModelException {
+        String tensor = prefix + name;
+        WeightLoader loader = WeightLoader.of(file).reverseRows(tensor).allowUnused("*");
+        boolean areColumns = file.getTensors().get(tensor).shape().dimension() == 3;
+        (areColumns
+                        ? loader.columnsAsRows(tensor, 0, parameter.getShape().get(0), parameter)
+                        : loader.table(tensor, parameter))
+                .load();
     }
 
     @Override

@@ -60,6 +60,10 @@ record Peers(NDManager manager, PeerCase peer) {
         Map<String, NDArray> values = peer.parameters(manager);
         for (Pair<String, Parameter> pair : block.getParameters()) {
             String name = name(pair.getKey());
+            if (peer.hasArray("reversed." + name)) {
+                peer.loadReversed("reversed." + name, pair.getValue());
+                continue;
+            }
             NDArray value = values.remove(name);
             NDArray target = pair.getValue().getArray();
             if (value == null || !value.getShape().equals(target.getShape())) {

@@ -11,7 +11,6 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.math.PairLayout;
-import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.relative.DisentangledPositionBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.ShawRelativePositionBlock;
@@ -31,36 +30,44 @@ class TermPeersTest extends EncodingPeersTest {
                         entry("SeamlessM4T v2", peers -> output(peers, shaw(peers))),
                         entry("VITS", peers -> output(peers, shaw(peers))),
                         entry("SpeechT5", peers -> output(peers, shaw(peers))),
-                        entry("Wav2Vec2-Conformer", peers -> output(peers, transformerXl(peers))),
-                        entry("SeamlessM4T", peers -> output(peers, transformerXl(peers))),
-                        entry("FastSpeech2-Conformer", peers -> output(peers, transformerXl(peers))),
-                        entry("Parakeet", peers -> output(peers, transformerXl(peers))),
-                        entry("Nemotron ASR", peers -> output(peers, transformerXl(peers))),
+                        entry("Wav2Vec2-Conformer", peers -> output(peers, conformer(peers))),
+                        entry("SeamlessM4T", peers -> output(peers, conformer(peers))),
+                        entry("FastSpeech2-Conformer", peers -> output(peers, conformer(peers))),
+                        entry("Parakeet", peers -> output(peers, conformer(peers))),
+                        entry("Nemotron ASR", peers -> output(peers, conformer(peers))),
                         entry("XLNet", peers -> output(peers, transformerXl(peers))),
                         entry("Wav2Vec2-Conformer with rotation", TermPeersTest::rotatedInput),
                         entry("DeBERTa", peers -> output(peers, deberta(peers))),
                         entry("DeBERTa V2", peers -> output(peers, deberta(peers))),
+                        entry("DeBERTa V2 without buckets", peers -> output(peers, deberta(peers))),
                         entry("DeBERTa V2 with one term", peers -> output(peers, deberta(peers))),
                         entry("DeBERTa V2's buckets", TermPeersTest::debertaBuckets)));
     }
 
     private static ShawRelativePositionBlock shaw(Peers peers) {
-        return ShawRelativePositionBlock.builder()
-                .setHeadSize(peers.peer().integer("head_size"))
-                .optMaxDistance(peers.peer().integer("distance"))
-                .optValues(peers.peer().is("values"))
+        PeerCase peer = peers.peer();
+        ShawRelativePositionBlock.Builder builder = ShawRelativePositionBlock.builder()
+                .setHeadSize(peer.integer("head_size"))
+                .optMaxDistance(peer.integer("distance"))
+                .optValues(peer.is("values"))
+                .optClipped(!peer.has("clipped") || peer.is("clipped"));
+        return (peer.has("after") ? builder.optMaxDistanceAfter(peer.integer("after")) : builder).build();
+    }
+
+    private static TransformerXlPositionBlock conformer(Peers peers) {
+        return TransformerXlPositionBlock.conformer(size(peers), peers.peer().integer("heads"))
                 .build();
     }
 
     private static TransformerXlPositionBlock transformerXl(Peers peers) {
-        int heads = peers.peer().integer("heads");
-        int size = heads * peers.peer().integer("head_size");
-        TransformerXlPositionBlock.Builder builder =
-                TransformerXlPositionBlock.builder().setEmbeddingSize(size).setHeadCount(heads);
-        if (peers.peer().is("interleaved")) {
-            builder.optEncoding(SinusoidalEncoding.vaswani(size));
-        }
-        return builder.build();
+        return TransformerXlPositionBlock.builder()
+                .setEmbeddingSize(size(peers))
+                .setHeadCount(peers.peer().integer("heads"))
+                .build();
+    }
+
+    private static int size(Peers peers) {
+        return peers.peer().integer("heads") * peers.peer().integer("head_size");
     }
 
     /** Rotates the input of queries and keys, before their projections. */
@@ -82,8 +89,7 @@ class TermPeersTest extends EncodingPeersTest {
     }
 
     private static DisentangledPositionBlock deberta(Peers peers) {
-        int heads = peers.peer().integer("heads");
-        return deberta(peers, heads, heads * peers.peer().integer("head_size"));
+        return deberta(peers, peers.peer().integer("heads"), size(peers));
     }
 
     private static DisentangledPositionBlock deberta(Peers peers, int heads, int size) {
@@ -92,6 +98,9 @@ class TermPeersTest extends EncodingPeersTest {
                 .setHeadCount(heads)
                 .optBuckets(peers.peer().integer("buckets"))
                 .optMaxDistance(peers.peer().integer("maximum"))
+                .optLogarithmic(peers.peer().is("logarithmic"))
+                .optContentToPosition(peers.peer().is("c2p"))
+                .optPositionToContent(peers.peer().is("p2c"))
                 .build();
     }
 
