@@ -372,6 +372,9 @@ family("deberta_biased", "DebertaV2ForMaskedLM", partial(encoder, types=2), ENCO
        pos_att_type=["p2c", "c2p"],
        position_buckets=-1, max_relative_positions=32, share_att_key=False, norm_rel_ebd="none",
        position_biased_input=True, type_vocab_size=2)
+family("deberta_one_term", "DebertaV2ForMaskedLM", encoder, ENCODER, compared=True, relative_attention=True, pos_att_type=["c2p"],
+       position_buckets=8, max_relative_positions=-1, share_att_key=False, norm_rel_ebd="none",
+       position_biased_input=False, type_vocab_size=0)
 NARROW = ENCODER | dict(embedding_size=32)
 ONE_GROUP = NARROW | dict(num_hidden_groups=1, inner_group_num=1)
 family("albert", "AlbertModel", partial(encoder, types=2), ONE_GROUP, compared=True)

@@ -63,6 +63,7 @@ final class ModelFamilies {
             "nomic_bert",
             "deberta_v2",
             "deberta_biased",
+            "deberta_one_term",
             "electra",
             "electra_masked",
             "albert",
