@@ -143,6 +143,20 @@ def timm_resampled():
         yield window_bias(module.get_bias(), table, window, trained=(4, 4), method="BICUBIC")
 
 
+@part.kind("a window's bias in another window", "WindowBiasBlock", "timm")
+def timm_geometric():
+    from timm.layers.pos_embed_rel import RelPosBias
+
+    # an axis of the same size is resampled too if the other one is not
+    windows = ((4, 4), (7, 7)), ((7, 7), (4, 4)), ((3, 5), (6, 5)), ((2, 3), (2, 9)), ((14, 14), (24, 24)), ((5, 4), (3, 8))
+    for trained, window in windows:
+        for tokens in (0, 1):
+            module = randomize(RelPosBias(trained, HEADS, prefix_tokens=tokens))
+            table = module.relative_position_bias_table.clone()
+            module.set_window_size(window)
+            yield window_bias(module.get_bias(), table, window, tokens, trained=trained, method="GEOMETRIC")
+
+
 @part.kind("BEiT's attention", "WindowBiasBlock", "transformers")
 def beit_attention():
     from transformers.models.beit.modeling_beit import BeitAttention, BeitConfig

@@ -110,6 +110,7 @@ public final class LearnedPositionalEncodingBlock
             } else {
                 prefixEncoded = Objects.requireNonNullElse(prefixEncoded, true);
                 resampling = Objects.requireNonNullElse(resampling, GridResampling.BICUBIC_ANTIALIASED);
+                requireOfCells(resampling);
                 Check.that(
                         maxSequenceLength == tokens,
                         "maxSequenceLength " + maxSequenceLength + " with a grid: expected " + tokens
@@ -119,6 +120,13 @@ public final class LearnedPositionalEncodingBlock
             if (encoding != null) {
                 requireSize(encoding, embeddingSize);
             }
+        }
+
+        private static void requireOfCells(GridResampling resampling) {
+            Check.that(
+                    resampling != GridResampling.GEOMETRIC,
+                    "resampling GEOMETRIC: expected a method for cells, such as BICUBIC; GEOMETRIC is for the differences"
+                            + " of cells, WindowBiasBlock.resample");
         }
     }
 
@@ -286,7 +294,7 @@ public final class LearnedPositionalEncodingBlock
         /**
          * Sets how the table of a grid is resampled for another grid (default:
          * {@link GridResampling#BICUBIC_ANTIALIASED}), or how the initial encodings of a sequence are resampled to the
-         * maximum sequence length (default: they must have this length).
+         * maximum sequence length (default: they must have this length); not {@link GridResampling#GEOMETRIC}.
          */
         public Builder optResampling(GridResampling resampling) {
             return set("resampling", resampling);
@@ -352,6 +360,7 @@ public final class LearnedPositionalEncodingBlock
                         () -> "initial encodings of the grid " + Arrays.toString(initialGrid)
                                 + " for a block without a grid: expected no grid; build the block with optGrid(int, int...)");
                 GridResampling resampling = (GridResampling) options().get("resampling");
+                Options.requireOfCells(resampling);
                 Check.that(
                         vectors == options.maxSequenceLength || resampling != null,
                         () -> vectors + " initial encodings with maxSequenceLength " + options.maxSequenceLength

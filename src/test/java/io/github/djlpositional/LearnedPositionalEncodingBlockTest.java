@@ -317,7 +317,7 @@ class LearnedPositionalEncodingBlockTest extends OnEachEngine {
     }
 
     @ParameterizedTest
-    @EnumSource
+    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "GEOMETRIC")
     void resamplesAFloat16TableInFloat32(GridResampling method) {
         assumeEngine(TestEngine.PYTORCH); // MXNet has no parameters in FLOAT16
         LearnedPositionalEncodingBlock.Builder builder = table().optGrid(0, 2, 3)
@@ -559,5 +559,13 @@ class LearnedPositionalEncodingBlockTest extends OnEachEngine {
                 rejected(learned().optGrid(1, 2, 3)::build, "maxSequenceLength 10", "expected 7"),
                 rejected(table().optPrefixEncoded(false)::build, "prefixEncoded false", "optGrid"),
                 rejected(table().optResampling(GridResampling.BICUBIC)::build, "resampling BICUBIC", "optGrid"));
+    }
+
+    @Test
+    void rejectsAMethodForTheDifferencesOfCells() {
+        LearnedPositionalEncodingBlock.Builder geometric = learned().optResampling(GridResampling.GEOMETRIC);
+        assertAll(
+                rejected(table().optGrid(0, 3, 3).optResampling(GridResampling.GEOMETRIC)::build, "GEOMETRIC"),
+                rejected(geometric.optInitialEncodings(zeros(manager, 3, 4))::build, "GEOMETRIC"));
     }
 }

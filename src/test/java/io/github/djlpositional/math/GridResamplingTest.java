@@ -10,10 +10,12 @@ import io.github.djlpositional.support.Goldens;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junitpioneer.jupiter.cartesian.CartesianTest;
 import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
 
-/** Tables of grids that are resampled as PyTorch's {@code interpolate} does. */
+/** Tables of grids that are resampled as PyTorch's {@code interpolate} and timm do. */
 class GridResamplingTest {
 
     private static int[] sizes(String text) {
@@ -40,13 +42,57 @@ class GridResamplingTest {
     @CartesianTest
     void theWeightsOfACellHaveTheSumOne(
             @CartesianTest.Enum GridResampling method,
-            @Values(ints = {1, 3, 12}) int from,
+            @Values(ints = {1, 3, 11}) int from,
             @Values(ints = {1, 7}) int to) {
         double[][] weights = method.weights(from, to);
         assertThat(weights).hasDimensions(to, from);
         for (double[] row : weights) {
             assertThat(DoubleStream.of(row).sum()).isCloseTo(1, within(0x1p-48));
         }
+    }
+
+    /**
+     * {@code resize_rel_pos_bias_table} of timm 1.0.31, with tables of one column. timm computes in FLOAT32: places up
+     * to 6 and values up to 9 are wrong by less than 2^-19.
+     */
+    @ParameterizedTest
+    @CsvSource({
+        "3 3, 5 5, 0 3.5 7 2.5 6 1.5 5 0.5 4, 0 0 3.5 7 7 0 0 3.5 7 7 2.5 2.5 6 1.5 1.5 5 5 0.5 4 4 5 5 0.5 4 4",
+        "1 5, 1 9, 0 3.5 7 2.5 6, 0 0 1.1666652 3.5 7 2.5 4.83333492 6 6",
+        "1 7, 1 5, 0 3.5 7 2.5 6 1.5 5, 3.53465652 7 2.5 6 1.54455864",
+        "1 5, 1 17, 0 3.5 7 2.5 6, 0 0 0 0 0 0 1.1666652 3.5 7 2.5 4.83333492 6 6 6 6 6 6",
+        "3 5, 5 3, 0 3.5 7 2.5 6 1.5 5 0.5 4 7.5 3 6.5 2 5.5 1, 3.5 7 2.5 3.5 7 2.5 5 0.5 4 6.5 2 5.5 6.5 2 5.5"
+    })
+    void differencesAreResampledAsInTimm(String from, String to, String table, String expected) {
+        assertThat(GridResampling.GEOMETRIC.resample(reals(table), sizes(from), sizes(to)))
+                .containsExactly(reals(expected), within(0x1p-19));
+    }
+
+    /** The nearest rows are those of the differences -1, 0 and 1. */
+    @Test
+    void nearDifferencesKeepTheirValues() {
+        double[][] weights = GridResampling.GEOMETRIC.weights(7, 13);
+        for (int difference = -1; difference <= 1; difference++) {
+            assertThat(weights[6 + difference][3 + difference]).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void aTableForTheSameDifferencesIsCopied() {
+        double[] table = {1, 2, 4, 8, 16};
+        assertThat(GridResampling.GEOMETRIC.resample(table, new int[] {5}, new int[] {5}))
+                .containsExactly(table)
+                .isNotSameAs(table);
+    }
+
+    @Test
+    void rejectsEvenNumbersOfDifferences() {
+        assertAll(
+                rejected(() -> GridResampling.GEOMETRIC.weights(4, 7), "from 4 to 7", "odd"),
+                rejected(() -> GridResampling.GEOMETRIC.weights(7, 6), "from 7 to 6", "odd"),
+                rejected(
+                        () -> GridResampling.GEOMETRIC.resample(new double[4], new int[] {4}, new int[] {5}),
+                        "from 4 to 5"));
     }
 
     @Test

@@ -31,6 +31,7 @@ class WindowPeersTest extends EncodingPeersTest {
                         entry("BEiT's attention", peers -> output(peers, biases(peers))),
                         entry("BEiT in another window", WindowPeersTest::resampledBiases),
                         entry("Swin in another window", WindowPeersTest::resampledBiases),
+                        entry("a window's bias in another window", WindowPeersTest::resampledBiases),
                         entry("Swin V2", peers -> output(peers, network(peers))),
                         entry("network of Swin V2", peers -> bias(peers, network(peers))),
                         entry("SAM", peers -> output(peers, vectors(peers))),
