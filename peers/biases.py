@@ -1,5 +1,7 @@
 """Biases of the attention that depend on the distance of query and key."""
 
+import itertools
+
 import torch
 import torch.nn.functional as F
 
@@ -278,18 +280,17 @@ def distance_networks():
     """Options, module and parameters of the networks."""
     from x_transformers.x_transformers import DynamicPositionBias
 
-    for logarithmic in (False, True):
-        for normalized in (False, True):
-            module = DynamicPositionBias(6, heads=HEADS, depth=2, log_distance=logarithmic, norm=normalized)
-            module = randomize(module)
-            linear = [each for each in module.modules() if isinstance(each, torch.nn.Linear)]
-            parameters = {f"weight{i}": each.weight for i, each in enumerate(linear, 1)}
-            parameters |= {f"bias{i}": each.bias for i, each in enumerate(linear, 1)}
-            if normalized:
-                first, second = module.mlp[0][1], module.mlp[1][1]
-                parameters |= {"scale1": first.gamma + float(first.unit_offset), "offset1": torch.zeros(6)}
-                parameters |= {"scale2": second.weight, "offset2": second.bias}
-            yield dict(hidden=6, logarithmic=logarithmic, normalized=normalized), module, parameters
+    for logarithmic, normalized, depth in itertools.product((False, True), (False, True), (1, 3, 2)):
+        module = randomize(DynamicPositionBias(6, heads=HEADS, depth=depth, log_distance=logarithmic, norm=normalized))
+        linear = [each for each in module.modules() if isinstance(each, torch.nn.Linear)]
+        parameters = {f"weight{i}": each.weight for i, each in enumerate(linear, 1)}
+        parameters |= {f"bias{i}": each.bias for i, each in enumerate(linear, 1)}
+        if normalized:
+            first, *others = (layer[1] for layer in module.mlp[:depth])
+            parameters |= {"scale1": first.gamma + float(first.unit_offset), "offset1": torch.zeros(6)}
+            for i, each in enumerate(others, 2):
+                parameters |= {f"scale{i}": each.weight, f"offset{i}": each.bias}
+        yield dict(hidden=6, layers=depth, logarithmic=logarithmic, normalized=normalized), module, parameters
 
 
 @part.kind("FoX", "ForgettingBiasBlock", "x-transformers")

@@ -1,5 +1,6 @@
 """Biases and vectors of the cells of windows: Swin, BEiT, ViTDet, and what follows them."""
 
+import math
 import types
 
 import torch
@@ -17,7 +18,7 @@ def hidden_pairs(windows, cells):
 
 def attention_cases(attend, window, projections, encoding, tokens=0, masked=True, **arguments):
     """Cases of an attention to the cells of a window: attend(x, what is added to the scores or None)."""
-    cells = window[0] * window[1] + tokens
+    cells = math.prod(window) + tokens
     for mask in (None, hidden_pairs(3, cells)) if masked else (None,):
         x = normal(3, cells, SIZE)
         y = attend(x, None if mask is None else additive(mask))
@@ -75,6 +76,46 @@ def keras_swin():
         projections = [*zip(*weights), (module.proj.kernel.value.T, module.proj.bias.value)]
         encoding = {"biases": module.relative_position_bias_table.value}
         yield from attention_cases(lambda x, mask: module(x, mask=mask), window, projections, encoding)
+
+
+VOLUMES = (2, 3, 4), (3, 2, 2), (1, 4, 3), (4, 1, 1)
+
+
+@part.kind("Swin's bias", "WindowBiasBlock", "torchvision")
+def torchvision_video_biases():
+    from torchvision.models.video.swin_transformer import ShiftedWindowAttention3d
+
+    for window in (*VOLUMES, (8, 7, 7)):
+        module = randomize(ShiftedWindowAttention3d(SIZE, list(window), [0, 0, 0], HEADS))
+        yield window_bias(module.get_relative_position_bias(list(window)), module.relative_position_bias_table, window)
+    # fewer frames than the window
+    module = randomize(ShiftedWindowAttention3d(SIZE, [4, 2, 3], [0, 0, 0], HEADS))
+    yield window_bias(module.get_relative_position_bias([3, 2, 3]), module.relative_position_bias_table, (4, 2, 3))
+
+
+@part.kind("shifted windows of videos", "WindowBiasBlock", "torchvision")
+def torchvision_video():
+    from torchvision.models.video.swin_transformer import ShiftedWindowAttention3d
+
+    grids = ((4, 6, 8), (2, 3, 4)), ((2, 6, 8), (2, 3, 4)), ((6, 4, 4), (3, 2, 2)), ((4, 3, 4), (2, 3, 2)), ((3, 3, 3), (1, 1, 3))
+    for grid, window in grids:
+        for shift in ([0, 0, 0], [size // 2 for size in window]):
+            module = randomize(ShiftedWindowAttention3d(SIZE, list(window), shift, HEADS))
+            x = normal(2, *grid, SIZE)
+            moved = [0 if all_cells == size else s for all_cells, size, s in zip(grid, window, shift)]
+            encoding = {"biases": module.relative_position_bias_table}
+            projections = *split(module.qkv), module.proj
+            yield case(x.flatten(1, 3), module(x).flatten(1, 3), projections, encoding, window_size=window, grid=grid, moved=moved)
+
+
+@part.kind("Swin's attention", "WindowBiasBlock", "monai")
+def monai_swin():
+    from monai.networks.nets.swin_unetr import WindowAttention
+
+    for window in (*VOLUMES, *WINDOWS[:2]):
+        module = randomize(WindowAttention(SIZE, HEADS, window, qkv_bias=True))
+        encoding = {"biases": module.relative_position_bias_table}
+        yield from attention_cases(module, window, (*split(module.qkv), module.proj), encoding)
 
 
 @part.kind("Swin's bias", "WindowBiasBlock", "timm")
@@ -231,6 +272,50 @@ def timm_network():
         yield bias(module.get_bias(), network(module.mlp.fc1, module.mlp.fc2), **options)
 
 
+@part.kind("network of Swin V2 CR", "WindowNetworkBiasBlock", "timm")
+def timm_logarithmic():
+    from timm.layers.pos_embed_rel import RelPosMlp
+
+    for window in WINDOWS:
+        for tokens in (0, 1):
+            module = randomize(RelPosMlp(window, HEADS, hidden_dim=16, prefix_tokens=tokens, mode="cr"))
+            parameters = network(module.mlp.fc1, module.mlp.fc2) | {"bias2": module.mlp.fc2.bias}
+            options = dict(hidden=16, form="LOGARITHMIC", class_token=tokens > 0)
+            yield bias(module.get_bias(), parameters, heads=HEADS, window_size=window, **options)
+
+
+@part.kind("Swin V2 CR", "WindowNetworkBiasBlock", "timm")
+def timm_swinv2_cr():
+    from timm.models.swin_transformer_v2_cr import WindowMultiHeadAttention
+
+    for window in WINDOWS[:2]:
+        module = randomize(WindowMultiHeadAttention(SIZE, HEADS, window, meta_hidden_dim=16))
+        perceptron = module.meta_mlp
+        encoding = network(perceptron.fc1, perceptron.fc2) | {"bias2": perceptron.fc2.bias}
+        options = dict(own={"temperature": module.logit_scale}, cosine=True, hidden=16, form="LOGARITHMIC")
+        yield from attention_cases(module, window, (*split(module.qkv), module.proj), encoding, **options)
+
+
+@part.kind("CrossFormer", "WindowNetworkBiasBlock", "vit-pytorch")
+def crossformer():
+    from vit_pytorch.crossformer import DynamicPositionBias
+
+    for window in WINDOWS:
+        module = randomize(DynamicPositionBias(6))
+        rows, columns = torch.meshgrid(*map(torch.arange, window), indexing="ij")
+        cells = torch.stack([rows.flatten(), columns.flatten()], 1)
+        # its attention reads other rows; see "Differences"
+        y = module((cells[:, None] - cells).float())
+        layers = {"weight": module[::3], "bias": module[::3], "scale": module[1::3], "offset": module[1::3]}
+        parameters = {}
+        for name, modules in layers.items():
+            for i, layer in enumerate(modules, 1):
+                if hasattr(layer, "weight"):
+                    parameters[f"{name}{i}"] = layer.weight if name in ("weight", "scale") else layer.bias
+        options = dict(hidden=6, layers=3, normalized=True, form="LINEAR")
+        yield bias(y[None], parameters, heads=1, window_size=window, **options)
+
+
 def vectors(rows, columns):
     return {"rows": rows, "columns": columns}
 
@@ -279,6 +364,37 @@ def vitdet_resampled():
         y = add_decomposed_relative_positions(scores, queries, rows, columns, window, window)
         arrays = {"q": queries[:, None], "p.rows": rows, "p.columns": columns}
         yield dict(head_size=8, window_size=window, trained=trained), arrays, y[:, None]
+
+
+def of_video(frames, rows, columns):
+    return {"frames": frames} | vectors(rows, columns)
+
+
+@part.kind("MViTv2", "WindowVectorsBlock", "torchvision")
+def torchvision_mvitv2():
+    from torchvision.models.video.mvit import MultiscaleAttention
+
+    for window in ((2, 3, 3), (3, 2, 2), (1, 4, 4)):
+        # no pooling
+        options = dict(kernel_q=[], kernel_kv=[], stride_q=[], stride_kv=[], residual_pool=False)
+        options |= dict(residual_with_cls_embed=False, rel_pos_embed=True)
+        module = randomize(MultiscaleAttention(list(window), SIZE, SIZE, HEADS, **options))
+        encoding = of_video(module.rel_pos_t, module.rel_pos_h, module.rel_pos_w)
+        attend = lambda x, _: module(x, window)[0]
+        yield from attention_cases(attend, window, (*split(module.qkv), module.project[0]), encoding, 1, masked=False)
+
+
+@part.kind("ViTDet in another window", "WindowVectorsBlock", "torchvision")
+def torchvision_resampled():
+    from torchvision.models.video.mvit import _add_rel_pos
+
+    for trained, window in (((4, 3, 3), (2, 4, 5)), ((1, 7, 7), (3, 2, 2))):
+        cells = math.prod(window) + 1
+        queries = normal(2, 3, cells, 8)
+        frames, rows, columns = (normal(2 * size - 1, 8) for size in trained)
+        y = _add_rel_pos(torch.zeros(2, 3, cells, cells), queries, window, window, rows, columns, frames)
+        arrays = {"q": queries} | {f"p.{name}": each for name, each in of_video(frames, rows, columns).items()}
+        yield dict(head_size=8, window_size=window, trained=trained, class_token=True), arrays, y
 
 
 @part.kind("ViTDet", "WindowVectorsBlock", "keras-hub")

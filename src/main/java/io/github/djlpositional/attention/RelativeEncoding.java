@@ -73,8 +73,8 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * {@return the rows and columns of a window of patches, into which a picture is divided for an attention with this
-     * encoding; null, the default, for no windows}
+     * {@return the size on each axis of a window of patches, rows and columns for pictures, into which these are
+     * divided for an attention with this encoding; null, the default, for no windows}
      */
     default Shape getWindow() {
         return null;

@@ -28,7 +28,6 @@ final class BiasNetwork {
 
     private final UnaryOperator<NDArray> activation;
 
-    /** The number of units of the first hidden layer. */
     private final int hiddenSize;
 
     private final int headCount;
@@ -44,24 +43,30 @@ final class BiasNetwork {
      * @param activation the function after each hidden layer
      * @param isNormalized whether hidden layers are normalized, with the parameters {@code scale1}, {@code offset1}, …
      * @param lastBias whether the last layer has a bias
-     * @param sizes the numbers of inputs, of the units of each hidden layer, and of heads
+     * @param inputs the number of inputs
+     * @param hiddenSize the number of units of a hidden layer
+     * @param hiddenLayers the number of hidden layers, at least 1
      */
     BiasNetwork(
             ScoreTermBlock block,
             UnaryOperator<NDArray> activation,
             boolean isNormalized,
             boolean lastBias,
-            int... sizes) {
+            int inputs,
+            int hiddenSize,
+            int hiddenLayers,
+            int headCount) {
         this.activation = activation;
-        hiddenSize = sizes[1];
-        headCount = sizes[sizes.length - 1];
-        for (int i = 1; i < sizes.length; i++) {
-            boolean isLast = i == sizes.length - 1;
-            layers.add(block.addLayer("weight" + i, isLast && !lastBias ? null : "bias" + i, sizes[i - 1], sizes[i]));
-            if (isNormalized && !isLast) {
-                norms.add(block.addNorm("scale" + i, "offset" + i, sizes[i]));
+        this.hiddenSize = hiddenSize;
+        this.headCount = headCount;
+        for (int i = 1; i <= hiddenLayers; i++) {
+            layers.add(block.addLayer("weight" + i, "bias" + i, i == 1 ? inputs : hiddenSize, hiddenSize));
+            if (isNormalized) {
+                norms.add(block.addNorm("scale" + i, "offset" + i, hiddenSize));
             }
         }
+        int last = hiddenLayers + 1;
+        layers.add(block.addLayer("weight" + last, lastBias ? "bias" + last : null, hiddenSize, headCount));
     }
 
     /**
@@ -93,12 +98,13 @@ final class BiasNetwork {
     }
 
     /**
-     * The size of a bias for each query and key: in training, the hidden layer before and after its activation, for the
-     * gradients.
+     * The size of a bias for each query and key: in training, each hidden layer before and after its activation, for
+     * the gradients.
      */
     long sizePerQueryAndKey(AttentionCall call) {
+        long hiddenLayers = layers.size() - 1;
         return ScoreTermBlock.sequences(call)
-                * (call.training() ? 2L * hiddenSize : isInParts() ? headCount : hiddenSize);
+                * (call.training() ? 2 * hiddenLayers * hiddenSize : isInParts() ? headCount : hiddenSize);
     }
 
     /**

@@ -21,11 +21,14 @@ import java.util.Map;
  * </pre>
  *
  * <p>With {@code optLogarithmic(true)}, the input of the network is sign(i - j) · ln(|i - j| + 1) instead of i - j.
- * With {@code optNormalized(true)}, each hidden layer is normalized before its silu.
+ * With {@code optNormalized(true)}, each hidden layer is normalized before its silu. The number of hidden layers is
+ * {@code optHiddenLayers}. CrossFormer's own network, of the differences of rows and columns, is a
+ * {@link WindowNetworkBiasBlock} with {@link WindowNetworkBiasBlock.Form#LINEAR}.
  *
  * <p>The parameters are {@code weight1}, (E, 1), {@code bias1}, (E), {@code weight2}, (E, E), {@code bias2}, (E),
  * {@code weight3}, (N, E), and {@code bias3}, (N), for E hidden units, and for normalized layers {@code scale1},
- * {@code offset1}, {@code scale2} and {@code offset2}, (E). Their initial values are PyTorch's.
+ * {@code offset1}, {@code scale2} and {@code offset2}, (E); their numbers end with that of the layer. Their initial
+ * values are PyTorch's.
  *
  * @see <a href="https://arxiv.org/abs/2108.00154">CrossFormer: A Versatile Vision Transformer Hinging on Cross-scale
  *     Attention</a>
@@ -35,6 +38,7 @@ public final class DistanceNetworkBiasBlock extends ScoreTermBlock {
     record Options(
             @Range(min = 1) int headCount,
             @Range(min = 1) int hiddenSize,
+            @Default("2") @Range(min = 1) int hiddenLayers,
             @Default("false") boolean logarithmic,
             @Default("false") boolean normalized) {}
 
@@ -51,7 +55,7 @@ public final class DistanceNetworkBiasBlock extends ScoreTermBlock {
                 true,
                 1,
                 options.hiddenSize,
-                options.hiddenSize,
+                options.hiddenLayers,
                 options.headCount);
     }
 
@@ -88,6 +92,11 @@ public final class DistanceNetworkBiasBlock extends ScoreTermBlock {
         /** Sets E, the number of units of each hidden layer, at least 1; x-transformers uses D / 4. */
         public Builder setHiddenSize(int hiddenSize) {
             return set("hiddenSize", hiddenSize);
+        }
+
+        /** Sets the number of hidden layers, {@code depth} in x-transformers, at least 1 (default: 2). */
+        public Builder optHiddenLayers(int hiddenLayers) {
+            return set("hiddenLayers", hiddenLayers);
         }
 
         /** Passes sign(i - j) · ln(|i - j| + 1) to the network instead of i - j (default: false). */

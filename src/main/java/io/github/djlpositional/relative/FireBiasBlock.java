@@ -56,7 +56,7 @@ public final class FireBiasBlock extends ScoreTermBlock {
         this.options = options;
         c = addParameter("c", new Shape(1), new ConstantInitializer(0.1f));
         multiplier = addParameter("multiplier", new Shape(1), new ConstantInitializer(1));
-        network = new BiasNetwork(this, BiasNetwork.RELU, false, true, 1, options.hiddenSize, options.headCount);
+        network = new BiasNetwork(this, BiasNetwork.RELU, false, true, 1, options.hiddenSize, 1, options.headCount);
     }
 
     /** {@return a new builder} */

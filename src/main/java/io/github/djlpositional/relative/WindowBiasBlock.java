@@ -20,7 +20,8 @@ import java.util.Map;
 
 /**
  * A learned bias of each head for each difference of rows and columns in a window of h by w cells, after Liu et al.,
- * <em>Swin Transformer: Hierarchical Vision Transformer using Shifted Windows</em> (2021), section 3.2.
+ * <em>Swin Transformer: Hierarchical Vision Transformer using Shifted Windows</em> (2021), section 3.2; or of frames,
+ * rows and columns in a window of f by h by w cells, after Liu et al., <em>Video Swin Transformer</em> (2022).
  *
  * <pre>{@code
  * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
@@ -30,19 +31,21 @@ import java.util.Map;
  *         .build();               // (windows, 49, 96) -> (windows, 49, 96)
  * }</pre>
  *
- * <p>The tokens are the cells, row by row; a class token, as in BEiT (Bao et al., 2021), comes before them. With the
- * forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS}, tokens are any of these, for
- * example the visible patches of a masked autoencoder; without positions, they are the first cells of the window. A
- * position outside the window is rejected; on a GPU, where positions are not read, it gets the biases of another
- * position.
+ * <p>The tokens are the cells, row by row, and frame by frame with {@code setWindow(f, h, w)}; a class token, as in
+ * BEiT (Bao et al., 2021), comes before them. With the forward parameter
+ * {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS}, tokens are any of these, for example the visible
+ * patches of a masked autoencoder; without positions, they are the first cells of the window. A position outside the
+ * window is rejected; on a GPU, where positions are not read, it gets the biases of another position.
  *
  * <p>The bias of a query in row y and column x for a key in row y' and column x' is row (y - y' + h - 1) · (2w - 1) + x
- * - x' + w - 1 of the parameter {@code biases}, ((2h - 1) · (2w - 1), N). With a class token, the parameter has three
- * more rows: for the class token as the query, as the key, and as both. These are the tables of the published models.
+ * - x' + w - 1 of the parameter {@code biases}, ((2h - 1) · (2w - 1), N). Frames z and z' add (z - z' + f - 1) · (2h -
+ * 1) · (2w - 1), and the parameter has (2f - 1) times as many rows. With a class token, it has three more rows: for the
+ * class token as the query, as the key, and as both. These are the tables of the published models.
  * {@link #resample(WindowBiasBlock, GridResampling)} converts biases to another window.
  *
  * @see <a href="https://arxiv.org/abs/2103.14030">Swin Transformer: Hierarchical Vision Transformer using Shifted
  *     Windows</a>
+ * @see <a href="https://arxiv.org/abs/2106.13230">Video Swin Transformer</a>
  * @see <a href="https://arxiv.org/abs/2106.08254">BEiT: BERT Pre-Training of Image Transformers</a>
  */
 public final class WindowBiasBlock extends ScoreTermBlock {
@@ -57,42 +60,10 @@ public final class WindowBiasBlock extends ScoreTermBlock {
         Options {
             Window.requireWindow("window", window);
         }
-
-        /** The number of differences of two cells. */
-        int rows() {
-            return Window.differences(window)[0] * Window.differences(window)[1];
-        }
-
-        int tokens() {
-            return window.get(0) * window.get(1) + (classToken ? 1 : 0);
-        }
-
-        /** The coordinate of a token. The differences of the class token differ from all differences of two cells. */
-        int coordinate(int position, int classTokenMultiple) {
-            if (!classToken) {
-                return Window.coordinate(window, position);
-            }
-            return position == 0 ? classTokenMultiple * rows() : Window.coordinate(window, position - 1);
-        }
-
-        /** More than any distance. */
-        int limit() {
-            return 4 * rows();
-        }
-
-        /**
-         * The row of the biases for a distance: first the rows of two cells, then the rows of the class token as the
-         * query, whose coordinate is larger by rows(), as the key, larger by twice as much, and as both.
-         */
-        int row(int distance) {
-            int row = rows() / 2 - distance;
-            return row < rows() || !classToken
-                    ? Math.max(0, Math.min(rows() - 1, row))
-                    : rows() + Math.min(2, row / rows() - 1);
-        }
     }
 
     private final Options options;
+    private final Window window;
     private final Parameter biases;
 
     /** The row of the biases for each distance. */
@@ -104,10 +75,11 @@ public final class WindowBiasBlock extends ScoreTermBlock {
     private WindowBiasBlock(Options options) {
         super(options, options.headCount);
         this.options = options;
-        queryCoordinates = addColumn(options.tokens(), position -> options.coordinate(position, 1));
-        keyCoordinates = addColumn(options.tokens(), position -> options.coordinate(position, -2));
-        rows = addDistances(Rows.of(1, (distance, column) -> options.row((int) distance)), options.limit());
-        Shape shape = new Shape(options.rows() + (options.classToken ? 3 : 0), options.headCount);
+        window = new Window(options.window, options.classToken);
+        queryCoordinates = addColumn(window.tokens(), window::queryCoordinate);
+        keyCoordinates = addColumn(window.tokens(), window::keyCoordinate);
+        rows = addDistances(Rows.of(1, (distance, column) -> window.row((int) distance)), window.limit());
+        Shape shape = new Shape(window.rows(), options.headCount);
         biases = addParameter("biases", shape, new NormalInitializer(STANDARD_DEVIATION));
     }
 
@@ -123,11 +95,12 @@ public final class WindowBiasBlock extends ScoreTermBlock {
 
     @Override
     public Shape getWindow() {
-        return new Shape(options.window.get(0), options.window.get(1));
+        return window.shape();
     }
 
     /**
-     * {@return the table of biases, the parameter ((2h - 1) · (2w - 1), N); with a class token, it has three more rows}
+     * {@return the table of biases, the parameter ((2h - 1) · (2w - 1), N), for windows of frames ((2f - 1) · (2h - 1)
+     * · (2w - 1), N); with a class token, it has three more rows}
      */
     public Parameter getBiases() {
         return biases;
@@ -146,10 +119,10 @@ public final class WindowBiasBlock extends ScoreTermBlock {
     /**
      * Sets the biases from a block for another window, for example a loaded one. The rows of a class token are copied.
      *
-     * @param trained a block with the same number of heads, and with a class token if this block has one; it is not
-     *     changed
+     * @param trained a block with the same numbers of heads and axes, and with a class token if this block has one; it
+     *     is not changed
      * @param method {@link GridResampling#BICUBIC} in Swin, {@link GridResampling#BILINEAR} in the BEiT of Hugging Face
-     *     transformers
+     *     transformers, {@link GridResampling#GEOMETRIC} in timm
      * @throws IllegalArgumentException if it does not fit, or a block has no values
      */
     public void resample(WindowBiasBlock trained, GridResampling method) {
@@ -159,8 +132,8 @@ public final class WindowBiasBlock extends ScoreTermBlock {
                 () -> "trained biases with headCount " + from.headCount + " and classToken " + from.classToken
                         + ": expected " + options.headCount + " and " + options.classToken
                         + "; pass a block that differs only in its window; blocks: " + trained + ", " + this);
-        int[] sizes = Window.differences(from.window);
-        Window.resample(method, trained.biases, sizes, biases, Window.differences(options.window));
+        int[] sizes = trained.window.differencesOfAxes();
+        Window.resample(method, trained.biases, sizes, biases, window.differencesOfAxes());
     }
 
     @Override
@@ -170,7 +143,7 @@ public final class WindowBiasBlock extends ScoreTermBlock {
     }
 
     private NDArray biases(AttentionCall call, Distances distances) {
-        NDArray indices = constants(rows, distances, options.limit(), DataType.FLOAT32);
+        NDArray indices = constants(rows, distances, window.limit(), DataType.FLOAT32);
         return lookUp(call.value(biases, distances.like()), indices);
     }
 

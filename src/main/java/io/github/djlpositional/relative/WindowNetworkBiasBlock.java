@@ -1,6 +1,7 @@
 package io.github.djlpositional.relative;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Activation;
 import io.github.djlpositional.attention.AttentionCall;
@@ -9,6 +10,7 @@ import io.github.djlpositional.attention.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.internal.options.Default;
 import io.github.djlpositional.internal.options.Range;
 import io.github.djlpositional.internal.options.Settings;
@@ -26,58 +28,121 @@ import java.util.Objects;
  * 16 · sigmoid(f(u(y - y', h), u(x - x', w)))      with u(d, n) = sign(d) · log₂(1 + 8 |d| / (n - 1)) / 3
  * </pre>
  *
- * <p>f has a hidden layer with ReLU. Its parameters are {@code weight1}, (E, 2), {@code bias1}, (E), and
- * {@code weight2}, (N, E), for E hidden units, with the initial values of PyTorch. They fit any window. Tokens are the
- * cells, as in a {@link WindowBiasBlock} without a class token.
+ * <p>f has a hidden layer with ReLU. {@link Form} has the functions of other models: the bias is f itself, of
+ * logarithms or of the differences. This is the network of CrossFormer, Wang et al. (2021), section 3.2:
+ *
+ * <pre>{@code
+ * WindowNetworkBiasBlock bias = WindowNetworkBiasBlock.builder()
+ *         .setHeadCount(3)
+ *         .setWindow(7, 7)
+ *         .optForm(Form.LINEAR)
+ *         .optHiddenSize(24)        // D / 4
+ *         .optHiddenLayers(3)
+ *         .optNormalized(true)
+ *         .build();
+ * }</pre>
+ *
+ * <p>The parameters are {@code weight1}, (E, 2), {@code bias1}, (E), and {@code weight2}, (N, E), for E hidden units,
+ * with the initial values of PyTorch; in other forms also {@code bias2}, (N). Further hidden layers are (E, E). With
+ * windows of frames, or of a sequence, the network has three inputs, or one. The parameters fit any window.
+ *
+ * <p>Tokens are the cells, as in a {@link WindowBiasBlock}. The biases of a class token are 0.
  *
  * @see <a href="https://arxiv.org/abs/2111.09883">Swin Transformer V2: Scaling Up Capacity and Resolution</a>
+ * @see <a href="https://arxiv.org/abs/2108.00154">CrossFormer: A Versatile Vision Transformer Hinging on Cross-scale
+ *     Attention</a>
  */
 public final class WindowNetworkBiasBlock extends ScoreTermBlock {
+
+    /** The inputs of the network f for the difference d of two cells on an axis, and the bias for its output. */
+    public enum Form {
+        /** sign(d) · log₂(1 + 8 |d| / (n - 1)) / 3, and 16 · sigmoid(f), whose last layer has no bias: Swin V2. */
+        SWIN,
+        /** sign(d) · ln(1 + |d|), and f: the mode {@code cr} of timm, for example in {@code swinv2_cr}. */
+        LOGARITHMIC,
+        /** d, and f: CrossFormer. */
+        LINEAR
+    }
 
     record Options(
             @Range(min = 1) int headCount,
             @Range(min = 1, max = Window.MAX_DIFFERENCES) List<Integer> window,
             @Default("512") @Range(min = 1) int hiddenSize,
+            @Default("1") @Range(min = 1) int hiddenLayers,
+            @Default("false") boolean normalized,
+            @Default("SWIN") Form form,
+            @Default("false") boolean classToken,
             @Range(min = 1, max = Window.MAX_DIFFERENCES) List<Integer> trainedWindow) {
 
         Options {
             Window.requireWindow("window", window);
-            trainedWindow = Objects.requireNonNullElse(trainedWindow, window);
-            Window.requireWindow("trainedWindow", trainedWindow);
+            if (form == Form.SWIN) {
+                trainedWindow = Objects.requireNonNullElse(trainedWindow, window);
+                Window.requireWindow("trainedWindow", trainedWindow);
+                Check.that(
+                        trainedWindow.size() == window.size(),
+                        "trainedWindow " + trainedWindow + " for the window " + window
+                                + ": expected as many axes; pass one size for each axis");
+            } else {
+                Check.that(
+                        trainedWindow == null,
+                        "trainedWindow " + trainedWindow + " with form " + form + ": expected none, since only "
+                                + Form.SWIN + " divides by the size of the window; leave it out");
+            }
         }
 
-        /** The largest distance of two cells. */
-        int maxDistance() {
-            return Window.differences(window)[0] * Window.differences(window)[1] / 2;
-        }
-
-        /** u for a difference of rows, on axis 0, or of columns, on axis 1. */
-        double input(double distance, int axis) {
-            int columns = Window.differences(window)[1];
-            int row = maxDistance() - (int) distance;
-            int difference = (axis == 0 ? row / columns : row % columns) - window.get(axis) + 1;
-            double scaled = 8.0 * Math.abs(difference) / Math.max(1, trainedWindow.get(axis) - 1);
-            return Math.signum(difference) * Math.log1p(scaled) / Math.log(8);
+        /** The input of the network for a difference of two cells on an axis. */
+        double input(int difference, int axis) {
+            double size = Math.abs(difference);
+            return Math.signum(difference)
+                    * switch (form) {
+                        case SWIN -> Math.log1p(8 * size / Math.max(1, trainedWindow.get(axis) - 1)) / Math.log(8);
+                        case LOGARITHMIC -> Math.log1p(size);
+                        case LINEAR -> size;
+                    };
         }
     }
 
     private final Options options;
-    private final int limit;
+    private final Window window;
     private final BiasNetwork network;
 
     /** The inputs of the network for each distance. */
     private final ConstantTable inputs;
 
-    private final ConstantTable coordinates;
+    /** 1 for the distance of two cells, 0 for that of the class token; null without one. */
+    private final ConstantTable areCells;
+
+    private final ConstantTable queryCoordinates;
+    private final ConstantTable keyCoordinates;
 
     private WindowNetworkBiasBlock(Options options) {
         super(options, options.headCount);
         this.options = options;
-        coordinates = addColumn(
-                options.window.get(0) * options.window.get(1), cell -> Window.coordinate(options.window, cell));
-        network = new BiasNetwork(this, BiasNetwork.RELU, false, false, 2, options.hiddenSize, options.headCount);
-        limit = options.maxDistance();
-        inputs = addDistances(Rows.of(2, options::input), limit);
+        window = new Window(options.window, options.classToken);
+        queryCoordinates = addColumn(window.tokens(), window::queryCoordinate);
+        keyCoordinates = addColumn(window.tokens(), window::keyCoordinate);
+        network = new BiasNetwork(
+                this,
+                BiasNetwork.RELU,
+                options.normalized,
+                options.form != Form.SWIN,
+                window.axes(),
+                options.hiddenSize,
+                options.hiddenLayers,
+                options.headCount);
+        inputs = addDistances(Rows.of(window.axes(), this::input), window.limit());
+        areCells = options.classToken
+                ? addDistances(Rows.of(1, (distance, column) -> isOfCells(distance) ? 1 : 0), window.limit())
+                : null;
+    }
+
+    private boolean isOfCells(double distance) {
+        return window.row((int) distance) < window.differences();
+    }
+
+    private double input(double distance, int axis) {
+        return isOfCells(distance) ? options.input(window.difference(window.row((int) distance), axis), axis) : 0;
     }
 
     /** {@return a new builder} */
@@ -92,20 +157,26 @@ public final class WindowNetworkBiasBlock extends ScoreTermBlock {
 
     @Override
     public Shape getWindow() {
-        return new Shape(options.window.get(0), options.window.get(1));
+        return window.shape();
     }
 
+    /** With explicit positions, the network may be computed for each query and key. */
     @Override
     public List<Term> terms() {
-        Term.Coordinates ofCells = Window.coordinates(coordinates, this);
-        return List.of(Term.bias(this::biases, ofCells, ofCells));
+        Term bias = Term.bias(
+                this::biases, Window.coordinates(queryCoordinates, this), Window.coordinates(keyCoordinates, this));
+        return List.of(bias.withPairSize(call -> call.hasPositions() ? network.sizePerQueryAndKey(call) : 0));
     }
 
     private NDArray biases(AttentionCall call, Distances distances) {
-        NDArray like = distances.like();
-        NDArray table = constants(inputs, distances, limit, DataTypes.ofScores(like));
-        NDArray logits = network.biases(call, table.transpose(1, 0));
-        return Arithmetic.multiply(Activation.sigmoid(logits), 16);
+        DataType type = DataTypes.ofScores(distances.like());
+        NDArray outputs = network.biases(
+                call, constants(inputs, distances, window.limit(), type).transpose(1, 0));
+        NDArray biases = options.form == Form.SWIN ? Arithmetic.multiply(Activation.sigmoid(outputs), 16) : outputs;
+        return areCells == null
+                ? biases
+                : biases.mul(
+                        constants(areCells, distances, window.limit(), type).transpose(1, 0));
     }
 
     /** Builds a {@link WindowNetworkBiasBlock}. */
@@ -115,17 +186,40 @@ public final class WindowNetworkBiasBlock extends ScoreTermBlock {
             super(Options.class, WindowNetworkBiasBlock::new);
         }
 
-        /** Sets E, the number of hidden units, at least 1 (default: 512, as in Swin V2). */
+        /** Sets E, the number of units of a hidden layer, at least 1 (default: 512, as in Swin V2). */
         public Builder optHiddenSize(int hiddenSize) {
             return set("hiddenSize", hiddenSize);
         }
 
+        /** Sets the number of hidden layers, at least 1 (default: 1; CrossFormer has 3). */
+        public Builder optHiddenLayers(int hiddenLayers) {
+            return set("hiddenLayers", hiddenLayers);
+        }
+
         /**
-         * Sets the window that the network was trained with, in rows and columns, for use with another window (default:
-         * the window of the block).
+         * Normalizes each hidden layer before its ReLU, with the parameters {@code scale1}, {@code offset1}, …, (E)
+         * (default: false), as CrossFormer does.
          */
-        public Builder optTrainedWindow(int height, int width) {
-            return set("trainedWindow", List.of(height, width));
+        public Builder optNormalized(boolean normalized) {
+            return set("normalized", normalized);
+        }
+
+        /** Sets the inputs of the network and what becomes of its output (default: {@link Form#SWIN}). */
+        public Builder optForm(Form form) {
+            return set("form", form);
+        }
+
+        /** Puts a class token before the cells, whose biases are 0 (default: false). */
+        public Builder optClassToken(boolean classToken) {
+            return set("classToken", classToken);
+        }
+
+        /**
+         * Sets the window that the network was trained with, for use with another window in the form {@link Form#SWIN}
+         * (default: the window of the block).
+         */
+        public Builder optTrainedWindow(int... sizes) {
+            return set("trainedWindow", Window.option("trainedWindow", sizes));
         }
     }
 }

@@ -10,9 +10,11 @@ import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.options.BlockBuilder;
 import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Default;
 import io.github.djlpositional.internal.options.Range;
 import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.math.GridResampling;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
@@ -26,9 +28,11 @@ import java.util.Map;
  * q · a[y - y' + h - 1] + q · b[x - x' + w - 1]
  * </pre>
  *
- * <p>It is added to the scaled score and is not scaled. All heads share the vectors, which are initially 0: the
- * parameters {@code rows}, (2h - 1, H), and {@code columns}, (2w - 1, H), {@code rel_pos_h} and {@code rel_pos_w} in
- * the published code. Tokens are the cells, as in a {@link WindowBiasBlock}.
+ * <p>In windows of f by h by w cells, as in MViTv2 for videos, q · c[z - z' + f - 1] for the frames z and z' is added.
+ * The term is added to the scaled score and is not scaled. All heads share the vectors, which are initially 0: the
+ * parameters {@code frames}, (2f - 1, H), {@code rows}, (2h - 1, H), and {@code columns}, (2w - 1, H);
+ * {@code rel_pos_t}, {@code rel_pos_h} and {@code rel_pos_w} in the published code. Tokens are the cells, as in a
+ * {@link WindowBiasBlock}. The term of a class token is 0, as a query and as a key.
  *
  * @see <a href="https://arxiv.org/abs/2112.01526">MViTv2: Improved Multiscale Vision Transformers for Classification
  *     and Detection</a>
@@ -37,31 +41,42 @@ import java.util.Map;
  */
 public final class WindowVectorsBlock extends ScoreTermBlock {
 
+    private static final List<String> AXES = List.of("frames", "rows", "columns");
+
     record Options(
             @Range(min = 1) int headSize,
-            @Range(min = 1, max = Window.MAX_DIFFERENCES) List<Integer> window) {
+            @Range(min = 1, max = Window.MAX_DIFFERENCES) List<Integer> window,
+            @Default("false") boolean classToken) {
 
         Options {
             Window.requireWindow("window", window);
         }
     }
 
+    /** The vectors of the differences on an axis, (2n - 1, H), and the indices of the tokens on it, (tokens, 1). */
+    private record Axis(Parameter vectors, ConstantTable queries, ConstantTable keys) {}
+
     private final Options options;
-    private final Parameter rows;
-    private final Parameter columns;
-    private final ConstantTable rowsOfTokens;
-    private final ConstantTable columnsOfTokens;
+    private final List<Axis> axes = new ArrayList<>();
 
     private WindowVectorsBlock(Options options) {
         super(options, -1, options.headSize);
         this.options = options;
-        int height = options.window.get(0);
-        int width = options.window.get(1);
-        rowsOfTokens = addColumn(height * width, position -> Math.floorDiv(position, width));
-        columnsOfTokens = addColumn(height * width, position -> position % width);
-        rows = addParameter("rows", new Shape(2L * options.window.get(0) - 1, options.headSize), Initializer.ZEROS);
-        columns =
-                addParameter("columns", new Shape(2L * options.window.get(1) - 1, options.headSize), Initializer.ZEROS);
+        Window window = new Window(options.window, options.classToken);
+        for (int axis = 0; axis < window.axes(); axis++) {
+            int size = options.window.get(axis);
+            String name = AXES.get(AXES.size() - window.axes() + axis);
+            Parameter vectors = addParameter(name, new Shape(2L * size - 1, options.headSize), Initializer.ZEROS);
+            // all differences of the class token are above those of two cells
+            ConstantTable queries = addIndices(window, axis, 2 * size);
+            axes.add(new Axis(vectors, queries, options.classToken ? addIndices(window, axis, -size) : queries));
+        }
+    }
+
+    private ConstantTable addIndices(Window window, int axis, int ofClassToken) {
+        return addColumn(
+                window.tokens(),
+                position -> window.isClassToken(position) ? ofClassToken : window.index(position, axis));
     }
 
     /** {@return a new builder} */
@@ -78,20 +93,26 @@ public final class WindowVectorsBlock extends ScoreTermBlock {
      * Sets the vectors from a block for another window, for example a loaded one. They are resampled with
      * {@link GridResampling#BILINEAR}, as in SAM.
      *
-     * @param trained a block for heads of the same size; it is not changed
+     * @param trained a block for heads of the same size and windows with as many axes; it is not changed
      * @throws IllegalArgumentException if it does not fit, or a block has no values
      */
     public void resample(WindowVectorsBlock trained) {
+        Options from = trained.options;
         Check.that(
-                options.headSize == trained.options.headSize,
-                () -> "trained vectors with headSize " + trained.options.headSize + ": expected " + options.headSize
-                        + "; pass a block that differs only in its window; blocks: " + trained + ", " + this);
-        List<Parameter> from = List.of(trained.rows, trained.columns);
-        List<Parameter> to = List.of(rows, columns);
-        for (int axis = 0; axis < 2; axis++) {
-            int[] before = {2 * trained.options.window.get(axis) - 1};
+                options.headSize == from.headSize && axes.size() == trained.axes.size(),
+                () -> "trained vectors with headSize " + from.headSize + " and window " + from.window + ": expected "
+                        + options.headSize + " and " + axes.size()
+                        + " axes; pass a block that differs only in the sizes of its window; blocks: " + trained + ", "
+                        + this);
+        int[] before = new Window(from.window, false).differencesOfAxes();
+        int[] after = new Window(options.window, false).differencesOfAxes();
+        for (int axis = 0; axis < after.length; axis++) {
             Window.resample(
-                    GridResampling.BILINEAR, from.get(axis), before, to.get(axis), 2 * options.window.get(axis) - 1);
+                    GridResampling.BILINEAR,
+                    trained.axes.get(axis).vectors,
+                    new int[] {before[axis]},
+                    axes.get(axis).vectors,
+                    after[axis]);
         }
     }
 
@@ -101,17 +122,27 @@ public final class WindowVectorsBlock extends ScoreTermBlock {
     }
 
     private NDArray scores(AttentionCall call, NDArray queries, NDArray keys) {
-        return products(call, queries, rowsOfTokens, rows).add(products(call, queries, columnsOfTokens, columns));
+        return axes.stream()
+                .map(axis -> products(call, queries, axis))
+                .reduce(NDArray::add)
+                .orElseThrow();
     }
 
-    /** The products of the queries with the vectors of one coordinate, (B, N, T, F). */
-    private NDArray products(AttentionCall call, NDArray queries, ConstantTable coordinates, Parameter vectors) {
-        NDArray table = call.value(vectors, queries).transpose(1, 0);
-        NDArray ofQueries = Window.coordinates(coordinates, call.queries(), queries, this);
-        NDArray ofKeys = Window.coordinates(coordinates, call.keys(), queries, this);
+    /** The products of the queries with the vectors of one axis, (B, N, T, F). */
+    private NDArray products(AttentionCall call, NDArray queries, Axis axis) {
+        NDArray table = call.value(axis.vectors, queries).transpose(1, 0);
+        int rows = Math.toIntExact(table.getShape().get(1));
+        NDArray ofQueries = Window.coordinates(axis.queries, call.queries(), queries, this);
+        NDArray ofKeys = Window.coordinates(axis.keys, call.keys(), queries, this);
         NDArray differences = ofQueries.expandDims(2).sub(ofKeys.expandDims(1));
-        int zero = Math.toIntExact(table.getShape().get(1) / 2);
-        return selected(Arithmetic.multiplyRows(queries, table), Arithmetic.add(differences, zero));
+        NDArray indices = Arithmetic.add(differences, rows / 2);
+        if (options.classToken) {
+            table = table.concat(
+                    queries.getManager().zeros(new Shape(options.headSize, 1), table.getDataType(), table.getDevice()),
+                    1);
+            indices = indices.minimum(Arithmetic.number(indices, rows));
+        }
+        return selected(Arithmetic.multiplyRows(queries, table), indices);
     }
 
     /** Builds a {@link WindowVectorsBlock}. */
@@ -126,9 +157,17 @@ public final class WindowVectorsBlock extends ScoreTermBlock {
             return set("headSize", headSize);
         }
 
-        /** Sets the window: h, the number of rows of cells, and w, the number of cells in a row, each at least 1. */
-        public Builder setWindow(int height, int width) {
-            return set("window", List.of(height, width));
+        /**
+         * Sets the window: (h, w), the numbers of rows and columns, (f, h, w) with frames, or one size for a sequence;
+         * each at least 1.
+         */
+        public Builder setWindow(int... sizes) {
+            return set("window", Window.option("window", sizes));
+        }
+
+        /** Puts a class token before the cells, whose term is 0 (default: false). */
+        public Builder optClassToken(boolean classToken) {
+            return set("classToken", classToken);
         }
     }
 }

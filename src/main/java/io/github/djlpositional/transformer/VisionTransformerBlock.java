@@ -171,6 +171,15 @@ public final class VisionTransformerBlock extends OptionsBlock {
                 () -> "stage " + stage + " has an input, a cross-attention, or a result of other shape before the last"
                         + " stage: expected layers from (B, T, D) to the same shape; build it without them");
         Check.that(
+                stack.getLayers().stream()
+                        .map(VisionTransformerBlock::window)
+                        .allMatch(window -> window == null || window.dimension() == 2),
+                () -> "stage " + stage + " has windows of "
+                        + stack.getLayers().stream()
+                                .map(VisionTransformerBlock::window)
+                                .toList()
+                        + ": expected rows and columns; build its encodings with setWindow(height, width)");
+        Check.that(
                 options.coordinates == null || stack.getLayers().stream().allMatch(layer -> window(layer) == null),
                 () -> "coordinates " + options.coordinates + " for stage " + stage
                         + " with windows: expected none, since"
@@ -312,18 +321,17 @@ public final class VisionTransformerBlock extends OptionsBlock {
             long rows = isShifted ? shift(0, window) : 0;
             long columns = isShifted ? shift(1, window) : 0;
             Shape pictures = new Shape(x.get(0), grid.get(0), grid.get(1), x.get(2));
-            long h = window.get(0);
-            long w = window.get(1);
             NDList windows = new NDList(temporaries.addResult(
                     cells,
                     () -> Windows.split(
-                            Windows.roll(Windows.roll(cells.reshape(pictures), rows, 1), columns, 2), h, w)));
+                            Windows.roll(Windows.roll(cells.reshape(pictures), rows, 1), columns, 2), window)));
             if (rows + columns > 0) {
-                windows.add(temporaries.addResult(() -> Windows.mask(cells.reshape(pictures), rows, columns, h, w)));
+                windows.add(temporaries.addResult(
+                        () -> Windows.mask(cells.reshape(pictures), new Shape(rows, columns), window)));
             }
             NDArray y = attention.apply(windows);
             return temporaries.addResult(() -> {
-                NDArray merged = Windows.roll(Windows.merge(y, pictures, h, w), grid.get(0) - rows, 1);
+                NDArray merged = Windows.roll(Windows.merge(y, pictures, window), grid.get(0) - rows, 1);
                 return Windows.roll(merged, grid.get(1) - columns, 2).reshape(x);
             });
         }

@@ -15,6 +15,7 @@ import static io.github.djlpositional.relative.EncodingType.T5;
 import static io.github.djlpositional.relative.EncodingType.TRANSFORMER_XL;
 import static io.github.djlpositional.relative.EncodingType.WINDOW;
 import static io.github.djlpositional.relative.EncodingType.WINDOW_NETWORK;
+import static io.github.djlpositional.relative.EncodingType.WINDOW_NETWORK_OF_FRAMES;
 import static io.github.djlpositional.relative.EncodingType.WINDOW_VECTORS;
 import static io.github.djlpositional.support.FileEdits.withByte;
 import static io.github.djlpositional.support.FileEdits.withInt;
@@ -80,8 +81,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -243,6 +244,7 @@ class ModelFileTest extends OnEachEngine {
                 arguments(KERPLE, "form", "POWER"),
                 arguments(FIRE, "threshold", 4.0),
                 arguments(DISTANCE_NETWORK, "logarithmic", false),
+                arguments(DISTANCE_NETWORK, "hiddenLayers", 2),
                 arguments(SHAW, "maxDistance", 3),
                 arguments(SHAW, "values", false),
                 arguments(SHAW, "clipped", false),
@@ -256,7 +258,8 @@ class ModelFileTest extends OnEachEngine {
                 arguments(LEARNED_ROTARY, "layout", "CONCATENATED"),
                 arguments(WINDOW, "window", List.of(3, 2)),
                 arguments(WINDOW_NETWORK, "window", List.of(2, 4)),
-                arguments(WINDOW_VECTORS, "window", List.of(3, 2)));
+                arguments(WINDOW_NETWORK_OF_FRAMES, "form", "LOGARITHMIC"),
+                arguments(WINDOW_VECTORS, "window", List.of(2, 3, 2)));
     }
 
     @ParameterizedTest

@@ -15,6 +15,8 @@ import io.github.djlpositional.support.OnEachEngine;
 import java.util.Arrays;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Biases that a network computes from the distance. */
 class DistanceNetworkBiasBlockTest extends OnEachEngine {
@@ -35,6 +37,21 @@ class DistanceNetworkBiasBlockTest extends OnEachEngine {
             double[] first = silu(linear(block, "weight1", "bias1", i - j));
             double[] second = silu(linear(block, "weight2", "bias2", first));
             return linear(block, "weight3", "bias3", second)[head];
+        });
+    }
+
+    /** Its option depth, 1 or more. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 3})
+    void theNetworkHasTheseHiddenLayers(int hiddenLayers) {
+        DistanceNetworkBiasBlock block =
+                filled(manager, network().optHiddenLayers(hiddenLayers).build(), DataType.FLOAT64);
+        requireBiases(manager, block, (head, i, j) -> {
+            double[] x = {i - j};
+            for (int layer = 1; layer <= hiddenLayers; layer++) {
+                x = silu(linear(block, "weight" + layer, "bias" + layer, x));
+            }
+            return linear(block, "weight" + (hiddenLayers + 1), "bias" + (hiddenLayers + 1), x)[head];
         });
     }
 
@@ -106,7 +123,7 @@ class DistanceNetworkBiasBlockTest extends OnEachEngine {
     }
 
     @Test
-    void isNeitherLogarithmicNorNormalizedByDefault() {
+    void hasTwoHiddenLayersWithoutOptionsByDefault() {
         assertThat(network().build().getArguments())
                 .isEqualTo(Map.of(
                         "type",
@@ -115,6 +132,8 @@ class DistanceNetworkBiasBlockTest extends OnEachEngine {
                         2,
                         "hiddenSize",
                         3,
+                        "hiddenLayers",
+                        2,
                         "logarithmic",
                         false,
                         "normalized",
@@ -125,6 +144,7 @@ class DistanceNetworkBiasBlockTest extends OnEachEngine {
     void rejectsANetworkWithoutHiddenUnits() {
         assertAll(
                 rejected(network().setHiddenSize(0)::build, "hiddenSize 0"),
+                rejected(network().optHiddenLayers(0)::build, "hiddenLayers 0"),
                 rejected(DistanceNetworkBiasBlock.builder().setHeadCount(2)::build, "hiddenSize", "setHiddenSize"));
     }
 }

@@ -169,6 +169,7 @@ public enum EncodingType implements TestBlocks {
             (heads, rows) -> DistanceNetworkBiasBlock.builder()
                     .setHeadCount(heads)
                     .setHiddenSize(3)
+                    .optHiddenLayers(1)
                     .optLogarithmic(true)
                     .optNormalized(true)
                     .build(),
@@ -210,15 +211,38 @@ public enum EncodingType implements TestBlocks {
                 double x = logarithmic((at.i() % 3 - at.j() % 3) * 8 / 3.0);
                 return at.product() + 16 / (1 + Math.exp(-at.network(z -> Math.max(0, z), y, x)));
             }),
+    // position 0 is a class token; the other positions are the cells of frames of 2 by 3
+    WINDOW_NETWORK_OF_FRAMES(
+            "Swin V2",
+            (heads, rows) -> WindowNetworkBiasBlock.builder()
+                    .setHeadCount(heads)
+                    .setWindow(rows, 2, 3)
+                    .optHiddenSize(5)
+                    .optHiddenLayers(2)
+                    .optNormalized(true)
+                    .optForm(WindowNetworkBiasBlock.Form.LINEAR)
+                    .optClassToken(true)
+                    .build(),
+            at -> {
+                int[] d = ofFrames(at);
+                return at.product() + (isOfClassToken(at) ? 0 : at.network(x -> Math.max(0, x), d[0], d[1], d[2]));
+            }),
     WINDOW_VECTORS(
             "MViTv2",
             (heads, rows) -> WindowVectorsBlock.builder()
                     .setHeadSize(4)
-                    .setWindow(rows, 3)
+                    .setWindow(rows, 2, 3)
+                    .optClassToken(true)
                     .build(),
-            at -> at.product()
-                    + dot(at.q(), at.parameter("rows")[at.i() / 3 - at.j() / 3 + at.parameter("rows").length / 2])
-                    + dot(at.q(), at.parameter("columns")[at.i() % 3 - at.j() % 3 + 2])),
+            at -> {
+                int[] d = ofFrames(at);
+                return isOfClassToken(at)
+                        ? at.product()
+                        : at.product()
+                                + dot(at.q(), at.parameter("frames")[d[0] + at.parameter("frames").length / 2])
+                                + dot(at.q(), at.parameter("rows")[d[1] + 1])
+                                + dot(at.q(), at.parameter("columns")[d[2] + 2]);
+            }),
     SHAW("Shaw", (heads, rows) -> shaw(2), at -> shawScore(at, 2), at -> at.parameter("values")[clipped(at, 2)]),
     SHAW_FAR("Shaw", (heads, rows) -> shaw(40), at -> shawScore(at, 40), at -> at.parameter("values")[clipped(at, 40)]),
     // keys up to 2 before the query, and up to 1 after it
@@ -414,7 +438,8 @@ public enum EncodingType implements TestBlocks {
 
     /** Whether the encoding depends on the difference of two positions only, not on the positions themselves. */
     public boolean isOfDistances() {
-        return !EnumSet.of(FIRE, WINDOW, WINDOW_NETWORK, WINDOW_VECTORS, ROTARY_BY_DIMENSION)
+        return !EnumSet.of(
+                        FIRE, WINDOW, WINDOW_NETWORK, WINDOW_NETWORK_OF_FRAMES, WINDOW_VECTORS, ROTARY_BY_DIMENSION)
                 .contains(this);
     }
 
@@ -484,6 +509,17 @@ public enum EncodingType implements TestBlocks {
                 .mapToDouble(l -> dot(at.parameter("weight")[at.head()], keys[l]) + at.number("bias"))
                 .map(logit -> -Math.log1p(Math.exp(-logit)))
                 .sum();
+    }
+
+    private static boolean isOfClassToken(Pair at) {
+        return at.i() == 0 || at.j() == 0;
+    }
+
+    /** The differences of frames of 2 by 3 cells, of rows and of columns, for cells after a class token. */
+    private static int[] ofFrames(Pair at) {
+        int i = at.i() - 1;
+        int j = at.j() - 1;
+        return new int[] {i / 6 - j / 6, i / 3 % 2 - j / 3 % 2, i % 3 - j % 3};
     }
 
     private static double shawScore(Pair at, int maxDistance) {

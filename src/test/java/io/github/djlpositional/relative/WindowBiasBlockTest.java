@@ -25,8 +25,8 @@ import org.junit.jupiter.api.Test;
 /** Learned biases of the differences of rows and columns in a window. */
 class WindowBiasBlockTest extends OnEachEngine {
 
-    private static WindowBiasBlock.Builder window(int height, int width) {
-        return WindowBiasBlock.builder().setHeadCount(1).setWindow(height, width);
+    private static WindowBiasBlock.Builder window(int... sizes) {
+        return WindowBiasBlock.builder().setHeadCount(1).setWindow(sizes);
     }
 
     private WindowBiasBlock initialized(WindowBiasBlock.Builder builder) {
@@ -48,6 +48,41 @@ class WindowBiasBlockTest extends OnEachEngine {
         WindowBiasBlock block = filled(manager, window(3, 4).setHeadCount(2).build(), DataType.FLOAT64);
         double[][] biases = rows(block, "biases");
         requireBiases(manager, block, (head, i, j) -> biases[(i / 4 - j / 4 + 2) * 7 + i % 4 - j % 4 + 3][head]);
+    }
+
+    /** Video Swin Transformer, section 3.2: also for each difference of frames. */
+    @Test
+    void theBiasOfAVideoIsAlsoThatOfTheDifferenceOfFrames() {
+        WindowBiasBlock block = filled(manager, window(3, 2, 4).setHeadCount(2).build(), DataType.FLOAT64);
+        double[][] biases = rows(block, "biases");
+        assertThat(biases).hasDimensions(5 * 3 * 7, 2);
+        assertThat(block.getWindow()).isEqualTo(new Shape(3, 2, 4));
+        requireBiases(manager, block, (head, i, j) -> {
+            int frames = i / 8 - j / 8 + 2;
+            int rows = i / 4 % 2 - j / 4 % 2 + 1;
+            return biases[(frames * 3 + rows) * 7 + i % 4 - j % 4 + 3][head];
+        });
+    }
+
+    /** The rows of the class token, which are the last three, in a window of three axes. */
+    @Test
+    void aVideoMayHaveAClassToken() {
+        WindowBiasBlock block = counted(window(2, 1, 2).optClassToken(true));
+        assertThat(infer(manager, block, zeros(manager, 1, 5, 4)).toFloatArray())
+                .containsExactly(11, 9, 9, 9, 9, 10, 4, 3, 1, 0, 10, 5, 4, 2, 1, 10, 7, 6, 4, 3, 10, 8, 7, 5, 4);
+    }
+
+    @Test
+    void aWindowOfASequenceHasARowForEachDistance() {
+        assertThat(infer(manager, counted(window(3)), zeros(manager, 1, 3, 4)).toFloatArray())
+                .containsExactly(2, 1, 0, 3, 2, 1, 4, 3, 2);
+    }
+
+    /** Video Swin also uses the biases of its window for fewer frames. */
+    @Test
+    void fewerFramesThanTheWindowHasAreItsFirstOnes() {
+        NDArray fewer = infer(manager, counted(window(3, 1, 2)), zeros(manager, 1, 4, 4));
+        assertThat(fewer.toFloatArray()).containsExactly(7, 6, 4, 3, 8, 7, 5, 4, 10, 9, 7, 6, 11, 10, 8, 7);
     }
 
     /** relative_position_index of Swin's WindowAttention with window_size (2, 2), from its published listing. */
@@ -128,6 +163,28 @@ class WindowBiasBlockTest extends OnEachEngine {
         requireClose(biases.get("0, 0, 9"), ofTheLastPatch, 5e-7);
     }
 
+    /** {@code RelPosBias} of timm 1.0.31, trained for 2 × 2 cells, with 3 × 3. */
+    @Test
+    void biasesAreResampledAsThoseOfTimm() {
+        WindowBiasBlock trained = initialized(window(2, 2));
+        ScoreTerms.set(trained, "biases", 0, 3.5, 7, 2.5, 6, 1.5, 5, 0.5, 4);
+        WindowBiasBlock block = initialized(window(3, 3));
+        block.resample(trained, GridResampling.GEOMETRIC);
+        double[] expected = {0, 0, 3.5, 7, 7, 0, 0, 3.5, 7, 7, 2.5, 2.5, 6, 1.5, 1.5, 5, 5, 0.5, 4, 4, 5, 5, 0.5, 4, 4};
+        requireClose(block.getBiases().getArray().flatten(), expected, 0);
+    }
+
+    /** Interpolated between two frames: torch's trilinear interpolation from 3 to 5 differences. */
+    @Test
+    void biasesOfVideosAreResampledOnEachAxis() {
+        WindowBiasBlock trained = initialized(window(2, 1, 1));
+        ScoreTerms.set(trained, "biases", 0, 3, 1);
+        WindowBiasBlock block = initialized(window(3, 1, 2));
+        block.resample(trained, GridResampling.BILINEAR);
+        double[] expected = {0, 0, 0, 1.2, 1.2, 1.2, 3, 3, 3, 1.8, 1.8, 1.8, 1, 1, 1};
+        requireClose(block.getBiases().getArray().flatten(), expected, 2.5e-7);
+    }
+
     @Test
     void rejectsBlocksToResampleThatDifferInMoreThanTheWindow() {
         WindowBiasBlock block = window(2, 3).setHeadCount(2).build();
@@ -144,6 +201,8 @@ class WindowBiasBlockTest extends OnEachEngine {
                         "classToken=true",
                         "classToken=false"),
                 rejected(() -> block.resample(window(2, 2).setHeadCount(2).build()), "biases"),
+                rejected(
+                        () -> initialized(window(2, 3)).resample(initialized(window(1, 2, 3))), "3 axes", "expected 2"),
                 rejected(() -> block.resample(initialized(window(2, 2).setHeadCount(2))), "biases"),
                 rejected(
                         () -> initialized(window(2, 3).setHeadCount(2))
@@ -159,18 +218,17 @@ class WindowBiasBlockTest extends OnEachEngine {
     }
 
     @Test
-    void rejectsWindowsWithoutTwoPositiveSizesAndTooLargeOnes() {
+    void rejectsWindowsWithoutPositiveSizesAndTooLargeOnes() {
         assertAll(
                 rejected(WindowBiasBlock.builder().setHeadCount(1)::build, "window"),
+                rejected(window()::build, "window []", "one to 3"),
                 rejected(
-                        () -> WindowBiasBlock.fromArguments(Map.of("headCount", 2, "window", List.of(3))),
-                        "window [3]",
-                        "two"),
-                rejected(
-                        () -> WindowBiasBlock.fromArguments(Map.of("headCount", 2, "window", List.of(3, 4, 5))),
-                        "window [3, 4, 5]",
-                        "two"),
+                        () -> WindowBiasBlock.fromArguments(Map.of("headCount", 2, "window", List.of(3, 4, 5, 6))),
+                        "window [3, 4, 5, 6]",
+                        "one to 3"),
                 rejected(window(0, 3)::build, "window 0"),
+                rejected(window(64, 64, 64)::build, "[64, 64, 64]", 1 << 20),
+                rejected(window(1 << 20, 1 << 20, 1 << 20)::build, 1 << 20),
                 rejected(window(513, 513)::build, "[513, 513]", 1 << 20));
         // (2 · 512 - 1)² is less than 2^20
         assertThat(window(512, 512).build().getArguments()).containsEntry("window", List.of(512, 512));

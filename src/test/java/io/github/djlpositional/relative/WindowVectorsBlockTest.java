@@ -28,8 +28,8 @@ class WindowVectorsBlockTest extends OnEachEngine {
 
     private static final Shape HEADS = new Shape(-1, -1, -1, 4);
 
-    private static WindowVectorsBlock.Builder window(int height, int width) {
-        return WindowVectorsBlock.builder().setHeadSize(4).setWindow(height, width);
+    private static WindowVectorsBlock.Builder window(int... sizes) {
+        return WindowVectorsBlock.builder().setHeadSize(4).setWindow(sizes);
     }
 
     private WindowVectorsBlock initialized(WindowVectorsBlock.Builder builder) {
@@ -48,6 +48,35 @@ class WindowVectorsBlockTest extends OnEachEngine {
                 manager,
                 block,
                 (head, q, k, i, j) -> dot(q, ofRows[i / 4 - j / 4 + 2]) + dot(q, ofColumns[i % 4 - j % 4 + 3]));
+    }
+
+    /** MViTv2 for videos: also the vectors of frames. */
+    @Test
+    void theTermOfAVideoHasThreeVectors() {
+        WindowVectorsBlock block = filled(manager, window(2, 2, 3).build(), DataType.FLOAT64, HEADS);
+        double[][] ofFrames = rows(block, "frames");
+        double[][] ofRows = rows(block, "rows");
+        double[][] ofColumns = rows(block, "columns");
+        requireTerms(
+                manager,
+                block,
+                (head, q, k, i, j) -> dot(q, ofFrames[i / 6 - j / 6 + 1])
+                        + dot(q, ofRows[i / 3 % 2 - j / 3 % 2 + 1])
+                        + dot(q, ofColumns[i % 3 - j % 3 + 2]));
+    }
+
+    /** As in the code of MViTv2, which adds nothing to its row and its column. */
+    @Test
+    void theTermOfAClassTokenIsZero() {
+        WindowVectorsBlock block =
+                filled(manager, window(3, 4).optClassToken(true).build(), DataType.FLOAT64, HEADS);
+        double[][] ofRows = rows(block, "rows");
+        double[][] ofColumns = rows(block, "columns");
+        requireTerms(manager, block, (head, q, k, i, j) -> {
+            int row = (i - 1) / 4 - (j - 1) / 4 + 2;
+            int column = (i - 1) % 4 - (j - 1) % 4 + 3;
+            return i == 0 || j == 0 ? 0 : dot(q, ofRows[row]) + dot(q, ofColumns[column]);
+        });
     }
 
     /** In a window of one row, a query of (1, 0) reads the first numbers of the columns' vectors. */
@@ -82,6 +111,7 @@ class WindowVectorsBlockTest extends OnEachEngine {
                         4,
                         "WindowVectorsBlock(headSize=6",
                         "WindowVectorsBlock(headSize=4"),
+                rejected(() -> block.resample(initialized(window(1, 3, 3))), "[1, 3, 3]", "2 axes"),
                 rejected(() -> block.resample(initialized(window(3, 3))), "rows"),
                 rejected(() -> initialized(window(3, 3)).resample(block), "rows"));
     }
@@ -91,19 +121,20 @@ class WindowVectorsBlockTest extends OnEachEngine {
     void beginsWithZeros() {
         WindowVectorsBlock block = initialized(window(2, 3));
         assertThat(block.getArguments())
-                .isEqualTo(Map.of("type", "WindowVectorsBlock", "headSize", 4, "window", List.of(2, 3)));
+                .isEqualTo(Map.of(
+                        "type", "WindowVectorsBlock", "headSize", 4, "window", List.of(2, 3), "classToken", false));
         requireClose(array(block, "rows"), new double[3 * 4], 0);
         requireClose(array(block, "columns"), new double[5 * 4], 0);
     }
 
     @Test
-    void rejectsWindowsWithoutTwoPositiveSizes() {
+    void rejectsWindowsWithoutPositiveSizes() {
         assertAll(
                 rejected(window(3, -1)::build, "window -1"),
                 rejected(
-                        () -> WindowVectorsBlock.fromArguments(Map.of("headSize", 4, "window", List.of(3))),
-                        "window [3]",
-                        "two"));
+                        () -> WindowVectorsBlock.fromArguments(Map.of("headSize", 4, "window", List.of())),
+                        "window []",
+                        "one to 3"));
     }
 
     @Test

@@ -103,6 +103,7 @@ class BiasPeersTest extends EncodingPeersTest {
         return DistanceNetworkBiasBlock.builder()
                 .setHeadCount(peers.peer().integer("heads"))
                 .setHiddenSize(peers.peer().integer("hidden"))
+                .optHiddenLayers(peers.peer().integer("layers"))
                 .optLogarithmic(peers.peer().is("logarithmic"))
                 .optNormalized(peers.peer().is("normalized"))
                 .build();
