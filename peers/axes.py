@@ -305,6 +305,43 @@ def mixed():
             yield dict(indexing=indexing, limit=angles_up_to(largest)), arrays, y
 
 
+@part.kind("learned of videos", LEARNED, "diffusers")
+def mochi():
+    from diffusers.models.transformers.transformer_mochi import MochiRoPE
+
+    for grid in ((2, 3, 4), (3, 2, 2)):
+        module, tokens = MochiRoPE(12, 12), math.prod(grid)
+        frequencies, x = normal(3, 2, 8), heads(16, tokens)
+        positions = module._get_positions(*grid, dtype=torch.float32)
+        cos, sin = module(frequencies, *grid, dtype=torch.float32)  # (T, N, H / 2)
+        even, odd = x[..., ::2], x[..., 1::2]
+        cos, sin = cos.transpose(0, 1), sin.transpose(0, 1)
+        y = torch.stack([even * cos - odd * sin, even * sin + odd * cos], -1).flatten(-2)
+        largest = positions.abs().sum(1).max() * frequencies.abs().max()
+        yield dict(limit=angles_up_to(largest)), {"x": x, "positions": positions.T[:, None], "p.frequencies": frequencies}, y
+
+
+@part.kind("learned of videos, frequencies of all heads", LEARNED, "diffusers")
+def ltx_video():
+    from diffusers.models.transformers.transformer_ltx import LTXVideoRotaryPosEmbed, apply_rotary_emb
+
+    for head, theta in ((16, 10000.0), (12, 100.0)):
+        size, grid = 2 * head, (2, 3, 4)
+        module, x = LTXVideoRotaryPosEmbed(size, theta=theta), normal(2, math.prod(grid), size)
+        coordinates = torch.rand(2, 3, math.prod(grid)) * torch.tensor([20, 2048, 2048])[:, None]
+        y = apply_rotary_emb(x, module(x, video_coords=coordinates))
+        positions = 2 * coordinates / torch.tensor([20, 2048, 2048])[:, None] - 1
+        # each frequency for frames, rows and columns, after pairs that are not turned
+        bands = theta ** torch.linspace(0, 1, size // 6) * math.pi / 2
+        of_axes = [torch.zeros(size // 2) for _ in range(3)]
+        for axis, frequencies in enumerate(of_axes):
+            frequencies[size % 6 // 2 + axis :: 3] = bands
+        in_heads = lambda array: array.unflatten(-1, (2, head)).transpose(1, 2)
+        arrays = {"x": in_heads(x), "positions": positions.transpose(0, 1)}
+        arrays["p.frequencies"] = torch.stack(of_axes).view(3, 2, head // 2)
+        yield dict(limit=angles_up_to(theta * math.pi / 2)), arrays, in_heads(y)
+
+
 # other frequencies
 
 

@@ -35,8 +35,8 @@ import java.util.Objects;
 
 /**
  * A rotary embedding with learned frequencies, which differ by head; with two axes, RoPE-Mixed of Heo, Park, Han and
- * Yun, <em>Rotary Position Embedding for Vision Transformer</em> (2024), section 3.2. At the position p, pair k of head
- * n is rotated by
+ * Yun, <em>Rotary Position Embedding for Vision Transformer</em> (2024), section 3.2; with three, the encoding of videos
+ * of Mochi. At the position p, pair k of head n is rotated by
  *
  * <pre>
  * Σₐ p[a] · frequencies[a, n, k]
@@ -44,11 +44,12 @@ import java.util.Objects;
  *
  * <p>The parameter {@code frequencies}, (axes, N, H / 2), has radians per position. On two axes, its initial values are
  * those of {@code init_random_2d_freqs} of timm, with a random direction for each head: a pair of base<sup>-4i/H</sup>
- * · (cos φ, sin φ), and a pair perpendicular to it. On one axis they are RoFormer's base<sup>-2k/H</sup>. Angles are
- * computed in FLOAT64, cosines and sines are rounded once. There is no maximum position.
+ * · (cos φ, sin φ), and a pair perpendicular to it. On one axis they are RoFormer's base<sup>-2k/H</sup>, and on three
+ * 0, as in the code of Mochi in diffusers. Angles are computed in FLOAT64, cosines and sines are rounded once. There is
+ * no maximum position.
  *
  * <p>Its own forward takes {@code [x]} or {@code [x, positions]}: x is (B, N, T, H), and positions are (T), (B, T), or
- * with two axes also (2, B, T) or (2, 1, T), of any integer or floating-point type; (T) and (B, T) are the position on
+ * with several axes also (axes, B, T) or (axes, 1, T), of any integer or floating-point type; (T) and (B, T) are the position on
  * every axis. The output is x, rotated. A token with the coordinates 0 is not rotated, such as a class token.
  *
  * @see <a href="https://arxiv.org/abs/2403.13298">Rotary Position Embedding for Vision Transformer</a>
@@ -58,15 +59,22 @@ public final class LearnedRotaryEmbeddingBlock extends OptionsBlock implements R
     record Options(
             @Range(min = 1) int headCount,
             @Range(min = 2) int headSize,
-            @Default("1") @Range(min = 1, max = 2) int axes,
+            @Default("1") @Range(min = 1, max = 3) int axes,
             @NotSaved @Range(above = 0) Double base,
             @Default("INTERLEAVED") PairLayout layout) {
 
         Options {
-            base = Objects.requireNonNullElse(base, axes == 1 ? 10_000.0 : 10.0);
+            if (axes == 3) {
+                Check.that(
+                        base == null,
+                        "base " + base + " with axes 3: expected none, since the initial frequencies are 0; leave it out");
+            } else {
+                base = Objects.requireNonNullElse(base, axes == 1 ? 10_000.0 : 10.0);
+            }
+            int unit = axes == 2 ? 4 : 2;
             Check.that(
-                    headSize % (2 * axes) == 0,
-                    "headSize " + headSize + " with axes " + axes + ": expected a multiple of " + 2 * axes
+                    headSize % unit == 0,
+                    "headSize " + headSize + " with axes " + axes + ": expected a multiple of " + unit
                             + "; set another head size or another number of axes");
         }
     }
@@ -86,6 +94,9 @@ public final class LearnedRotaryEmbeddingBlock extends OptionsBlock implements R
     }
 
     private NDArray initialFrequencies(NDManager manager, Shape shape, DataType type) {
+        if (options.axes == 3) {
+            return manager.zeros(shape, type);
+        }
         int count = options.headSize / (2 * options.axes);
         Frequencies sizes = Frequencies.geometric(count, options.base, count);
         Rows rows = Rows.of(count, (row, pair) -> sizes.get(pair));
@@ -218,14 +229,14 @@ public final class LearnedRotaryEmbeddingBlock extends OptionsBlock implements R
             return set("headSize", headSize);
         }
 
-        /** Sets the number of coordinates of a position: 1 for sequences, the default, or 2 for pictures. */
+        /** Sets the number of coordinates of a position: 1 for sequences, the default, 2 for pictures, or 3 for videos. */
         public Builder optAxes(int axes) {
             return set("axes", axes);
         }
 
         /**
          * Sets the base of the initial frequencies, positive (default: 10,000 on one axis, and 10 on two, the
-         * {@code temperature} of timm).
+         * {@code temperature} of timm); not for three axes.
          */
         public Builder optBase(double base) {
             return set("base", base);

@@ -122,6 +122,20 @@ class LearnedRotaryEmbeddingBlockTest extends OnEachEngine {
         requireClose(inferFrom(manager, 3, block, x), expected, 1e-14);
     }
 
+    /** Mochi's {@code MochiRoPE} in diffusers: the sum over frames, rows and columns. */
+    @Test
+    void turnsThePairsByTheSumOverThreeAxes() {
+        LearnedRotaryEmbeddingBlock block = learned(2).optAxes(3).build();
+        block.initialize(manager, DataType.FLOAT64, new Shape(-1, 2, -1, 2));
+        requireClose(frequencies(block), new double[6], 0);
+        ScoreTerms.set(block, "frequencies", 0.5, -2, 0.25, 1, -1, 3);
+        NDArray x = manager.create(new double[] {1, 0, 1, 0}, new Shape(1, 2, 1, 2));
+        NDArray position = manager.create(new double[] {1, 2, 0.5}, new Shape(3, 1, 1));
+        // 0.5 + 0.5 - 0.5 and -2 + 2 + 1.5
+        double[] expected = {Math.cos(0.5), Math.sin(0.5), Math.cos(1.5), Math.sin(1.5)};
+        requireClose(infer(manager, block, x, position), expected, 1e-14);
+    }
+
     @Test
     void hasTheDefaultsOfTheDocumentation() {
         assertThat(learned(4).build().getArguments())
@@ -150,7 +164,9 @@ class LearnedRotaryEmbeddingBlockTest extends OnEachEngine {
         assertAll(
                 rejected(learned(7)::build, "headSize 7", "multiple of 2"),
                 rejected(learned(6).optAxes(2)::build, "headSize 6", "axes 2", "multiple of 4"),
-                rejected(learned(4).optAxes(3)::build, "axes 3"),
+                rejected(learned(5).optAxes(3)::build, "headSize 5", "axes 3", "multiple of 2"),
+                rejected(learned(4).optAxes(3).optBase(10)::build, "base 10.0", "axes 3"),
+                rejected(learned(4).optAxes(4)::build, "axes 4"),
                 rejected(learned(4).optBase(0)::build, "base 0.0"),
                 rejected(() -> block.requireFits(3, 3, 16, 48), "3 heads of size 16", "setHeadCount(3)", block),
                 rejected(() -> block.requireFits(2, 2, 8, 16), "2 heads of size 8", "setHeadSize(8)", block));

@@ -92,7 +92,9 @@ class RotaryAxesPeersTest extends EncodingPeersTest {
                                         peer -> RotaryPresets.llama4VisionPositions(grid(peer)[0], grid(peer)[1]),
                                         (peer, size) -> RotaryPresets.llama4Vision(size))),
                         entry("frequencies by axis", RotaryAxesPeersTest::frequencies),
-                        entry("learned", RotaryAxesPeersTest::learned)));
+                        entry("learned", peers -> learned(peers, 2)),
+                        entry("learned of videos", peers -> learned(peers, 3)),
+                        entry("learned of videos, frequencies of all heads", peers -> learned(peers, 3))));
     }
 
     private static int[] grid(PeerCase peer) {
@@ -186,11 +188,11 @@ class RotaryAxesPeersTest extends EncodingPeersTest {
         return grids(peer.integers("images"), null).toArray(Grid[]::new);
     }
 
-    private static NDArray learned(Peers peers) throws IOException, MalformedModelException {
+    private static NDArray learned(Peers peers, int axes) throws IOException, MalformedModelException {
         return peers.encode(LearnedRotaryEmbeddingBlock.builder()
                 .setHeadCount(2)
                 .setHeadSize(headSize(peers))
-                .optAxes(2)
+                .optAxes(axes)
                 .build());
     }
 }
