@@ -35,8 +35,8 @@ import java.util.Objects;
 
 /**
  * A rotary embedding with learned frequencies, which differ by head; with two axes, RoPE-Mixed of Heo, Park, Han and
- * Yun, <em>Rotary Position Embedding for Vision Transformer</em> (2024), section 3.2; with three, the encoding of videos
- * of Mochi. At the position p, pair k of head n is rotated by
+ * Yun, <em>Rotary Position Embedding for Vision Transformer</em> (2024), section 3.2; with three, the encoding of
+ * videos of Mochi. At the position p, pair k of head n is rotated by
  *
  * <pre>
  * Σₐ p[a] · frequencies[a, n, k]
@@ -49,8 +49,9 @@ import java.util.Objects;
  * no maximum position.
  *
  * <p>Its own forward takes {@code [x]} or {@code [x, positions]}: x is (B, N, T, H), and positions are (T), (B, T), or
- * with several axes also (axes, B, T) or (axes, 1, T), of any integer or floating-point type; (T) and (B, T) are the position on
- * every axis. The output is x, rotated. A token with the coordinates 0 is not rotated, such as a class token.
+ * with several axes also (axes, B, T) or (axes, 1, T), of any integer or floating-point type; (T) and (B, T) are the
+ * position on every axis. The output is x, rotated. A token with the coordinates 0 is not rotated, such as a class
+ * token.
  *
  * @see <a href="https://arxiv.org/abs/2403.13298">Rotary Position Embedding for Vision Transformer</a>
  */
@@ -67,7 +68,8 @@ public final class LearnedRotaryEmbeddingBlock extends OptionsBlock implements R
             if (axes == 3) {
                 Check.that(
                         base == null,
-                        "base " + base + " with axes 3: expected none, since the initial frequencies are 0; leave it out");
+                        "base " + base
+                                + " with axes 3: expected none, since the initial frequencies are 0; leave it out");
             } else {
                 base = Objects.requireNonNullElse(base, axes == 1 ? 10_000.0 : 10.0);
             }
@@ -229,7 +231,9 @@ public final class LearnedRotaryEmbeddingBlock extends OptionsBlock implements R
             return set("headSize", headSize);
         }
 
-        /** Sets the number of coordinates of a position: 1 for sequences, the default, 2 for pictures, or 3 for videos. */
+        /**
+         * Sets the number of coordinates of a position: 1 for sequences, the default, 2 for pictures, or 3 for videos.
+         */
         public Builder optAxes(int axes) {
             return set("axes", axes);
         }

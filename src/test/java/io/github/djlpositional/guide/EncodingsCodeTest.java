@@ -1,5 +1,6 @@
 package io.github.djlpositional.guide;
 
+import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
@@ -22,6 +23,7 @@ import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.math.FourierFeatures;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.relative.DisentangledPositionBlock;
@@ -32,9 +34,11 @@ import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.SandwichBiasBlock;
 import io.github.djlpositional.relative.ShawRelativePositionBlock;
 import io.github.djlpositional.relative.TransformerXlPositionBlock;
+import io.github.djlpositional.relative.WindowBiasBlock;
 import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.Goldens;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.transformer.Windows;
 import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -203,6 +207,64 @@ class EncodingsCodeTest extends OnEachEngine {
         // the position 0 is not rotated
         assertThat(rotated.get(":, 0").toFloatArray()).isEqualTo(x.get(":, 0").toFloatArray());
         assertThat(y.toFloatArray()).isNotEqualTo(unrotated.toFloatArray());
+    }
+
+    /** The numbers of {@code BeitRelativePositionBias} in transformers 5.23 for the first patch. */
+    @Test
+    void resampled() {
+        WindowBiasBlock trained = WindowBiasBlock.builder()
+                .setHeadCount(1)
+                .setWindow(2, 2)
+                .optClassToken(true)
+                .build();
+        trained.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
+        manager.create(new float[] {0, 1, 4, 2, 2, 4, 1, 0, 1, 4, 2, 2})
+                .reshape(12, 1)
+                .copyTo(trained.getBiases().getArray());
+        int headCount = 1;
+        // tag::resampled[]
+        WindowBiasBlock larger = WindowBiasBlock.builder()
+                .setHeadCount(headCount)
+                .setWindow(3, 3)
+                .optClassToken(true)
+                .build();
+        larger.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
+        larger.resample(trained, GridResampling.BILINEAR); // BEiT in transformers; timm: GEOMETRIC
+        // end::resampled[]
+        NDArray biases = Forward.infer(manager, larger, manager.zeros(new Shape(1, 10, 4)));
+        double[] ofTheFirstPatch = {2, 2, 2, 2, 1.4, 1.04, 0.8, 1, 0.4, 0};
+        requireClose(biases.get("0, 0, 1"), ofTheFirstPatch, 5e-7);
+    }
+
+    /** The attention of windows that were moved is that of the cells in them; the last ones see two parts. */
+    @Test
+    void windows() {
+        NDArray videos = manager.randomNormal(new Shape(2, 4, 4, 6, 8)); // (B, frames, rows, columns, D)
+        ParameterStore store = new ParameterStore(manager, false);
+        // tag::windows[]
+        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(8)
+                .setHeadCount(2)
+                .optRelativeEncoding(WindowBiasBlock.builder()
+                        .setHeadCount(2)
+                        .setWindow(2, 2, 3) // frames, rows, columns
+                        .build())
+                .build();
+        attention.initialize(manager, DataType.FLOAT32, new Shape(-1, 12, 8));
+        Shape window = new Shape(2, 2, 3);
+        NDArray moved = Windows.roll(Windows.roll(Windows.roll(videos, 1, 1), 1, 2), 1, 3);
+        NDArray cells = Windows.split(moved, window); // (windows, 12, 8)
+        NDArray mask = Windows.mask(moved, new Shape(1, 1, 1), window); // (windows, 12, 12)
+        NDArray y = attention.forward(store, new NDList(cells, mask), false).head();
+        NDArray merged = Windows.merge(y, videos.getShape(), window); // the cells of moved
+        // end::windows[]
+        NDArray first = videos.get("1, 1:3, 1:3, 1:4").reshape(1, 12, 8);
+        NDArray expected = attention.forward(store, new NDList(first), false).head();
+        requireClose(merged.get("1, 0:2, 0:2, 0:3").flatten(), doubles(expected), 1e-5);
+        // the cells of this window that were not moved see one another only
+        NDArray alone = videos.get("1, 3:4, 3:4, 4:6").reshape(1, 2, 8);
+        NDArray ofCells = Forward.inferAt(manager, manager.create(new int[] {0, 1}), attention, alone);
+        requireClose(merged.get("1, 2, 2, 3:5").flatten(), doubles(ofCells), 1e-5);
     }
 
     /** The blocks of the table in docs/choosing.md, for an embedding size of 512. */

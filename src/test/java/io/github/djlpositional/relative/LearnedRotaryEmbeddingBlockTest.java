@@ -153,6 +153,10 @@ class LearnedRotaryEmbeddingBlockTest extends OnEachEngine {
                         "layout",
                         "INTERLEAVED"));
         assertThat(learned(4).optAxes(2).build().getArguments()).containsEntry("base", 10.0);
+        Map<String, Object> ofVideos = learned(6).optAxes(3).build().getArguments();
+        assertThat(ofVideos).doesNotContainKey("base");
+        assertThat(LearnedRotaryEmbeddingBlock.fromArguments(ofVideos).getArguments())
+                .isEqualTo(ofVideos);
         LearnedRotaryEmbeddingBlock block = block(DataType.FLOAT32, 2);
         assertThat(frequencies(block).getShape()).isEqualTo(new Shape(2, 2, 8));
         assertThat(block.getFrequencies()).isSameAs(block.getParameters().get("frequencies"));

@@ -278,6 +278,20 @@ class VisionTransformerBlockTest extends OnEachEngine {
                 rejected(() -> encoder(plain(8), plain(8)).build(), "stage 1 has layers of size 8", "expected 16"),
                 rejected(() -> encoder().build(), "stages are missing"),
                 rejected(
+                        () -> encoder(stack(
+                                        8,
+                                        MultiHeadAttentionBlock.builder()
+                                                .setEmbeddingSize(8)
+                                                .setHeadCount(2)
+                                                .optRelativeEncoding(WindowBiasBlock.builder()
+                                                        .setHeadCount(2)
+                                                        .setWindow(1, 2, 2)
+                                                        .build()),
+                                        1))
+                                .build(),
+                        "stage 0 has windows of [(1, 2, 2)]",
+                        "rows and columns"),
+                rejected(
                         () -> encoder(windows(8, 2, 2, false))
                                 .optCoordinates(Coordinates.INDICES)
                                 .build(),
