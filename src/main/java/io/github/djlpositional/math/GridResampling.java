@@ -106,8 +106,11 @@ public enum GridResampling {
     private double place(int from, int to, int i) {
         return switch (this) {
             case BILINEAR_ALIGNED -> i * ((from - 1) / Math.max(1.0, to - 1));
-            case GEOMETRIC ->
-                from / 2 + Integer.signum(i - to / 2) * rowsFromMiddle(from / 2, to / 2, Math.abs(i - to / 2));
+            case GEOMETRIC -> {
+                int difference = i - to / 2;
+                int middle = from / 2;
+                yield middle + Integer.signum(difference) * rowsFromMiddle(middle, to / 2, Math.abs(difference));
+            }
             default -> (i + 0.5) * ((double) from / to) - 0.5;
         };
     }

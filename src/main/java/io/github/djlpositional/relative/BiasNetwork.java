@@ -102,7 +102,7 @@ final class BiasNetwork {
      * the gradients.
      */
     long sizePerQueryAndKey(AttentionCall call) {
-        long hiddenLayers = layers.size() - 1;
+        long hiddenLayers = layers.size() - 1L;
         return ScoreTermBlock.sequences(call)
                 * (call.training() ? 2 * hiddenLayers * hiddenSize : isInParts() ? headCount : hiddenSize);
     }

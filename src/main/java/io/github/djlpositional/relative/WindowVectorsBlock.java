@@ -135,7 +135,8 @@ public final class WindowVectorsBlock extends ScoreTermBlock {
         NDArray ofQueries = Window.coordinates(axis.queries, call.queries(), queries, this);
         NDArray ofKeys = Window.coordinates(axis.keys, call.keys(), queries, this);
         NDArray differences = ofQueries.expandDims(2).sub(ofKeys.expandDims(1));
-        NDArray indices = Arithmetic.add(differences, rows / 2);
+        int zero = rows / 2;
+        NDArray indices = Arithmetic.add(differences, zero);
         if (options.classToken) {
             table = table.concat(
                     queries.getManager().zeros(new Shape(options.headSize, 1), table.getDataType(), table.getDevice()),
