@@ -246,6 +246,83 @@ def wavlm():
             yield case(x, module(x, mask)[0], projections, encoding, mask=mask, **options)
 
 
+def page(length, largest):
+    """Boxes of tokens of two pages, (2, length, 4): left, top, right and bottom, from 0 to the largest coordinate."""
+    corners = torch.randint(0, largest + 1, (2, length, 2, 2)).sort(2).values
+    return corners.flatten(2)
+
+
+def layout_encoder(version):
+    """The encoder of LayoutLMv2 or v3 without layers, which computes the biases; its tables have other sizes."""
+    import importlib
+
+    name = f"LayoutLMv{version}"
+    module = importlib.import_module(f"transformers.models.layoutlmv{version}.modeling_layoutlmv{version}")
+    config = getattr(importlib.import_module("transformers"), f"{name}Config")(
+        hidden_size=SIZE, num_attention_heads=HEADS, num_hidden_layers=0, intermediate_size=8, rel_2d_pos_bins=64,
+        fast_qkv=False, has_relative_attention_bias=True, has_spatial_attention_bias=True)
+    encoder = randomize(getattr(module, f"{name}Encoder")(config))
+    return config, getattr(module, f"{name}SelfAttention"), encoder, encoder.rel_pos_bias, encoder.rel_pos_x_bias, encoder.rel_pos_y_bias
+
+
+def layout_biases(encoder, index, boxes):
+    """The bias of distances, and the sum of those of the left and the lower borders."""
+    old = hasattr(encoder, "_calculate_1d_position_embeddings")
+    one = encoder._calculate_1d_position_embeddings if old else encoder._cal_1d_pos_emb
+    two = encoder._calculate_2d_position_embeddings if old else encoder._cal_2d_pos_emb
+    return one(index), two(boxes)
+
+
+def layout_positions(index, boxes):
+    return torch.stack([index, boxes[..., 0], boxes[..., 3]])
+
+
+@part.kind("T5 on an axis", "RelativePositionBiasBlock", "transformers")
+def t5_on_axes():
+    from transformers.models.udop import modeling_udop as udop
+
+    def each(y, positions, axis, table, buckets, maximum, bidirectional=True, **arguments):
+        options = dict(heads=table.shape[1], axis=axis, bidirectional=bidirectional, buckets=buckets, maximum=maximum)
+        return options | arguments, {"positions": positions, "p.biases": table}, y
+
+    index, boxes = torch.arange(40).expand(2, 40), page(40, 1000)
+    for version in (2, 3):
+        _, _, encoder, _, x, y = layout_encoder(version)
+        positions = layout_positions(index, boxes)
+        for axis, table, other in ((1, x, y), (2, y, x)):
+            kept = other.weight.clone()
+            other.weight.zero_()
+            yield each(layout_biases(encoder, index, boxes)[1], positions, axis, table.weight.T, 64, 256, version=version)
+            other.weight.copy_(kept)
+    # a page of 128 by 128 units, whose coordinates are exact in FLOAT32
+    boxes = page(40, 128) / 128
+    positions = torch.stack([index.double(), *(100 * boxes.double()[..., [i, i + 2]].mean(-1) for i in (0, 1))])
+    for axis, module in enumerate((udop.RelativePositionBias1D, udop.RelativePositionBiasHorizontal,
+                                   udop.RelativePositionBiasVertical)):
+        for bidirectional in (True, False):
+            biases = randomize(module(num_heads=HEADS, bidirectional=bidirectional))
+            y = biases(torch.ones(2, 40), boxes).expand(2, -1, -1, -1)
+            table = biases.relative_attention_bias.weight
+            yield each(y, positions, axis, table, 32, biases.max_distance, bidirectional, truncated=True)
+
+
+@part.kind("attention with T5 on axes", "RelativePositionBiasBlock", "transformers")
+def attention_on_axes():
+    index, boxes = torch.arange(9).expand(2, 9), page(9, 1000)
+    for version in (2, 3):
+        config, attention, encoder, *linears = layout_encoder(version)
+        module = randomize(attention(config))
+        for mask in masks():
+            x, seen = normal(2, 9, SIZE), visible(9, mask=mask)
+            hidden = ~seen if version == 2 else additive(seen)
+            y = module(x, hidden, *layout_biases(encoder, index, boxes))[0]
+            y = y if mask is None else y.masked_fill(mask[..., None] == 0, torch.nan)
+            arguments, arrays, y = case(x, y, (module.query, module.key, module.value, None), mask=mask,
+                                        scaled=version == 3, version=version)
+            tables = {f"table{axis}": linear.weight.T for axis, linear in enumerate(linears)}
+            yield arguments, arrays | tables | {"positions": layout_positions(index, boxes)}, y
+
+
 @part.kind("attention with T5", "RelativePositionBiasBlock", "keras-hub")
 def keras_t5():
     from keras_hub.src.models.t5.t5_multi_head_attention import T5MultiHeadAttention

@@ -444,9 +444,30 @@ public final class Positions implements TokenPositions {
                 array.getShape().dimension() == 2,
                 () -> ForwardParameters.POSITIONS + " of shape " + array.getShape()
                         + " are on several axes: expected one number for each token, (T) or (B, T), for this"
-                        + " encoding; use a RotaryEmbeddingBlock for several axes");
+                        + " encoding; use a RotaryEmbeddingBlock for several axes, or the optAxis(int) of a"
+                        + " RelativePositionBiasBlock");
         DataTypes.requireWhole(type, array);
         return Arithmetic.toType(array, type);
+    }
+
+    /**
+     * {@return the positions on one axis, whose array is a new view, or the same if these are on one axis, which stands
+     * for every axis}
+     *
+     * @param axis the axis, counted from 0
+     * @throws IllegalArgumentException if these positions are on fewer axes
+     */
+    public Positions onAxis(int axis) {
+        if (array == null || array.getShape().dimension() < 3) {
+            return this;
+        }
+        Shape shape = array.getShape();
+        Check.that(
+                axis < shape.get(0),
+                () -> ForwardParameters.POSITIONS + " of shape " + shape + " for the axis " + axis
+                        + ": expected at least " + (axis + 1L)
+                        + " coordinates of each token; pass as many, or build the block with another axis");
+        return with(array.get(NDIndex.sliceAxis(0, axis, axis + 1L)).squeeze(0), end);
     }
 
     /**

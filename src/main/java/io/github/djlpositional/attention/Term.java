@@ -123,7 +123,8 @@ public sealed interface Term permits Rotation, Terms.Heads, Terms.DistanceBias, 
     interface Coordinates {
 
         /**
-         * {@return a coordinate of each token, (1 or B, n), INT32}
+         * {@return a coordinate of each token, (1 or B, n), INT32, or FLOAT64 for real coordinates; it may be the array
+         * of the positions}
          *
          * @param tokens queries or keys
          * @param like an array on the device of the result

@@ -375,13 +375,25 @@ final class Terms {
     private NDArray coordinateTerm(Temporaries temporaries, DistanceBias bias, AttentionCall call, NDArray queries) {
         NDArray ofQueries = coordinates(temporaries, bias, bias.queries(), call.queries(), queries);
         NDArray ofKeys = coordinates(temporaries, bias, bias.keys(), call.keys(), queries);
-        return biasesOfPairs(temporaries, bias, List.of(bias), call, queries, ofQueries, ofKeys);
+        // only one of them may be explicit
+        boolean areReal =
+                ofQueries.getDataType().isFloating() || ofKeys.getDataType().isFloating();
+        DataType type = areReal ? DataType.FLOAT64 : DataType.INT32;
+        return biasesOfPairs(
+                temporaries,
+                bias,
+                List.of(bias),
+                call,
+                queries,
+                temporaries.toType(ofQueries, type),
+                temporaries.toType(ofKeys, type));
     }
 
     private NDArray coordinates(
             Temporaries temporaries, Term term, Term.Coordinates function, Positions tokens, NDArray like) {
-        NDArray found = temporaries.addResult(() -> function.of(tokens, like));
-        long batch = tokens.array() == null ? 1 : tokens.array().getShape().get(0);
+        NDArray found = temporaries.addResult(tokens.array(), () -> function.of(tokens, like));
+        Shape positions = tokens.array() == null ? null : tokens.array().getShape();
+        long batch = positions == null ? 1 : positions.get(positions.dimension() - 2);
         Shape expected = new Shape(batch, tokens.count());
         require(term, "coordinates", found, found.getShape().equals(expected), expected);
         return found;

@@ -18,11 +18,12 @@
  *
  * <p>The forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS} gives the positions of the
  * queries, and, in a self-attention, of the keys: (T) or (B, T), or (axes, B, T) for a rotary embedding on several
- * axes. Relative encodings and chunks use them; causality, windows and masks depend on the order of the tokens. A token
- * that a mask of keys hides is counted neither in a window nor by an encoding that sums over tokens. A forward does not
- * wait for a GPU, except for floating-point positions, with {@link MultiHeadAttentionBlock.Builder#optQueryScale}, for
- * the mask of a window over a long sequence, and where a {@link io.github.djlpositional.relative.RotaryEmbeddingBlock}
- * or a {@link io.github.djlpositional.relative.TransformerXlPositionBlock} reads positions.
+ * axes, or for T5 biases on one of several axes. Relative encodings and chunks use them; causality, windows and masks
+ * depend on the order of the tokens. A token that a mask of keys hides is counted neither in a window nor by an
+ * encoding that sums over tokens. A forward does not wait for a GPU, except for floating-point positions, with
+ * {@link MultiHeadAttentionBlock.Builder#optQueryScale}, for the mask of a window over a long sequence, and where a
+ * {@link io.github.djlpositional.relative.RotaryEmbeddingBlock} or a
+ * {@link io.github.djlpositional.relative.TransformerXlPositionBlock} reads positions.
  *
  * <p>Positions are not bounded, except in the encodings of two-dimensional windows and in a rotary embedding. An
  * encoding that takes no real positions rejects floating-point numbers.

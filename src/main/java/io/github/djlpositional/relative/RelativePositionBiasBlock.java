@@ -8,6 +8,7 @@ import ai.djl.nn.Activation;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.training.initializer.NormalInitializer;
+import io.github.djlpositional.Positions;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
 import io.github.djlpositional.attention.Term;
@@ -45,6 +46,18 @@ import java.util.Map;
  * <p>W is the parameter {@code gateWeight}, (8, D / N), b is {@code gateBias}, (8), and s is the number of the head in
  * {@code gateScale}, (N), initially 1. The block's own forward then takes the input of the attention, (B, T, D).
  *
+ * <p>Tokens of a page have several coordinates, positions (axes, B, T): the biases of several blocks, each with an
+ * {@linkplain Builder#optAxis axis}, are added, as in UDOP (Tang et al., <em>Unifying Vision, Text, and Layout for
+ * Universal Document Processing</em>, 2023) and LayoutLMv3 (Huang et al., 2022). With the index of a token, its left
+ * and its lower border:
+ *
+ * <pre>{@code
+ * builder.optRelativeEncoding(
+ *         RelativePositionBiasBlock.builder().setHeadCount(12).optAxis(0).build(),
+ *         RelativePositionBiasBlock.builder().setHeadCount(12).optAxis(1).optBuckets(64).optMaxDistance(256).build(),
+ *         RelativePositionBiasBlock.builder().setHeadCount(12).optAxis(2).optBuckets(64).optMaxDistance(256).build())
+ * }</pre>
+ *
  * <p>T5 has one such block for all layers of a stack: run it once, and pass its output to the attention of every layer
  * as the mask. For padding, add -100,000 (FLOAT16: -30,000) to the output.
  *
@@ -52,6 +65,10 @@ import java.util.Map;
  *     Processing</a>
  * @see <a href="https://arxiv.org/abs/1910.10683">Exploring the Limits of Transfer Learning with a Unified Text-to-Text
  *     Transformer</a>
+ * @see <a href="https://arxiv.org/abs/2212.02623">Unifying Vision, Text, and Layout for Universal Document
+ *     Processing</a>
+ * @see <a href="https://arxiv.org/abs/2204.08387">LayoutLMv3: Pre-training for Document AI with Unified Text and Image
+ *     Masking</a>
  */
 public final class RelativePositionBiasBlock extends ScoreTermBlock {
 
@@ -67,11 +84,18 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
             @Default("true") boolean bidirectional,
             @Default("32") int buckets,
             @Default("128") int maxDistance,
+            @Range(min = 0) Integer axis,
+            @Default("false") boolean truncated,
+            @Default("false") boolean scaled,
             @Range(min = 1) Integer gateInputSize) {
 
         Options {
             if (gateInputSize != null) {
                 Check.divides("headCount", headCount, "gateInputSize", gateInputSize);
+                Check.that(
+                        axis == null,
+                        () -> "axis " + axis + " with gateInputSize " + gateInputSize
+                                + ": expected one of them; use a block for each");
             }
         }
     }
@@ -138,13 +162,28 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
     /** With real positions, MXNet compares each distance with all boundaries. */
     @Override
     public List<Term> terms() {
-        Term term = gates == null
+        return List.of(term().withPairSize(call -> call.hasRealPositions() ? sequences(call) * options.buckets : 0));
+    }
+
+    private Term term() {
+        if (gates != null) {
+            return Term.scoresOfTokens(this::gates, null, (call, gate, none) -> gatedBiases(call, gate));
+        }
+        return options.axis == null
                 ? Term.bias(this::biases)
-                : Term.scoresOfTokens(this::gates, null, (call, gate, none) -> gatedBiases(call, gate));
-        return List.of(term.withPairSize(call -> call.hasRealPositions() ? sequences(call) * options.buckets : 0));
+                : Term.bias(this::biases, this::coordinates, this::coordinates);
+    }
+
+    private NDArray coordinates(Positions tokens, NDArray like) {
+        return tokens.onAxis(options.axis).toArray(like, tokens.areReal() ? DataType.FLOAT64 : DataType.INT32);
     }
 
     private NDArray biases(AttentionCall call, Distances distances) {
+        NDArray unscaled = unscaled(call, distances);
+        return options.scaled ? scaled(call, unscaled) : unscaled;
+    }
+
+    private NDArray unscaled(AttentionCall call, Distances distances) {
         NDArray like = distances.like();
         if (call.hasRealPositions()) {
             return ofRealDistances(call, like, distances.toArray(DataType.FLOAT64));
@@ -152,7 +191,8 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
         return lookUp(call.value(biases, like), constants(bucketRows, distances, limit(call), DataType.FLOAT32));
     }
 
-    private NDArray ofRealDistances(AttentionCall call, NDArray like, NDArray distances) {
+    private NDArray ofRealDistances(AttentionCall call, NDArray like, NDArray exact) {
+        NDArray distances = options.truncated ? exact.trunc() : exact;
         NDArray all = boundaries.array(distances, DataType.FLOAT64).reshape(-1);
         NDArray sorted = lookUp(call.value(biases, like), ascending.array(like, DataType.FLOAT32));
         return lookUp(sorted.transpose(1, 0), Indices.countBelow(distances, all));
@@ -196,8 +236,9 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
         NDArray found = call.hasRealPositions()
                 ? ofRealDistances(call, like, distances)
                 : lookUp(call.value(biases, like), constants(bucketRows, distances, limit(call), DataType.FLOAT32));
-        return found.reshape(new Shape(options.headCount).addAll(distances.getShape()))
+        NDArray ofHeads = found.reshape(new Shape(options.headCount).addAll(distances.getShape()))
                 .swapAxes(0, 1);
+        return options.scaled ? scaled(call, ofHeads) : ofHeads;
     }
 
     /** Builds a {@link RelativePositionBiasBlock}. */
@@ -234,6 +275,26 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
          */
         public Builder optGateInputSize(int embeddingSize) {
             return set("gateInputSize", embeddingSize);
+        }
+
+        /**
+         * Uses the coordinate on one axis of positions (axes, B, T), counted from 0; positions on one axis are those of
+         * every axis (default: positions on one axis only).
+         */
+        public Builder optAxis(int axis) {
+            return set("axis", axis);
+        }
+
+        /** Rounds the distances between real positions toward zero, as UDOP does (default: false). */
+        public Builder optTruncated(boolean truncated) {
+            return set("truncated", truncated);
+        }
+
+        /**
+         * Also multiplies the biases by the scale of the attention, usually 1 / √H, as in LayoutLMv3 (default: false).
+         */
+        public Builder optScaled(boolean scaled) {
+            return set("scaled", scaled);
         }
     }
 }

@@ -356,7 +356,8 @@ abstract class ScoreTermBlock extends OptionsBlock implements RelativeEncoding {
     static long sequences(AttentionCall call) {
         return Stream.of(call.queries().array(), call.keys().array())
                 .filter(Objects::nonNull)
-                .mapToLong(positions -> positions.getShape().get(0))
+                .mapToLong(positions ->
+                        positions.getShape().get(positions.getShape().dimension() - 2))
                 .max()
                 .orElse(1);
     }

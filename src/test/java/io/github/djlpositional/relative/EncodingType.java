@@ -119,6 +119,18 @@ public enum EncodingType implements TestBlocks {
                 double gate = r * (u * at.number("gateScale") - 1) + 2;
                 return at.product() + gate * at.parameter("biases")[bucket(at.j() - at.i())][at.head()];
             }),
+    // positions on one axis are those of every axis
+    T5_ON_AN_AXIS(
+            "T5",
+            (heads, rows) -> RelativePositionBiasBlock.builder()
+                    .setHeadCount(heads)
+                    .optBuckets(8)
+                    .optMaxDistance(6)
+                    .optAxis(1)
+                    .optTruncated(true)
+                    .optScaled(true)
+                    .build(),
+            at -> at.product() + at.scaled(at.parameter("biases")[bucket(at.j() - at.i())][at.head()])),
     KERPLE(
             "KERPLE",
             (heads, rows) -> KerpleBiasBlock.builder().setHeadCount(heads).build(),

@@ -1,5 +1,6 @@
 package io.github.djlpositional.relative;
 
+import static io.github.djlpositional.PositionalEncodingBlock.POSITIONS;
 import static io.github.djlpositional.attention.TestNumbers.HEADS;
 import static io.github.djlpositional.attention.TestNumbers.SIZE;
 import static io.github.djlpositional.attention.TestNumbers.copyWeights;
@@ -23,6 +24,9 @@ import static org.junit.jupiter.api.Assertions.assertAll;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.util.PairList;
+import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.support.Goldens;
 import io.github.djlpositional.support.OnEachEngine;
@@ -30,6 +34,7 @@ import java.util.Arrays;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The learned biases of T5's buckets. */
@@ -88,6 +93,110 @@ class RelativePositionBiasBlockTest extends OnEachEngine {
         assertThat(buckets.toFloatArray()).containsExactly(0, 16, 18, 25, 0, 0, 17, 24, 2, 1, 0, 24, 9, 8, 8, 0);
     }
 
+    /** The distances between 0, 0.5, 2.75 and -1.5 with the fraction cut off, as {@code long()} of UDOP does. */
+    @Test
+    void distancesBetweenRealPositionsMayBeTruncated() {
+        RelativePositionBiasBlock block = counted(t5().optTruncated(true));
+        NDArray positions = reals(manager, 0, 0.5, 2.75, -1.5);
+        NDArray buckets = inferAt(manager, positions, block, zeros(manager, 1, 4, 4));
+        assertThat(buckets.toFloatArray()).containsExactly(0, 0, 18, 1, 0, 0, 18, 2, 2, 2, 0, 4, 17, 18, 20, 0);
+    }
+
+    /** Two sequences of four tokens, three coordinates of each. */
+    private NDArray onAxes(DataType type) {
+        NDArray whole = manager.create(
+                new double[] {0, 1, 2, 3, 0, 1, 2, 3, 5, 90, 5, 41, 7, 7, 0, 300, -3, 2, 2, 8, 1, 0, 60, 60},
+                new Shape(3, 2, 4));
+        return type.isFloating() ? whole.add(whole.div(64)) : whole.toType(type, false);
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"INT32", "INT64", "FLOAT32", "FLOAT64"})
+    void usesTheCoordinateOnItsAxis(DataType type) {
+        NDArray x = zeros(manager, 2, 4, 4);
+        for (int axis = 0; axis < 3; axis++) {
+            NDArray expected = inferAt(manager, onAxes(type).get(axis), counted(t5()), x);
+            NDArray own = onAxes(type);
+            assertThat(inferAt(manager, own, counted(t5().optAxis(axis)), x)).isEqualTo(expected);
+            assertThat(own).isEqualTo(onAxes(type)); // is open
+        }
+    }
+
+    /** Steps with a cache, in which a mask hides padding. */
+    @ParameterizedTest
+    @EnumSource(names = {"INT32", "FLOAT64"})
+    void anAttentionAddsTheBiasesOfAxes(DataType type) {
+        MultiHeadAttentionBlock attention = filled(
+                manager,
+                EncodingType.NONE
+                        .attention(HEADS)
+                        .optCausal(true)
+                        .optRelativeEncoding(
+                                t5().optAxis(0).build(),
+                                t5().optAxis(2)
+                                        .optBuckets(64)
+                                        .optMaxDistance(256)
+                                        .build())
+                        .build(),
+                DataType.FLOAT64);
+        MultiHeadAttentionBlock without = filled(
+                manager, EncodingType.NONE.attention(HEADS).optCausal(true).build(), DataType.FLOAT64);
+        copyWeights(attention, without);
+        NDArray x = numbers(manager, 3, DataType.FLOAT64, 2, 4, SIZE);
+        NDArray positions = onAxes(type);
+        NDArray sum = inferAt(
+                        manager,
+                        positions.get(0),
+                        plain(attention.getRelativeEncodings().get(0), t5()),
+                        x)
+                .add(inferAt(
+                        manager,
+                        positions.get(2),
+                        plain(
+                                attention.getRelativeEncodings().get(1),
+                                t5().optBuckets(64).optMaxDistance(256)),
+                        x));
+        NDArray visible = manager.create(new boolean[] {true, true, false, true, false, true, true, true})
+                .reshape(2, 1, 1, 4);
+        NDArray hidden = visible.logicalNot().toType(DataType.FLOAT64, false).mul(-1e9);
+        double[] expected = doubles(infer(manager, without, x, sum.add(hidden)));
+        NDArray tokens = visible.reshape(2, 4);
+        NDArray whole = inferAt(manager, positions, attention, x, tokens);
+        // the first token of the second sequence is padding, which sees nothing
+        requireClose(whole.get(0), Arrays.copyOf(expected, 4 * SIZE), 1e-12);
+        requireClose(whole.get("1, 1:"), Arrays.copyOfRange(expected, 5 * SIZE, 8 * SIZE), 1e-12);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            for (int[] part : new int[][] {{0, 2}, {2, 3}, {3, 4}}) {
+                PairList<String, Object> params = cache.nextStep();
+                params.add(POSITIONS, positions.get(":, :, {}:{}", part[0], part[1]));
+                NDArray y = infer(
+                        manager,
+                        attention,
+                        params,
+                        x.get(":, {}:{}", part[0], part[1]),
+                        tokens.get(":, {}:{}", part[0], part[1]));
+                requireClose(y, doubles(whole.get(":, {}:{}", part[0], part[1])), 1e-12);
+            }
+        }
+    }
+
+    /** A block without an axis that has the biases of another. */
+    private RelativePositionBiasBlock plain(Block other, RelativePositionBiasBlock.Builder builder) {
+        RelativePositionBiasBlock block = filled(manager, builder.build(), DataType.FLOAT64);
+        copyWeights(other, block);
+        return block;
+    }
+
+    @Test
+    void rejectsPositionsOnFewerAxes() {
+        RelativePositionBiasBlock block = counted(t5().optAxis(3));
+        NDArray x = zeros(manager, 2, 4, 4);
+        assertAll(
+                rejected(() -> inferAt(manager, onAxes(DataType.INT32), block, x), "(3, 2, 4)", "4 coordinates"),
+                rejected(() -> inferAt(manager, onAxes(DataType.INT32), counted(t5()), x), "(3, 2, 4)", "optAxis"),
+                rejected(t5().optAxis(-1)::build, -1));
+    }
+
     /** As for one bias for all layers; guide.DjlAttentionTest has it as the mask of DJL's attention. */
     @Test
     void servesAsTheMaskOfAnotherAttention() {
@@ -116,7 +225,11 @@ class RelativePositionBiasBlockTest extends OnEachEngine {
                         "buckets",
                         32,
                         "maxDistance",
-                        128));
+                        128,
+                        "truncated",
+                        false,
+                        "scaled",
+                        false));
         block.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
         assertThat(block.getBiases().getArray().getShape()).isEqualTo(new Shape(32, 2));
         assertThat(block.getBiases()).isSameAs(block.getParameters().get("biases"));
