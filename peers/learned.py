@@ -1,5 +1,6 @@
 """Learned tables, token embeddings with positions that skip padding, and resampled grids."""
 
+from types import SimpleNamespace
 
 import torch
 import torch.nn.functional as F
@@ -216,3 +217,171 @@ def longer_sequences():
         for method in ("BILINEAR", "BILINEAR_ALIGNED"):
             y = F.interpolate(weights.T[None], size=length, mode="linear", align_corners=METHODS[method][2]).transpose(1, 2)
             yield dict(method=method, length=length), dict(table=weights, x=torch.zeros_like(y)), y
+
+
+# a table for each axis
+
+AXIAL = "AxialPositionalEncodingBlock"
+
+
+def axial(x, y, weights, axes=None, **arguments):
+    """A case of the tables of axes, in the order of the axes; by default, each axis has its own."""
+    arguments |= dict(size=x.shape[-1], axes=axes or [len(table) for table in weights])
+    positions = arguments.pop("positions", None)
+    arrays = {f"p.table{i}": table for i, table in enumerate(weights)}
+    return arguments, arrays | {"x": x} | ({} if positions is None else {"positions": positions}), y
+
+
+@part.kind("axes", AXIAL, "timm")
+def factorized():
+    from timm.models.naflexvit import NaFlexEmbeds
+
+    for ratio_kept in (False, True):
+        module = NaFlexEmbeds(8, 3, 8, pos_embed="factorized", pos_embed_grid_size=(5, 7), pos_embed_ar_preserving=ratio_kept)
+        tables = [each.data.normal_()[0] for each in (module.pos_embed_y, module.pos_embed_x)]
+        for grid in ((5, 7), (5, 3), (9, 12), (4, 11), (2, 2), (8, 8)):
+            x = normal(2, grid[0] * grid[1], 8)
+            y = x.clone()
+            module._apply_factorized_pos_embed(y, grid)
+            options = dict(resampling="BILINEAR", ratio_kept=ratio_kept, grid=grid)
+            yield axial(x, y, tables, **options)
+            # some of the patches, in any order
+            coordinates = torch.cartesian_prod(torch.arange(grid[0]), torch.arange(grid[1])).expand(2, -1, 2)
+            y = x.clone()
+            module._apply_factorized_naflex_pos_embed_grid_sample(y, coordinates)
+            order = torch.randperm(x.shape[1])
+            yield axial(x[:, order], y[:, order], tables, positions=coordinates.permute(2, 0, 1)[..., order], **options)
+    # the class token and a register are put before the patches later
+    module = NaFlexEmbeds(8, 3, 8, pos_embed="factorized", pos_embed_grid_size=(3, 4), class_token=True, reg_tokens=1).eval()
+    tables = [each.data.normal_()[0] for each in (module.pos_embed_y, module.pos_embed_x)]
+    for grid in ((3, 4), (5, 2)):
+        pixels = normal(1, 3, 8 * grid[0], 8 * grid[1])
+        y, _ = module(pixels)
+        for table in (module.pos_embed_y, module.pos_embed_x):
+            table.data = torch.zeros_like(table)
+        x, _ = module(pixels)
+        module.pos_embed_y.data, module.pos_embed_x.data = (table[None] for table in tables)
+        yield axial(x, y, tables, prefix=2, resampling="BILINEAR", ratio_kept=False, grid=grid)
+
+
+@part.kind("axes", AXIAL, "transformers")
+def axes_of_transformers():
+    import importlib
+
+    from transformers import Gemma4VisionConfig, Pix2StructVisionConfig, ReformerConfig
+    from transformers.models.florence2.modeling_florence2 import Florence2VisionLearnedAbsolutePositionEmbedding2D
+    from transformers.models.gemma4.modeling_gemma4 import Gemma4VisionPatchEmbedder
+    from transformers.models.pix2struct.modeling_pix2struct import Pix2StructVisionEmbeddings
+    from transformers.models.reformer.modeling_reformer import AxialPositionEmbeddings
+
+    # DETR and its relatives: columns, then rows
+    for model, name in (("detr", "Detr"), ("conditional_detr", "ConditionalDetr"), ("deformable_detr", "DeformableDetr"),
+                        ("maskformer", "MaskFormerDetr"), ("table_transformer", "TableTransformer")):
+        source = importlib.import_module(f"transformers.models.{model}.modeling_{model}")
+        module = getattr(source, f"{name}LearnedPositionEmbedding")(4)
+        for grid in ((3, 5), (50, 50)):
+            x = normal(2, 8, *grid)
+            try:
+                y = module(x.shape, "cpu", torch.float32)
+            except TypeError:
+                y = module(x)
+            x, y = (each.flatten(2).transpose(1, 2) for each in (x, x + y))
+            tables = module.row_embeddings.weight, module.column_embeddings.weight
+            yield axial(x, y, tables, concatenated=(4, 4), order=(1, 0), grid=grid, model=name)
+    # another size for columns than for rows
+    config = SimpleNamespace(vision_config=SimpleNamespace(embed_dim=[9], max_position_embeddings=12))
+    module = Florence2VisionLearnedAbsolutePositionEmbedding2D(config)
+    x = normal(2, 9, 4, 5)
+    y = (x + module(x)).flatten(2).transpose(1, 2)
+    tables = module.row_embeddings.weight, module.column_embeddings.weight
+    sizes = [table.shape[1] for table in tables]
+    yield axial(x.flatten(2).transpose(1, 2), y, tables, concatenated=sizes, order=(1, 0), grid=(4, 5), model="Florence-2")
+    # sequences
+    for shape, sizes in (((4, 6), (2, 6)), ((3, 5), (4, 4))):
+        config = ReformerConfig(axial_pos_shape=shape, axial_pos_embds_dim=sizes, hidden_size=8, hidden_dropout_prob=0.0,
+                                attn_layers=["local"], local_attn_chunk_length=1)
+        module = AxialPositionEmbeddings(config)
+        tables = [weight.data.normal_().reshape(-1, size) for weight, size in zip(module.weights, sizes)]
+        whole = shape[0] * shape[1]
+        for training, start, length in ((True, 0, whole), (False, 0, whole), (False, 0, 7), (False, 6, 5), (False, 9, 1)):
+            x, positions = normal(2, length, 8), torch.arange(start, start + length).expand(2, -1)
+            y = x + module.train(training)(positions)
+            yield axial(x, y, tables, concatenated=sizes, sequence=True, start=start, model="Reformer")
+        positions = torch.randint(0, whole, (2, 9))
+        x = normal(2, 9, 8)
+        yield axial(x, x + module.eval()(positions), tables, concatenated=sizes, sequence=True, positions=positions)
+    # patches with their rows and columns, in any order
+    config = Pix2StructVisionConfig(hidden_size=8, patch_embed_hidden_size=8, seq_len=20)
+    module = Pix2StructVisionEmbeddings(config).eval()
+    rows, columns, patches = torch.randint(0, 20, (2, 6)), torch.randint(0, 20, (2, 6)), normal(2, 6, 8)
+    y = module(torch.cat([rows[..., None], columns[..., None], patches], -1))
+    tables = module.row_embedder.weight, module.column_embedder.weight
+    yield axial(module.patch_projection(patches), y, tables, positions=torch.stack([rows, columns]), model="Pix2Struct")
+    # columns come first; padding has the position -1, whose numbers no token sees
+    config = Gemma4VisionConfig(hidden_size=8, patch_size=2, position_embedding_size=30)
+    module = Gemma4VisionPatchEmbedder(config)
+    module.position_embedding_table.data.normal_()
+    positions = torch.randint(0, 30, (2, 6, 2))
+    padding = torch.arange(6) >= torch.tensor([[6], [4]])
+    pixels = torch.rand(2, 6, 12)
+    y = module(pixels, positions.masked_fill(padding[..., None], -1), padding).masked_fill(padding[..., None], torch.nan)
+    x = module.input_proj(2 * (pixels - 0.5))
+    yield axial(x, y, list(module.position_embedding_table), positions=positions.permute(2, 0, 1), model="Gemma 4")
+
+
+def boxes(largest=999):
+    """Left, top, right and bottom of the boxes of seven tokens on two pages, and these with height and width, (6, 2, 7)."""
+    corners = torch.randint(0, largest + 1, (2, 7, 2, 2)).sort(2).values.flatten(2)
+    sizes = corners[..., 2:] - corners[..., :2]
+    return corners, torch.cat([corners, sizes.flip(-1)], -1).permute(2, 0, 1)
+
+
+@part.kind("axes of boxes", AXIAL, "transformers")
+def tables_of_boxes():
+    from transformers import LayoutLMConfig, LayoutLMv3Config
+    from transformers.models.layoutlm.modeling_layoutlm import LayoutLMEmbeddings
+    from transformers.models.layoutlmv3.modeling_layoutlmv3 import LayoutLMv3TextEmbeddings
+    from transformers.models.udop.modeling_udop import UdopCellEmbeddings
+
+    def tables(module):
+        return [getattr(module, f"{name}_position_embeddings").weight for name in "xyhw" if
+                hasattr(module, f"{name}_position_embeddings")]
+
+    shared = dict(tables=(0, 1, 0, 1, 2, 3), axes=6 * [1024])
+    corners, coordinates = boxes()
+    module = LayoutLMEmbeddings(LayoutLMConfig(vocab_size=10, hidden_size=8)).eval()
+    module.LayerNorm = torch.nn.Identity()
+    module.token_type_embeddings.weight.zero_()
+    # the index of the token is one more axis
+    x, index = normal(2, 7, 8), torch.arange(7).expand(1, 2, 7)
+    yield axial(x, module(inputs_embeds=x, bbox=corners), [module.position_embeddings.weight, *tables(module)],
+                positions=torch.cat([index, coordinates]), model="LayoutLM", axes=[512] + 6 * [1024],
+                tables=(0, 1, 2, 1, 2, 3, 4))
+    module = LayoutLMv3TextEmbeddings(
+        LayoutLMv3Config(vocab_size=10, hidden_size=16, coordinate_size=3, shape_size=2)).eval()
+    x = normal(2, 7, 16)
+    yield axial(x, x + module.calculate_spatial_position_embeddings(corners), tables(module), positions=coordinates,
+                model="LayoutLMv3", concatenated=(3, 3, 3, 3, 2, 2), **shared)
+    # of the page from 0 to 1
+    corners, _ = boxes(500)
+    module, x = UdopCellEmbeddings(501, 8), normal(2, 7, 8)
+    yield axial(x, x + module((corners + 0.5) / 500), tables(module), positions=corners.permute(2, 0, 1), model="UDOP",
+                axes=4 * [501], tables=(0, 1, 0, 1))
+
+
+@part.kind("LayoutLM", TOKENS, "transformers")
+def layout_lm():
+    from transformers import LayoutLMConfig
+    from transformers.models.layoutlm.modeling_layoutlm import LayoutLMEmbeddings
+
+    module = LayoutLMEmbeddings(LayoutLMConfig(vocab_size=10, hidden_size=8, max_2d_position_embeddings=40)).eval()
+    for parameter in module.parameters():
+        parameter.copy_(normal(*parameter.shape))
+    ids, types, (corners, coordinates) = torch.randint(0, 10, (2, 7)), torch.randint(0, 2, (2, 7)), boxes(39)
+    tables = [module.position_embeddings, *(getattr(module, f"{name}_position_embeddings") for name in "xyhw")]
+    arrays = {f"p.positionalEncoding_table{i}": table.weight for i, table in enumerate(tables)}
+    arrays |= {"p.embedding": module.word_embeddings.weight, "p.tokenTypes": module.token_type_embeddings.weight}
+    arrays |= {"p.norm_gamma": module.LayerNorm.weight, "p.norm_beta": module.LayerNorm.bias}
+    positions = torch.cat([torch.arange(7).expand(1, 2, 7), coordinates])
+    yield (dict(vocabulary=10, size=8, axes=[512] + 6 * [40]), arrays | dict(ids=ids, types=types, positions=positions),
+           module(ids, corners, types))

@@ -144,7 +144,7 @@ public final class LearnedPositionalEncodingBlock
         table = addParameter("encodings", new Shape(height, options.embeddingSize), initializer);
     }
 
-    /** Whether the positions are those of a grid, of which a forward may have another size. */
+    @Override
     boolean hasGrid() {
         return options.grid != null;
     }
@@ -230,7 +230,7 @@ public final class LearnedPositionalEncodingBlock
         Shape shape = values.getShape();
         int encodedPrefix = isPrefixEncoded() ? prefix : 0;
         NDArray cells = values.get(manager, NDIndex.sliceAxis(0, encodedPrefix, shape.get(0)));
-        NDArray resampled = Arrays.equals(from, to) ? cells : resampled(cells, from, to);
+        NDArray resampled = Arrays.equals(from, to) ? cells : resampled(options.resampling, cells, from, to);
         if (prefix == 0) {
             return resampled;
         }
@@ -241,12 +241,12 @@ public final class LearnedPositionalEncodingBlock
     }
 
     /** Resamples the cells to another grid: a product with a matrix for each axis, through which gradients pass. */
-    private NDArray resampled(NDArray cells, int[] from, int... to) {
+    static NDArray resampled(GridResampling method, NDArray cells, int[] from, int... to) {
         DataType type = cells.getDataType() == DataType.FLOAT16 ? DataType.FLOAT32 : cells.getDataType();
         NDArray result = Arithmetic.toType(cells, type);
         long outer = 1;
         for (int axis = 0; axis < from.length; axis++) {
-            double[][] weights = options.resampling.weights(from[axis], to[axis]);
+            double[][] weights = method.weights(from[axis], to[axis]);
             NDArray matrix = HostData.computed(
                     cells.getManager(),
                     cells.getDevice(),
@@ -259,8 +259,22 @@ public final class LearnedPositionalEncodingBlock
         return Arithmetic.toType(result.reshape(outer, -1), cells.getDataType());
     }
 
+    /** Checks that an array has vectors, (n, size) or (1, n, size). Returns (n, size). */
+    static Shape requireVectors(NDArray encodings) {
+        Shape shape = encodings.getShape();
+        boolean isBatched = shape.dimension() == 3 && shape.get(0) == 1;
+        Check.that(
+                (shape.dimension() == 2 || isBatched)
+                        && shape.size() > 0
+                        && DataTypes.isEmbedding(encodings.getDataType()),
+                () -> "initial encodings of shape " + shape + " and data type " + encodings.getDataType()
+                        + ": expected (n, D) or (1, n, D) of float16, float32 or float64; pass one vector for each"
+                        + " position");
+        return shape.slice(shape.dimension() - 2);
+    }
+
     /** Builds a {@link LearnedPositionalEncodingBlock}. */
-    public static final class Builder extends BaseBuilder<LearnedPositionalEncodingBlock, Builder> {
+    public static final class Builder extends TableBuilder<LearnedPositionalEncodingBlock, Builder> {
 
         /** The vectors by the index of a number, row-major; null for none. */
         private IntToDoubleFunction initialEncodings;
@@ -312,17 +326,9 @@ public final class LearnedPositionalEncodingBlock
         public Builder optInitialEncodings(NDArray encodings, int... grid) {
             Check.notNull("initialEncodings", encodings, "an array of vectors");
             Check.notNull("grid", grid, "the sizes of the grid, or none");
-            Shape shape = encodings.getShape();
-            boolean isBatched = shape.dimension() == 3 && shape.get(0) == 1;
-            Check.that(
-                    (shape.dimension() == 2 || isBatched)
-                            && shape.size() > 0
-                            && DataTypes.isEmbedding(encodings.getDataType()),
-                    () -> "initial encodings of shape " + shape + " and data type " + encodings.getDataType()
-                            + ": expected (n, D) or (1, n, D) of float16, float32 or float64; pass one vector for each"
-                            + " position");
-            initialWidth = Math.toIntExact(shape.get(shape.dimension() - 1));
-            initialCount = Math.toIntExact(shape.size() / initialWidth);
+            Shape shape = requireVectors(encodings);
+            initialWidth = Math.toIntExact(shape.get(1));
+            initialCount = Math.toIntExact(shape.get(0));
             initialEncodings = HostData.copied(encodings);
             initialGrid = grid.clone();
             return this;

@@ -298,7 +298,7 @@ public final class PatchEmbeddingBlock extends OptionsBlock {
     }
 
     private boolean hasGrid() {
-        return positionalEncoding instanceof LearnedPositionalEncodingBlock learned && learned.hasGrid();
+        return positionalEncoding instanceof SequenceEncodingBlock<?> encoding && encoding.hasGrid();
     }
 
     /** The tokens that have positions. */
@@ -342,7 +342,7 @@ public final class PatchEmbeddingBlock extends OptionsBlock {
         /**
          * Sets a block that adds positions to the class token and the patches, (B, T, D) to the same shape (default:
          * none). A {@link LearnedPositionalEncodingBlock} with a grid gets the grid of the pictures, and so accepts
-         * pictures of other sizes.
+         * pictures of other sizes; an {@link AxialPositionalEncodingBlock} too.
          */
         public Builder optPositionalEncoding(Block positionalEncoding) {
             return setChild("positionalEncoding", positionalEncoding);

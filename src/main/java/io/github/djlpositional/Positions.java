@@ -32,6 +32,9 @@ import io.github.djlpositional.internal.options.Check;
  */
 public final class Positions implements TokenPositions {
 
+    /** Positions for an attention, whose encodings determine the number of axes. */
+    private static final int ANY_AXES = -1;
+
     private final int first;
     private final int count;
 
@@ -145,7 +148,7 @@ public final class Positions implements TokenPositions {
      * @throws IllegalArgumentException if the positions do not fit the tokens, or are boolean
      */
     public static Positions of(NDArray x, int axis, Positions explicit, int first) {
-        return of(x, axis, explicit, first, true);
+        return of(x, axis, explicit, first, ANY_AXES);
     }
 
     /**
@@ -168,7 +171,7 @@ public final class Positions implements TokenPositions {
             int smallest,
             int limit,
             boolean isRead) {
-        return unchecked(x, axis, input, params, limit, true).between(smallest, limit, isRead);
+        return unchecked(x, axis, input, params, limit, ANY_AXES).between(smallest, limit, isRead);
     }
 
     /**
@@ -181,23 +184,42 @@ public final class Positions implements TokenPositions {
      * @throws IllegalArgumentException if the positions are not valid
      */
     public static Positions of(NDArray x, int axis, NDArray input, PairList<String, Object> params) {
-        return unchecked(x, axis, input, params, ForwardParameters.UNLIMITED, true)
+        return unchecked(x, axis, input, params, ForwardParameters.UNLIMITED, ANY_AXES)
                 .signed();
     }
 
-    /** Positions of absolute encodings are on one axis, not negative, and time-major in a time-major input. */
+    /**
+     * Positions of absolute encodings are not negative, and time-major in a time-major input.
+     *
+     * @param limits one more than the largest coordinate on each axis; empty for positions on one axis only
+     */
     static Positions ofAbsolute(
-            NDArray x, int axis, NDArray input, PairList<String, Object> params, int limit, boolean isRead) {
-        return unchecked(x, axis, input, params, limit, false)
-                .below(limit, isRead)
-                .withoutNegative();
+            NDArray x,
+            int axis,
+            NDArray input,
+            PairList<String, Object> params,
+            int limit,
+            boolean isRead,
+            int... limits) {
+        Positions positions = unchecked(x, axis, input, params, limit, limits.length);
+        if (positions.array == null || positions.array.getShape().dimension() < 3) {
+            return positions.below(limit, isRead).withoutNegative();
+        }
+        for (int i = 0; i < limits.length && positions.array.getDataType().isInteger(); i++) {
+            Positions onAxis = positions.onAxis(i);
+            try (NDArray view = onAxis.array) {
+                onAxis.requireBelow(
+                        limits[i], "pass coordinates from 0, or build the block with more on axis " + i + ": setAxes");
+            }
+        }
+        return positions;
     }
 
     private static Positions unchecked(
-            NDArray x, int axis, NDArray input, PairList<String, Object> params, int limit, boolean isRelative) {
+            NDArray x, int axis, NDArray input, PairList<String, Object> params, int limit, int axes) {
         Positions explicit = explicit(input, params);
         int first = explicit == null ? ForwardParameters.start(params, limit) : 0;
-        return of(x, axis, explicit, first, isRelative);
+        return of(x, axis, explicit, first, axes);
     }
 
     /**
@@ -209,24 +231,24 @@ public final class Positions implements TokenPositions {
      * @throws IllegalArgumentException if the positions do not fit the keys, or are not valid
      */
     public static Positions ofMemory(NDArray keys, int axis, Positions explicit) {
-        return of(keys, axis, explicit, 0, ForwardParameters.MEMORY_POSITIONS, true)
+        return of(keys, axis, explicit, 0, ForwardParameters.MEMORY_POSITIONS, ANY_AXES)
                 .signed();
     }
 
-    private static Positions of(NDArray x, int axis, Positions explicit, int first, boolean isRelative) {
-        return of(x, axis, explicit, first, ForwardParameters.POSITIONS, isRelative);
+    private static Positions of(NDArray x, int axis, Positions explicit, int first, int axes) {
+        return of(x, axis, explicit, first, ForwardParameters.POSITIONS, axes);
     }
 
-    private static Positions of(NDArray x, int axis, Positions explicit, int first, String name, boolean isRelative) {
+    private static Positions of(NDArray x, int axis, Positions explicit, int first, String name, int axes) {
         int length = Math.toIntExact(x.getShape().get(axis));
         if (explicit == null) {
             return of(first, length);
         }
-        requireFits(x, axis, name, explicit.array, isRelative);
+        requireFits(x, axis, name, explicit.array, axes);
         return new Positions(first, length, explicit.array, explicit.end, explicit.elements);
     }
 
-    private static void requireFits(NDArray x, int axis, String name, NDArray positions, boolean isRelative) {
+    private static void requireFits(NDArray x, int axis, String name, NDArray positions, int axes) {
         DataTypes.requireSameEngine(positions, x, "embeddings");
         Shape input = x.getShape();
         Shape shape = positions.getShape();
@@ -235,7 +257,9 @@ public final class Positions implements TokenPositions {
         Shape perSequence = axis > 0
                 ? new Shape(input.get(0), length)
                 : input.dimension() == 3 ? new Shape(length, input.get(1)) : all;
-        Shape onAxis = isRelative && shape.dimension() == 3 ? shape.slice(1) : shape;
+        boolean isRelative = axes == ANY_AXES;
+        boolean isOnAxes = shape.dimension() == 3 && (isRelative || shape.get(0) == axes);
+        Shape onAxis = isOnAxes ? shape.slice(1) : shape;
         boolean isShared =
                 (axis > 0 || isRelative) && onAxis.dimension() == 2 && onAxis.get(0) == 1 && onAxis.get(1) == length;
         Check.that(
@@ -245,7 +269,7 @@ public final class Positions implements TokenPositions {
                         + (isRelative ? ", " + input.get(0) + " sequences of " + length + " tokens" : "")
                         + ": expected "
                         + all + (perSequence.equals(all) ? "" : " or " + perSequence)
-                        + (isRelative ? ", also for each axis" : "")
+                        + (isRelative ? ", also for each axis" : axes > 0 ? ", or for each of " + axes + " axes" : "")
                         + "; pass one position for each token");
         Check.that(
                 positions.getDataType() != DataType.BOOLEAN,
@@ -298,13 +322,25 @@ public final class Positions implements TokenPositions {
 
     /** Checks that integers are from a smallest number to before a limit. The end of negative ones is not known. */
     private Positions within(int smallest, int limit) {
+        Indices.Bounds bounds = requireWithin(smallest, limit, remedy(limit));
+        return bounds.smallest() < 0 ? this : withEnd(1 + (int) bounds.largest());
+    }
+
+    /** Checks that explicit integers are from 0 to before a limit, where they are read. */
+    void requireBelow(int limit, String remedy) {
+        if (Indices.areChecked(array)) {
+            requireWithin(0, limit, remedy);
+        }
+    }
+
+    private Indices.Bounds requireWithin(int smallest, int limit, String remedy) {
         Indices.Bounds bounds = elements.bounds;
         if (bounds == null) {
             bounds = Indices.bounds(array);
             elements.bounds = bounds;
         }
-        Indices.requireWithin(array, bounds, smallest, limit, "position", remedy(limit));
-        return bounds.smallest() < 0 ? this : withEnd(1 + (int) bounds.largest());
+        Indices.requireWithin(array, bounds, smallest, limit, "position", remedy);
+        return bounds;
     }
 
     private static String remedy(int limit) {
@@ -467,7 +503,9 @@ public final class Positions implements TokenPositions {
                 () -> ForwardParameters.POSITIONS + " of shape " + shape + " for the axis " + axis
                         + ": expected at least " + (axis + 1L)
                         + " coordinates of each token; pass as many, or build the block with another axis");
-        return with(array.get(NDIndex.sliceAxis(0, axis, axis + 1L)).squeeze(0), end);
+        NDArray onAxis = Temporaries.result(
+                () -> array.get(NDIndex.sliceAxis(0, axis, axis + 1L)).squeeze(0));
+        return with(onAxis, end);
     }
 
     /**

@@ -67,9 +67,24 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
     /** One more than the largest position of a sequence in a forward. */
     abstract int limit(long length, PairList<String, Object> params);
 
+    /** The number of coordinates on each axis; empty for an encoding of positions on one axis. */
+    int[] limitsOfAxes(PairList<String, Object> params) {
+        return new int[0];
+    }
+
+    /** Whether the tokens are those of a grid, of which a forward may have another size. */
+    boolean hasGrid() {
+        return false;
+    }
+
+    /** Whether positions are coordinates on several axes, (axes, 1 or B, T) or time-major (axes, T, B). */
+    static boolean isOnAxes(NDArray positions) {
+        return positions != null && positions.getShape().dimension() == 3;
+    }
+
     /**
      * Returns the encodings of the tokens of x: (1, T, D) for consecutive positions, otherwise the shape of the
-     * positions + (D). It is called in {@link Temporaries#result}.
+     * positions, without axes, + (D). It is called in {@link Temporaries#result}.
      */
     abstract NDArray encodings(
             NDArray x,
@@ -129,7 +144,8 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
         int axis = axisOf(x.getShape());
         NDArray input = inputs.size() == 2 ? inputs.get(1) : null;
         int limit = limit(x.getShape().get(axis), params);
-        Positions positions = Positions.ofAbsolute(x, axis, input, params, limit, readsPositions());
+        Positions positions =
+                Positions.ofAbsolute(x, axis, input, params, limit, readsPositions(), limitsOfAxes(params));
         NDArray explicit = positions.array();
         mistakes.checkPositions(positions);
         Shape shape = mode == Mode.RETURN
@@ -182,8 +198,8 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
     /** The shape of the encodings if they are not added to the input. */
     private Shape returnedShape(Shape input, Shape positions) {
         int axis = axisOf(input);
-        if (positions != null && positions.dimension() == 2) {
-            return positions.add(options.embeddingSize());
+        if (positions != null && positions.dimension() > 1) {
+            return positions.slice(positions.dimension() - 2).add(options.embeddingSize());
         }
         long length = input.get(axis);
         return axis == input.dimension() - 2
@@ -222,22 +238,6 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
         }
 
         /**
-         * Sets the maximum sequence length, one more than the largest position, at least 1 (default: 5000; for a
-         * learned table, the number of its initial encodings or of the tokens of its grid, otherwise 512).
-         */
-        public B optMaxSequenceLength(int maxSequenceLength) {
-            return set("maxSequenceLength", maxSequenceLength);
-        }
-
-        /**
-         * Sets the function from position to vector, of the same embedding size (default:
-         * {@link SinusoidalEncoding#vaswani(int)}; a learned table is initialized with N(0, 0.02²)).
-         */
-        public B optEncoding(SinusoidalEncoding encoding) {
-            return set("encoding", encoding);
-        }
-
-        /**
          * Sets the axis of the sequence: 0 or more, counted from the front, or -2 or less, counted from the end
          * (default: -2, for (…, T, D)). With 0, for time-major (T, B, D), explicit positions are (T) or (T, B), and
          * encodings without x are (T, 1, D) or (T, B, D).
@@ -257,6 +257,35 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
         /** Sets the dropout rate of the output in training, at least 0 and below 1 (default: 0). */
         public B optDropoutRate(float dropoutRate) {
             return set("dropoutRate", dropoutRate);
+        }
+    }
+
+    /**
+     * The builder methods of encodings with a row for each position.
+     *
+     * @param <T> the block
+     * @param <B> the builder
+     */
+    abstract static class TableBuilder<T, B extends TableBuilder<T, B>> extends BaseBuilder<T, B> {
+
+        <R extends Record> TableBuilder(Class<R> options, Function<R, T> create) {
+            super(options, create);
+        }
+
+        /**
+         * Sets the maximum sequence length, one more than the largest position, at least 1 (default: 5000; for a
+         * learned table, the number of its initial encodings or of the tokens of its grid, otherwise 512).
+         */
+        public B optMaxSequenceLength(int maxSequenceLength) {
+            return set("maxSequenceLength", maxSequenceLength);
+        }
+
+        /**
+         * Sets the function from position to vector, of the same embedding size (default:
+         * {@link SinusoidalEncoding#vaswani(int)}; a learned table is initialized with N(0, 0.02²)).
+         */
+        public B optEncoding(SinusoidalEncoding encoding) {
+            return set("encoding", encoding);
         }
     }
 }

@@ -11,6 +11,7 @@ import static io.github.djlpositional.transformer.TransformerLayerBlock.NormPlac
 
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
+import io.github.djlpositional.AxialPositionalEncodingBlock;
 import io.github.djlpositional.FourierFeaturesBlock;
 import io.github.djlpositional.GridPositionalEncodingBlock;
 import io.github.djlpositional.InputEmbeddingBlock;
@@ -95,6 +96,24 @@ public enum BlockCase implements TestBlocks {
                     .optPrefixEncoded(false)
                     .optResampling(GridResampling.BILINEAR_ALIGNED)
                     .build()),
+
+    AXIAL(input(2, 6, 4), () -> axial(2, 3).build()),
+    AXIAL_OF_A_SEQUENCE(
+            inSteps(2, 3, 4),
+            () -> axial(2, 3)
+                    .optConcatenated(1, 3)
+                    .optOrder(1, 0)
+                    .optSequence(true)
+                    .build()),
+    AXIAL_RESAMPLED(
+            input(2, 5, 4),
+            () -> axial(2, 2)
+                    .optPrefixTokens(1)
+                    .optResampling(GridResampling.BILINEAR)
+                    .optAspectRatioKept(true)
+                    .build()),
+    AXIAL_AT_POSITIONS(
+            input(2, 3, 4).and(2, 3), () -> axial(3, 2).optPrefixTokens(1).build()),
 
     GRID(
             input(2, 8, 3, 2),
@@ -495,6 +514,10 @@ public enum BlockCase implements TestBlocks {
 
     private static LearnedPositionalEncodingBlock.Builder learned() {
         return LearnedPositionalEncodingBlock.builder().setEmbeddingSize(4);
+    }
+
+    private static AxialPositionalEncodingBlock.Builder axial(int... axes) {
+        return AxialPositionalEncodingBlock.builder().setEmbeddingSize(4).setAxes(axes);
     }
 
     private static SinusoidalEncoding timescales() {

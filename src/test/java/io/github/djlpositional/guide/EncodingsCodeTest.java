@@ -6,14 +6,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Activation;
 import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.AxialPositionalEncodingBlock;
 import io.github.djlpositional.FourierFeaturesBlock;
 import io.github.djlpositional.GridPositionalEncodingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
@@ -265,6 +269,86 @@ class EncodingsCodeTest extends OnEachEngine {
         NDArray alone = videos.get("1, 3:4, 3:4, 4:6").reshape(1, 2, 8);
         NDArray ofCells = Forward.inferAt(manager, manager.create(new int[] {0, 1}), attention, alone);
         requireClose(merged.get("1, 2, 2, 3:5").flatten(), doubles(ofCells), 1e-5);
+    }
+
+    @Test
+    void axial() {
+        ParameterStore store = new ParameterStore(manager, false);
+        NDArray rows = manager.arange(30f).reshape(30, 1).repeat(1, 64);
+        NDArray columns = manager.arange(20f).mul(100).reshape(20, 1).repeat(1, 64);
+        NDArray x = manager.zeros(new Shape(2, 24, 64));
+        NDArray visible = manager.zeros(new Shape(1, 2, 64));
+        NDArray coordinates = manager.create(new long[] {29, 3, 7, 19}).reshape(2, 1, 2);
+        // tag::axial[]
+        AxialPositionalEncodingBlock positions = AxialPositionalEncodingBlock.builder()
+                .setEmbeddingSize(64)
+                .setAxes(30, 20) // the rows and columns of the largest picture
+                .optInitialEncodings(rows, columns) // (30, 64) and (20, 64), for example of a trained model
+                .build();
+        positions.initialize(manager, DataType.FLOAT32, new Shape(-1, -1, 64));
+        PairList<String, Object> params = new PairList<>();
+        params.add(AxialPositionalEncodingBlock.GRID_SIZES, new Shape(4, 6)); // x: (B, 4 · 6, 64)
+        NDArray picture = positions.forward(store, new NDList(x), false, params).singletonOrThrow();
+
+        // patches of several pictures with the row and the column of each, (2, B, T)
+        NDArray patches = positions
+                .forward(store, new NDList(visible, coordinates), false)
+                .singletonOrThrow();
+        // end::axial[]
+        assertThat(picture.get("1, :, 0").toFloatArray()).startsWith(0, 100, 200, 300, 400, 500, 1, 101);
+        assertThat(patches.get("0, :, 0").toFloatArray()).containsExactly(729, 1903);
+    }
+
+    private static RelativePositionBiasBlock.Builder bias() {
+        return RelativePositionBiasBlock.builder().setHeadCount(4);
+    }
+
+    @Test
+    void pages() {
+        ParameterStore store = new ParameterStore(manager, false);
+        NDArray x = manager.ones(new Shape(1, 3, 64));
+        NDArray boxes = manager.create(new long[] {10, 20, 110, 60, 120, 20, 300, 60, 10, 70, 1000, 900})
+                .reshape(1, 3, 4);
+        NDArray index = manager.create(new long[] {0, 1, 2}).reshape(1, 1, 3);
+        // tag::pages[]
+        NDArray sides = boxes.transpose(2, 0, 1); // (B, T, 4) to (4, B, T): left, top, right, bottom
+        NDArray sizes = sides.get("2:").sub(sides.get(":2")); // width, height
+        AxialPositionalEncodingBlock places = AxialPositionalEncodingBlock.builder()
+                .setEmbeddingSize(64)
+                .setAxes(1024, 1024, 1024, 1024, 1024, 1024)
+                .optTables(0, 1, 0, 1, 2, 3) // x, y, x, y, width, height
+                .build();
+        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(64)
+                .setHeadCount(4)
+                .optRelativeEncoding(
+                        bias().optAxis(0).build(), // RelativePositionBiasBlock.builder().setHeadCount(4)
+                        bias().optAxis(1).optBuckets(64).optMaxDistance(256).build(),
+                        bias().optAxis(2).optBuckets(64).optMaxDistance(256).build())
+                .build();
+        places.initialize(manager, DataType.FLOAT32, new Shape(-1, -1, 64));
+        attention.initialize(manager, DataType.FLOAT32, new Shape(-1, -1, 64));
+
+        NDArray tokens =
+                places.forward(store, new NDList(x, sides.concat(sizes)), false).singletonOrThrow();
+        PairList<String, Object> params = new PairList<>();
+        // index, left and bottom, (3, B, T)
+        params.add(
+                PositionalEncodingBlock.POSITIONS,
+                NDArrays.concat(new NDList(index, sides.get("0:1"), sides.get("3:4"))));
+        NDArray y = attention.forward(store, new NDList(tokens), false, params).singletonOrThrow();
+        // end::pages[]
+        NDArray[] tables = places.getTables().stream().map(Parameter::getArray).toArray(NDArray[]::new);
+        NDArray last = tables[0]
+                .get(10)
+                .add(tables[1].get(70))
+                .add(tables[0].get(1000))
+                .add(tables[1].get(900))
+                .add(tables[2].get(990))
+                .add(tables[3].get(830));
+        requireClose(
+                tokens.get(0, 2), last.add(1).toType(DataType.FLOAT64, false).toDoubleArray(), 1e-6);
+        assertThat(y.getShape()).isEqualTo(x.getShape());
     }
 
     /** The blocks of the table in docs/choosing.md, for an embedding size of 512. */

@@ -7,7 +7,9 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.util.PairList;
+import io.github.djlpositional.AxialPositionalEncodingBlock;
 import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.LayerNormBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.math.GridResampling;
@@ -30,6 +32,12 @@ class LearnedPeersTest extends EncodingPeersTest {
                         peers -> tokens(peers, table(peers.peer())),
                         "fairseq, after tokens",
                         peers -> tokens(peers, fairseq(peers.peer().integer("size"))),
+                        "axes",
+                        LearnedPeersTest::axes,
+                        "axes of boxes",
+                        LearnedPeersTest::axes,
+                        "LayoutLM",
+                        LearnedPeersTest::layoutLm,
                         "resampled in a forward",
                         LearnedPeersTest::resampledInForward,
                         "resampled when built",
@@ -69,6 +77,68 @@ class LearnedPeersTest extends EncodingPeersTest {
             params.add(InputEmbeddingBlock.TOKEN_TYPES, peers.array("types"));
         }
         return peers.forward(builder.build(), new NDList(peers.array("ids")), params);
+    }
+
+    /** A table for each axis, at positions, from a position, or of a grid. */
+    private static NDArray axes(Peers peers) throws IOException, MalformedModelException {
+        PeerCase peer = peers.peer();
+        AxialPositionalEncodingBlock.Builder builder = AxialPositionalEncodingBlock.builder()
+                .setEmbeddingSize(peer.integer("size"))
+                .setAxes(peer.integers("axes"))
+                .optSequence(peer.has("sequence"));
+        if (peer.has("tables")) {
+            builder.optTables(peer.integers("tables"));
+        }
+        if (peer.has("concatenated")) {
+            builder.optConcatenated(peer.integers("concatenated"));
+        }
+        if (peer.has("order")) {
+            builder.optOrder(peer.integers("order"));
+        }
+        if (peer.has("prefix")) {
+            builder.optPrefixTokens(peer.integer("prefix"));
+        }
+        if (peer.has("resampling")) {
+            builder.optResampling(GridResampling.valueOf(peer.text("resampling")))
+                    .optAspectRatioKept(peer.is("ratio_kept"));
+        }
+        Block block = builder.build();
+        NDList inputs = new NDList(peers.array("x"));
+        if (peer.hasArray("positions")) {
+            inputs.add(peers.array("positions"));
+        }
+        PairList<String, Object> params = new PairList<>();
+        if (peer.has("start") && peer.integer("start") > 0) {
+            params.add(PositionalEncodingBlock.START_POSITION, peer.integer("start"));
+        }
+        if (peer.has("grid")) {
+            long[] sizes = IntStream.of(peer.integers("grid")).asLongStream().toArray();
+            params.add(AxialPositionalEncodingBlock.GRID_SIZES, new Shape(sizes));
+        }
+        return peers.forward(block, inputs, params);
+    }
+
+    /** Tokens with the index and the box of each, their types, and the norm. */
+    private static NDArray layoutLm(Peers peers) throws IOException, MalformedModelException {
+        PeerCase peer = peers.peer();
+        int size = peer.integer("size");
+        Block input = InputEmbeddingBlock.builder()
+                .setVocabularySize(peer.integer("vocabulary"))
+                .setEmbeddingSize(size)
+                .optTokenTypes(2)
+                .optPositionalEncoding(AxialPositionalEncodingBlock.builder()
+                        .setEmbeddingSize(size)
+                        .setAxes(peer.integers("axes"))
+                        .optTables(0, 1, 2, 1, 2, 3, 4)
+                        .build())
+                .optNorm(LayerNormBlock.builder()
+                        .setEmbeddingSize(size)
+                        .optEpsilon(1e-12)
+                        .build())
+                .build();
+        PairList<String, Object> params = new PairList<>();
+        params.add(InputEmbeddingBlock.TOKEN_TYPES, peers.array("types"));
+        return peers.forward(input, new NDList(peers.array("ids"), peers.array("positions")), params);
     }
 
     /** A table of the old grid, for an input with the new one. */

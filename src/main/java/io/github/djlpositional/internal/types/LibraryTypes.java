@@ -1,5 +1,6 @@
 package io.github.djlpositional.internal.types;
 
+import io.github.djlpositional.AxialPositionalEncodingBlock;
 import io.github.djlpositional.FourierFeaturesBlock;
 import io.github.djlpositional.GridPositionalEncodingBlock;
 import io.github.djlpositional.InputEmbeddingBlock;
@@ -66,6 +67,8 @@ public final class LibraryTypes implements TypeProvider {
         types.put("MViTv2", WindowVectorsBlock.class);
         types.put("sinusoidal", PositionalEncodingBlock.class);
         types.put("learned", LearnedPositionalEncodingBlock.class);
+        types.put("axial", AxialPositionalEncodingBlock.class);
+        types.put("factorized", AxialPositionalEncodingBlock.class);
         types.put("grid", GridPositionalEncodingBlock.class);
         types.put("Fourier features", FourierFeaturesBlock.class);
         types.put("input embedding", InputEmbeddingBlock.class);
