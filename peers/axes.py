@@ -220,6 +220,48 @@ def dinov3():
     yield tower(x, y, prefix=5, halves=True)
 
 
+AUGMENTATIONS = (0.25, 1.5, 2.0), (0.5, None, None), (None, 3.0, None), (None, None, 2.0), (0.1, None, 1.25)
+
+
+def augmented(rotate, prefix, options, seed, **arguments):
+    """A case of coordinates that were changed in training: rotate(x) draws the numbers, which are drawn here again."""
+    x = heads(16) if prefix == 0 else heads(tokens=15 + prefix)
+    torch.manual_seed(seed)
+    y = rotate(x)
+    torch.manual_seed(seed)
+    shift, jitter, rescale = options
+    largest = shift, jitter and math.log(jitter), rescale and math.log(rescale)
+    random = [torch.empty(count).uniform_(-limit, limit) / limit if limit else torch.zeros(count)
+              for limit, count in zip(largest, (2, 2, 1))]
+    arguments |= dict(shift=shift or 0, jitter=jitter or 1, rescale=rescale or 1, prefix=prefix)
+    return dict(grid=GRID, **arguments), dict(x=x, random=torch.cat(random)), y
+
+
+@part.kind("dinov3 in training", BLOCK, "transformers")
+def dinov3_in_training():
+    for seed, (shift, jitter, rescale) in enumerate(AUGMENTATIONS):
+        options = SimpleNamespace(rope_theta=100.0, hidden_size=128, num_attention_heads=2, image_size=32, patch_size=8,
+                                  pos_embed_shift=shift, pos_embed_jitter=jitter, pos_embed_rescale=rescale)
+        module = model("dinov3_vit").DINOv3ViTRopePositionEmbedding(options).train()
+
+        def rotate(x):
+            rows = module(torch.zeros(1, 3, 24, 40))
+            return model("dinov3_vit").apply_rotary_pos_emb(x, x, *(row[None] for row in rows))[0]
+
+        yield augmented(rotate, 5, (shift, jitter, rescale), seed, halves=True)
+
+
+@part.kind("dinov3 in training", BLOCK, "timm")
+def dinov3_of_timm_in_training():
+    from timm.layers.pos_embed_sincos import RotaryEmbeddingDinoV3
+
+    for seed, (shift, jitter, rescale) in enumerate(AUGMENTATIONS):
+        for half in (True, False):
+            module = RotaryEmbeddingDinoV3(16, rotate_half=half, shift_coords=shift, jitter_coords=jitter,
+                                           rescale_coords=rescale).train()
+            yield augmented(lambda x: timm(module, x, half=half), 0, (shift, jitter, rescale), seed, halves=half)
+
+
 @part.kind("eva", BLOCK, "transformers")
 def eva():
     for name, rotary in (("sam2_video", "Sam2VideoVisionRotaryEmbedding"), ("sam3", "Sam3ViTRotaryEmbedding")):

@@ -470,6 +470,7 @@ public final class RotaryPresets {
 
     /**
      * {@return the coordinates of DINOv3's tokens, (2, leadingTokens + rows · columns): 2 · (index + 0.5) / size - 1}
+     * In training, a {@link io.github.djlpositional.CoordinateAugmentation} changes them at random.
      *
      * @param leadingTokens the number of tokens before the patches, which are not rotated: 5, the class token and 4
      *     registers

@@ -9,6 +9,7 @@ import ai.djl.nn.Block;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.CoordinateAugmentation;
 import io.github.djlpositional.PatchEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
@@ -18,6 +19,7 @@ import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.options.BlockBuilder;
 import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.NotSaved;
 import io.github.djlpositional.internal.options.Range;
 import io.github.djlpositional.internal.options.Settings;
 import java.util.ArrayList;
@@ -26,6 +28,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 
 /**
  * An encoder of pictures: patches, then the layers of a stack, as in Dosovitskiy et al., <em>An Image is Worth 16x16
@@ -86,12 +89,16 @@ public final class VisionTransformerBlock extends OptionsBlock {
         /** The center of a patch, from -1 to 1 across the picture: 2 · (index + 0.5) / count - 1, as in DINOv3. */
         CENTERS;
 
-        /** The coordinates of all tokens, (2, 1, T), computed where x is. */
-        private NDArray of(NDArray x, int prefixTokens, Shape grid) {
+        /**
+         * The coordinates of all tokens, (2, 1, T), computed where x is.
+         *
+         * @param change changes the coordinates of the patches
+         */
+        private NDArray of(NDArray x, int prefixTokens, Shape grid, UnaryOperator<NDArray> change) {
             Shape shape = new Shape(1, 1, grid.get(0), grid.get(1));
             NDArray rows = onAxis(x, grid.get(0)).reshape(1, 1, -1, 1).broadcast(shape);
             NDArray columns = onAxis(x, grid.get(1)).reshape(1, 1, 1, -1).broadcast(shape);
-            NDArray cells = rows.concat(columns, 0).reshape(2, 1, grid.size());
+            NDArray cells = change.apply(rows.concat(columns, 0).reshape(2, 1, grid.size()));
             return prefixTokens == 0
                     ? cells
                     : x.getManager()
@@ -111,6 +118,7 @@ public final class VisionTransformerBlock extends OptionsBlock {
             PatchEmbeddingBlock input,
             List<TransformerStackBlock> stages,
             Coordinates coordinates,
+            @NotSaved CoordinateAugmentation augmentation,
             @Range(min = 1) List<Integer> trainedGrid) {
 
         Options {
@@ -120,11 +128,18 @@ public final class VisionTransformerBlock extends OptionsBlock {
                     "stages are missing: expected at least one stack of layers; set them with setStages");
             stages = List.copyOf(stages);
             Check.that(
+                    augmentation == null || coordinates != null,
+                    "augmentation " + augmentation + " without coordinates: expected both; set optCoordinates, or leave"
+                            + " it out");
+            Check.that(
                     trainedGrid == null || trainedGrid.size() == 2,
                     "trainedGrid " + trainedGrid + ": expected rows and columns; set it with optTrainedGrid(int, int)");
             trainedGrid = trainedGrid == null ? null : List.copyOf(trainedGrid);
         }
     }
+
+    /** Of the augmentation of two axes. */
+    private static final int RANDOM_NUMBERS = 5;
 
     private final Options options;
     private final PatchEmbeddingBlock input;
@@ -237,13 +252,17 @@ public final class VisionTransformerBlock extends OptionsBlock {
             Shape grid = input.getGrid(inputs.head().getShape());
             NDArray x = temporaries.add(
                     input.forward(parameterStore, inputs, training).singletonOrThrow());
+            NDArray random = training && options.augmentation != null
+                    ? temporaries.add(x.getManager()
+                            .randomUniform(-1, 1, new Shape(RANDOM_NUMBERS), DataType.FLOAT32, x.getDevice()))
+                    : null;
             for (int i = 0; i < stages.size(); i++) {
                 if (i > 0) {
                     x = merged(temporaries, x, grid, i - 1, parameterStore, training);
                     grid = new Shape(grid.get(0) / 2, grid.get(1) / 2);
                 }
                 TransformerStackBlock stage = stages.get(i);
-                PairList<String, Object> all = withCoordinates(temporaries, x, grid, params);
+                PairList<String, Object> all = withCoordinates(temporaries, x, grid, random, params);
                 InWindows windows = new InWindows(x.getShape(), grid, trainedGrid(grid, i));
                 x = temporaries.add(
                         stage.forward(parameterStore, new NDList(x), training, all, layer -> windows.of(stage, layer)));
@@ -253,7 +272,7 @@ public final class VisionTransformerBlock extends OptionsBlock {
     }
 
     private PairList<String, Object> withCoordinates(
-            Temporaries temporaries, NDArray x, Shape grid, PairList<String, Object> params) {
+            Temporaries temporaries, NDArray x, Shape grid, NDArray random, PairList<String, Object> params) {
         if (options.coordinates == null
                 || (params != null && params.contains(PositionalEncodingBlock.POSITIONS))
                 || x.getShape().size() == 0) {
@@ -263,9 +282,10 @@ public final class VisionTransformerBlock extends OptionsBlock {
         if (params != null) {
             all.addAll(params);
         }
+        UnaryOperator<NDArray> change = cells -> random == null ? cells : options.augmentation.apply(cells, 0, random);
         all.add(
                 PositionalEncodingBlock.POSITIONS,
-                temporaries.addResult(() -> options.coordinates.of(x, input.getPrefixTokens(), grid)));
+                temporaries.addResult(() -> options.coordinates.of(x, input.getPrefixTokens(), grid, change)));
         return all;
     }
 
@@ -417,6 +437,14 @@ public final class VisionTransformerBlock extends OptionsBlock {
         /** Passes the positions of patches on two axes to the encodings of the layers (default: none). */
         public Builder optCoordinates(Coordinates coordinates) {
             return set("coordinates", coordinates);
+        }
+
+        /**
+         * Changes these positions at random in each forward in training, for all pictures in the same way (default:
+         * none).
+         */
+        public Builder optAugmentation(CoordinateAugmentation augmentation) {
+            return set("augmentation", augmentation);
         }
 
         /**

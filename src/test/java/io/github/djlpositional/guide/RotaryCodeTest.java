@@ -14,6 +14,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.CoordinateAugmentation;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
@@ -70,6 +71,14 @@ class RotaryCodeTest extends OnEachEngine {
                 attention.forward(parameterStore, new NDList(x), false, params).singletonOrThrow();
         // end::picture[]
         assertThat(result.getShape()).isEqualTo(x.getShape());
+        // tag::augmentation[]
+        CoordinateAugmentation augmentation = new CoordinateAugmentation(0, 1, 2); // shift, jitter, rescale
+        NDArray changed = augmentation.apply(positions, 5); // but for the first 5 tokens
+        // end::augmentation[]
+        assertThat(changed.get(":, :, :5")).isEqualTo(positions.get(":, :, :5"));
+        double factor = changed.getDouble(0, 0, 5) / positions.getDouble(0, 0, 5);
+        assertThat(factor).isBetween(0.5, 2.0);
+        assertThat(changed.sub(positions.mul(factor)).abs().max().getDouble()).isLessThan(1e-6);
         NDArray mirrored =
                 manager.create(RotaryPresets.dinov3Positions(5, 6, 4)).expandDims(1);
         NDArray other = Forward.inferAt(manager, mirrored, attention, x);

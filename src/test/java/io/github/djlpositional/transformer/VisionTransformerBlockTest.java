@@ -5,6 +5,9 @@ import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.support.Forward.infer;
+import static io.github.djlpositional.support.Forward.inferAt;
+import static io.github.djlpositional.support.Forward.params;
+import static io.github.djlpositional.support.Forward.train;
 import static io.github.djlpositional.support.Inputs.zeros;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -18,6 +21,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.CoordinateAugmentation;
 import io.github.djlpositional.PatchEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
@@ -128,25 +132,23 @@ class VisionTransformerBlockTest extends OnEachEngine {
         return Math.floorDiv(index - size / 2, size);
     }
 
+    private static VisionTransformerBlock.Builder dinov3() {
+        return VisionTransformerBlock.builder()
+                .setInput(input().optClassToken(true).build())
+                .setStages(stack(
+                        8,
+                        MultiHeadAttentionBlock.builder()
+                                .setEmbeddingSize(8)
+                                .setHeadCount(2)
+                                .optRelativeEncoding(RotaryPresets.dinov3(4).build()),
+                        1));
+    }
+
     @ParameterizedTest
     @EnumSource
     void coordinatesAreThoseOfThePresets(Coordinates coordinates) {
-        VisionTransformerBlock block = filled(
-                manager,
-                VisionTransformerBlock.builder()
-                        .setInput(input().optClassToken(true).build())
-                        .setStages(stack(
-                                8,
-                                MultiHeadAttentionBlock.builder()
-                                        .setEmbeddingSize(8)
-                                        .setHeadCount(2)
-                                        .optRelativeEncoding(
-                                                RotaryPresets.dinov3(4).build()),
-                                1))
-                        .optCoordinates(coordinates)
-                        .build(),
-                DataType.FLOAT64,
-                new Shape(2, 1, 2, 3));
+        VisionTransformerBlock block =
+                filled(manager, dinov3().optCoordinates(coordinates).build(), DataType.FLOAT64, new Shape(2, 1, 2, 3));
         NDArray pictures = numbers(manager, 1, DataType.FLOAT64, 2, 1, 2, 3);
         double[][] expected = coordinates == Coordinates.CENTERS
                 ? RotaryPresets.dinov3Positions(1, 2, 3)
@@ -159,6 +161,44 @@ class VisionTransformerBlockTest extends OnEachEngine {
                 .forward(new ParameterStore(manager, false), new NDList(x), false, params)
                 .head();
         requireClose(infer(manager, block, pictures), doubles(y), 1e-12);
+    }
+
+    /** The numbers that the engine draws, which its seed repeats. The class token stays at 0. */
+    @Test
+    void coordinatesAreChangedInTrainingOnly() {
+        CoordinateAugmentation augmentation = new CoordinateAugmentation(0.5, 1.5, 2);
+        VisionTransformerBlock block = filled(
+                manager,
+                dinov3().optCoordinates(Coordinates.CENTERS)
+                        .optAugmentation(augmentation)
+                        .build(),
+                DataType.FLOAT64,
+                new Shape(2, 1, 2, 3));
+        NDArray pictures = numbers(manager, 1, DataType.FLOAT64, 2, 1, 2, 3);
+        NDArray x = infer(manager, block.getInput(), pictures);
+        NDArray positions =
+                manager.create(RotaryPresets.dinov3Positions(1, 2, 3)).expandDims(1);
+        requireClose(infer(manager, block, pictures), doubles(ofLayers(block, x, positions)), 1e-12);
+        manager.getEngine().setRandomSeed(3);
+        NDArray changed = augmentation.apply(positions, 1);
+        manager.getEngine().setRandomSeed(3);
+        NDArray first = train(manager, block, pictures);
+        requireClose(first, doubles(ofLayers(block, x, changed)), 1e-12);
+        assertThat(train(manager, block, pictures).sub(first).abs().max().getDouble())
+                .as("other numbers in the next forward")
+                .isGreaterThan(1e-3);
+        // positions of the caller are not changed
+        NDArray y = block.forward(
+                        new ParameterStore(manager, false),
+                        new NDList(pictures),
+                        true,
+                        params(PositionalEncodingBlock.POSITIONS, positions))
+                .head();
+        requireClose(y, doubles(ofLayers(block, x, positions)), 1e-12);
+    }
+
+    private NDArray ofLayers(VisionTransformerBlock block, NDArray x, NDArray positions) {
+        return inferAt(manager, positions, block.getStages().get(0), x);
     }
 
     /** In transformers, a stage whose windows were whole pictures is not shifted for larger pictures either. */
@@ -291,6 +331,11 @@ class VisionTransformerBlockTest extends OnEachEngine {
                                 .build(),
                         "stage 0 has windows of [(1, 2, 2)]",
                         "rows and columns"),
+                rejected(
+                        () -> dinov3().optAugmentation(new CoordinateAugmentation(0, 1, 2))
+                                .build(),
+                        "rescale=2.0",
+                        "optCoordinates"),
                 rejected(
                         () -> encoder(windows(8, 2, 2, false))
                                 .optCoordinates(Coordinates.INDICES)

@@ -5,6 +5,7 @@ import static java.util.Map.entry;
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
+import io.github.djlpositional.CoordinateAugmentation;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryAxes;
@@ -86,6 +87,7 @@ class RotaryAxesPeersTest extends EncodingPeersTest {
                                                 peer.integer("prefix"), grid(peer)[0], grid(peer)[1]),
                                         (peer, size) ->
                                                 RotaryPresets.dinov3(size).optLayout(layout(peer)))),
+                        entry("dinov3 in training", RotaryAxesPeersTest::dinov3InTraining),
                         entry(
                                 "llama4Vision",
                                 at(
@@ -125,6 +127,21 @@ class RotaryAxesPeersTest extends EncodingPeersTest {
                 preset.of(peers.peer(), headSize(peers)).build(),
                 peers.array("x"),
                 peers.manager().create(positions.apply(peers.peer())).expandDims(1));
+    }
+
+    /** With the random numbers that the package drew. */
+    private static NDArray dinov3InTraining(Peers peers) throws IOException, MalformedModelException {
+        PeerCase peer = peers.peer();
+        int prefix = peer.integer("prefix");
+        NDArray positions = peers.manager()
+                .create(RotaryPresets.dinov3Positions(prefix, grid(peer)[0], grid(peer)[1]))
+                .expandDims(1);
+        CoordinateAugmentation augmentation =
+                new CoordinateAugmentation(peer.number("shift"), peer.number("jitter"), peer.number("rescale"));
+        return peers.forward(
+                RotaryPresets.dinov3(headSize(peers)).optLayout(layout(peer)).build(),
+                peers.array("x"),
+                augmentation.apply(positions, prefix, peers.array("random")));
     }
 
     private static RotaryEmbeddingBlock.Builder sideBySide(PeerCase peer, int headSize) {

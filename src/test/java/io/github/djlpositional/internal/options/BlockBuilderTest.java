@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ai.djl.nn.Block;
 import io.github.djlpositional.ArchitectureTest;
+import io.github.djlpositional.CoordinateAugmentation;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PatchEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
@@ -83,6 +84,7 @@ class BlockBuilderTest {
                 AlibiBiasBlock.builder().setHeadCount(2).build()
             }),
             Map.entry(AlibiSlopes.class, AlibiSlopes.of(2)),
+            Map.entry(CoordinateAugmentation.class, new CoordinateAugmentation(0, 1, 2)),
             Map.entry(FourierFeatures.class, FourierFeatures.time2Vec(5, 1)),
             Map.entry(Frequencies.class, Frequencies.of(1)),
             Map.entry(GridEncoding.class, GridEncoding.multidim(2, 10)),
