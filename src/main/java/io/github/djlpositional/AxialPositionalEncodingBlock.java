@@ -292,7 +292,7 @@ public final class AxialPositionalEncodingBlock extends SequenceEncodingBlock<Ax
                                         + (isFree ? "" : ", each at most the size of its axis")
                                         + "; pass one for each axis"
                                         + (isFree ? "" : ", or build the block with optResampling(GridResampling)")
-                                : "none for " + (options.sequence ? "a sequence" : "tables that several axes share")
+                                : "none for " + (options.sequence ? "a sequence" : "axes that are no grid")
                                         + "; leave them out"));
         return Arrays.stream(((Shape) parameter).getShape())
                 .mapToInt(Math::toIntExact)
@@ -340,22 +340,27 @@ public final class AxialPositionalEncodingBlock extends SequenceEncodingBlock<Ax
             positions.requireBelow(
                     tokens(sizes), "pass the indices of tokens, or coordinates (" + axes + ", B, T) of each token");
         }
-        NDArray cells = areCoordinates
-                ? null
-                : Arithmetic.add(
-                        Arithmetic.toType(explicit.toDevice(x.getDevice(), false), DataType.FLOAT64),
-                        -options.prefixTokens);
+        NDArray tokens =
+                areCoordinates ? null : Arithmetic.toType(explicit.toDevice(x.getDevice(), false), DataType.FLOAT64);
+        boolean havePrefix = !areCoordinates && options.prefixTokens > 0;
+        NDArray cells = havePrefix ? Arithmetic.add(tokens, -options.prefixTokens) : tokens;
+        NDArray placed = havePrefix ? cells.maximum(Arithmetic.number(cells, 0)) : cells;
         List<NDArray> vectors = new ArrayList<>();
         for (int axis = 0; axis < axes; axis++) {
-            NDArray coordinates = areCoordinates ? positions.onAxis(axis).array() : coordinates(cells, axis, sizes);
+            NDArray coordinates = areCoordinates ? positions.onAxis(axis).array() : coordinates(placed, axis, sizes);
             vectors.add(Indices.lookUpOrNaN(coordinates, tablesOfAxes.get(axis), x.getManager()));
         }
         NDArray encodings = combined(vectors);
-        if (areCoordinates || options.prefixTokens == 0) {
+        if (!havePrefix) {
             return encodings;
         }
         NDArray isCell = cells.gte(Arithmetic.number(cells, 0)).expandDims(-1);
         return encodings.mul(Arithmetic.toType(isCell, encodings.getDataType()));
+    }
+
+    /** Whether positions are the coordinates of tokens, (axes, 1 or B, T), or time-major (axes, T, B). */
+    private static boolean isOnAxes(NDArray positions) {
+        return positions != null && positions.getShape().dimension() == 3;
     }
 
     private void requirePositions(boolean areCoordinates, NDArray x) {
@@ -408,7 +413,7 @@ public final class AxialPositionalEncodingBlock extends SequenceEncodingBlock<Ax
         int endRow = (endCell - 1) / inner + 1;
         List<NDArray> vectors = new ArrayList<>();
         long[] grid = IntStream.of(sizes).asLongStream().toArray();
-        grid[0] = endRow - firstRow;
+        grid[0] = (long) endRow - firstRow;
         for (int axis = 0; axis < sizes.length; axis++) {
             NDArray table = tablesOfAxes.get(axis);
             int first = axis == 0 ? firstRow : 0;
@@ -442,9 +447,9 @@ public final class AxialPositionalEncodingBlock extends SequenceEncodingBlock<Ax
         return NDArrays.concat(ordered, -1);
     }
 
-    /** The coordinates of cells, FLOAT64, on an axis, INT32. A token before the cells is at 0. */
+    /** The coordinates of cells, FLOAT64, on an axis, INT32. */
     private static NDArray coordinates(NDArray cells, int axis, int... sizes) {
-        NDArray quotient = divided(cells.maximum(Arithmetic.number(cells, 0)), inner(axis + 1, sizes));
+        NDArray quotient = divided(cells, inner(axis + 1, sizes));
         // on the first axis, an index out of range stays out of range
         NDArray coordinates =
                 axis == 0 ? quotient : quotient.sub(Arithmetic.multiply(divided(quotient, sizes[axis]), sizes[axis]));
@@ -581,7 +586,7 @@ public final class AxialPositionalEncodingBlock extends SequenceEncodingBlock<Ax
             int count = Math.toIntExact(shape.get(0));
             return (manager, target, type) -> {
                 Rows initial = count == rows
-                        ? Rows.of(width, (row, column) -> values.applyAsDouble((int) row * width + column))
+                        ? Rows.of(width, (row, column) -> values.applyAsDouble(((int) row) * width + column))
                         : Rows.of(
                                 width,
                                 resampling.resample(

@@ -206,10 +206,11 @@ public final class Positions implements TokenPositions {
             return positions.below(limit, isRead).withoutNegative();
         }
         for (int i = 0; i < limits.length && positions.array.getDataType().isInteger(); i++) {
-            Positions onAxis = positions.onAxis(i);
-            try (NDArray view = onAxis.array) {
-                onAxis.requireBelow(
-                        limits[i], "pass coordinates from 0, or build the block with more on axis " + i + ": setAxes");
+            try (NDArray onAxis = positions.onAxis(i).array) {
+                of(onAxis)
+                        .requireBelow(
+                                limits[i],
+                                "pass coordinates from 0, or build the block with more on axis " + i + ": setAxes");
             }
         }
         return positions;

@@ -77,11 +77,6 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
         return false;
     }
 
-    /** Whether positions are coordinates on several axes, (axes, 1 or B, T) or time-major (axes, T, B). */
-    static boolean isOnAxes(NDArray positions) {
-        return positions != null && positions.getShape().dimension() == 3;
-    }
-
     /**
      * Returns the encodings of the tokens of x: (1, T, D) for consecutive positions, otherwise the shape of the
      * positions, without axes, + (D). It is called in {@link Temporaries#result}.
