@@ -63,8 +63,8 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
 
     /**
      * The key of the forward parameter that gives the position of every token, for all blocks of a model: an NDArray
-     * (T) or (B, T), of any integer or floating-point type, or {@link Positions}. For encodings on several axes
-     * it is (axes, B, T). Do not combine it with positions as an input. Keys of a cross-attention have
+     * (T) or (B, T), of any integer or floating-point type, or {@link Positions}. For encodings on several axes it is
+     * (axes, B, T). Do not combine it with positions as an input. Keys of a cross-attention have
      * {@link io.github.djlpositional.attention.MultiHeadAttentionBlock#MEMORY_POSITIONS}.
      */
     public static final String POSITIONS = ForwardParameters.POSITIONS;

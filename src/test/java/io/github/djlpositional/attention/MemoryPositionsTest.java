@@ -270,7 +270,7 @@ class MemoryPositionsTest extends OnEachEngine {
         RelativeEncoding encoding = type.encoding(HEADS);
         boolean isRotary = encoding instanceof RotaryEmbeddingBlock || encoding instanceof LearnedRotaryEmbeddingBlock;
         assumeTrue(encoding != null && !isRotary && type != EncodingType.FORGETTING);
-        boolean isOfInput = type == EncodingType.PROJECTED_DISTANCE;
+        boolean isOfInput = type == EncodingType.PROJECTED_DISTANCE || type == EncodingType.T5_GATED;
         Shape shape = isOfInput ? new Shape(1, 9, SIZE) : new Shape(1, HEADS, 9, 4);
         filled(manager, (Block) encoding, DataType.FLOAT64, shape);
         NDArray all = numbers(manager, 4, DataType.FLOAT64, shape.getShape());

@@ -450,8 +450,7 @@ public enum EncodingType implements TestBlocks {
 
     /** Whether the encoding depends on the difference of two positions only, not on the positions themselves. */
     public boolean isOfDistances() {
-        return !EnumSet.of(
-                        FIRE, WINDOW, WINDOW_NETWORK, WINDOW_NETWORK_OF_FRAMES, WINDOW_VECTORS, ROTARY_BY_DIMENSION)
+        return !EnumSet.of(FIRE, WINDOW, WINDOW_NETWORK, WINDOW_NETWORK_OF_FRAMES, WINDOW_VECTORS, ROTARY_BY_DIMENSION)
                 .contains(this);
     }
 
