@@ -27,12 +27,21 @@ transformers.logging.set_verbosity_error()
 TYPES = pathlib.Path(__file__).parents[1] / "src/main/resources/io/github/djlpositional/huggingface/model-types.jsonc"
 LIBRARY = json.loads(re.sub("(?m)^ *//.*", "", TYPES.read_text()))
 # types of the library that have no class in transformers: their code is published with the models
-NOT_IN_TRANSFORMERS = {"kimi_k2", "phi3_v", "qwen"}
+NOT_IN_TRANSFORMERS = {"kimi_k2", "mimo_v2", "phi3_v", "qwen", "step3p7_text"}
 # the rope types of transformers besides default and axial, each of which scalings() has
 COMPUTED_TYPES = {"linear", "dynamic", "yarn", "longrope", "llama3", "proportional"}
 
 # arguments without which the default configuration of a class has no attention, or does not run
 NEEDED = {
+    "chameleon": {"vq_config": {}, "vocabulary_map": {"<image>": 1}},
+    "deepseek_ocr2_text": {"mlp_layer_types": ["dense"] * 2},
+    "diffusion_gemma_text": {"num_experts": 4, "top_k_experts": 2, "moe_intermediate_size": 8},
+    "t5gemma2_text": {"dropout_rate": 0.0},
+    "cohere_compass_text": {
+        "layer_types": ["sliding_attention"] * 3 + ["full_attention"],
+        "num_hidden_layers": 4,
+        "rope_parameters": {"sliding_attention": {"rope_type": "default", "rope_theta": 50000.0}, "full_attention": None},
+    },
     "bamba": {"attn_layer_indices": [1, 3], "num_hidden_layers": 8},
     "gemma3n_text": {"num_kv_shared_layers": 0},
     "glm4_moe": {"head_dim": 128},
@@ -41,14 +50,24 @@ NEEDED = {
     "glm4v_moe": {"text_config": {"head_dim": 128}},
     "glm4v_text": {"partial_rotary_factor": 0.5},
     "glm4v_moe_text": {"head_dim": 128},
+    "glm_image_text": {"partial_rotary_factor": 0.5},
     "granitemoehybrid": {"layer_types": ["attention"] * 8, "num_hidden_layers": 8, "position_embedding_type": "rope"},
     "hunyuan_v1_dense": {"head_dim": 128},
     "hunyuan_v1_moe": {"head_dim": 128},
     "lfm2_moe": {"layer_types": ["full_attention", "conv"] * 4},
     "minimax": {"head_dim": 128},
     "ministral": {"head_dim": 128},
+    "qwen3_omni_moe_text": {"head_dim": 128},
     "mixtral": {"head_dim": 128},
     "nemotron": {"num_key_value_heads": 8},
+    "qwen4_exp_text": {"indexer_n_heads": 4, "indexer_kv_heads": 1, "indexer_head_dim": 256, "indexer_budget": 64, "indexer_compress_ratio": 4,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1e7, "partial_rotary_factor": 0.25}},
+    "step3p5": {
+        "layer_types": ["full_attention", "sliding_attention"] * 4,
+        "sliding_window": 512,
+        "rope_theta": [5000000.0, 10000.0] * 4,
+        "partial_rotary_factors": [0.5, 1.0] * 4,
+    },
 }
 # changes of single types; None removes a key
 CHANGES = {
@@ -294,16 +313,19 @@ def is_rotated(name):
     return "like" not in line or is_rotated(line["like"])
 
 
+CLASSES = {**{each.model_type: each for each in config_classes()}, **CONFIG_MAPPING}
+
+
 def register():
     known = {name for name in {*LIBRARY["types"], *LIBRARY["text_config"]} if is_rotated(name)}
-    towers = {name for name in known if name.endswith("_vision") and name not in LIBRARY["text_config"]}
-    missing = {name for name in known - towers if name not in CONFIG_MAPPING}
+    towers = {name for name in known if re.search("_vision(_encoder)?$", name) and name not in LIBRARY["text_config"]}
+    missing = {name for name in known - towers if name not in CLASSES}
     if missing != NOT_IN_TRANSFORMERS:
         raise ValueError(f"of the library's types, transformers has no {missing}: expected {NOT_IN_TRANSFORMERS}")
     if set(ROPE_INIT_FUNCTIONS) != COMPUTED_TYPES:
         raise ValueError(f"transformers has the rope types {set(ROPE_INIT_FUNCTIONS)}: add files for those not in {COMPUTED_TYPES}")
     for name in sorted(known - towers - missing):
-        part.kind(name, "HuggingFaceConfig", "transformers")(functools.partial(of_text, CONFIG_MAPPING[name]))
+        part.kind(name, "HuggingFaceConfig", "transformers")(functools.partial(of_text, CLASSES[name]))
     for name in LIBRARY["vision_config"]:
         part.kind(f"vision of {name}", "HuggingFaceConfig", "transformers")(functools.partial(of_vision, CONFIG_MAPPING[name]))
     for name in sorted({config_class.model_type for config_class in config_classes()} - known):

@@ -34,9 +34,10 @@ class Noise(nn.Module):
 
     bias = None
 
-    def __init__(self, inputs, outputs, *arguments, **keywords):
+    def __init__(self, *arguments, **keywords):
         super().__init__()
-        self.inputs, self.outputs = inputs, outputs
+        sizes = ("in_features", "out_features", "num_embeddings", "embedding_dim")
+        self.inputs, self.outputs = (*arguments, *(keywords[name] for name in sizes if name in keywords))[:2]
 
     @property
     def weight(self):
@@ -108,7 +109,7 @@ def of_first(rotate):
                 order = torch.empty_like(x[0, 0, 0], dtype=torch.long)
                 order[x[0, 0, 0].argsort()] = y[0, 0, 0].argsort()
                 y.copy_(y[..., order])
-            y[1] = x[1]
+            y[1:] = x[1:]
         return result
 
     return wrapper
@@ -128,8 +129,18 @@ def replaced(module):
                 yield name, NoisyEmbedding
 
 
+def model_class(config):
+    """The model of a configuration, which for a part of another model has no entry of its own."""
+    if type(config) in MODEL_MAPPING:
+        return MODEL_MAPPING[type(config)]
+    module = importlib.import_module(type(config).__module__.replace(".configuration_", ".modeling_"))
+    own = (v for v in vars(module).values() if inspect.isclass(v) and issubclass(v, PreTrainedModel) and v.__module__ == module.__name__)
+    own = [v for v in own if v.config_class is type(config) or v.__annotations__.get("config") is type(config)]
+    return next(v for v in own if not re.search("PreTrained|ForC|ForS|ForT", v.__name__))
+
+
 def build(config):
-    model = MODEL_MAPPING[type(config)](config)
+    model = model_class(config)(config)
     for name, module in model.named_modules():
         module.name = name
         if hasattr(module, "create_weight"):  # the table of sines of RoFormer
@@ -144,20 +155,35 @@ def positions(config, model, last):
     """10 positions from 0; for models with axes a row for each, of which the first tokens are text."""
     draw = random.Random(f"{peer.SEED} {config.model_type}")
     places = torch.tensor([0, 1, 2, *sorted(draw.sample(range(3, last), 6)), last])
+    if config.model_type == "neomme":
+        return torch.stack([places, places.flip(0)])
     if not any(hasattr(module, "mrope_section") for module in model.children()):
         return places
     rows, columns = ([draw.randrange(60) for _ in range(6)] for _ in range(2))
     return torch.stack([places, *(torch.cat([places[:4], torch.tensor(axis)]) for axis in (rows, columns))])
 
 
+# models that scale queries and keys before their product
+SCALED_BEFORE = ("muse_glimmer_text", "muse_spark_text", "openai_privacy_filter")
+# the types of layers without those that see all tokens, and their names in sections
+KINDS = {
+    "sliding_attention": "sliding_attention",
+    "chunked_attention": "chunked_attention",
+    "hybrid_sliding": "sliding_attention",
+    "reference_sliding_attention": "sliding_attention",
+}
+SECTIONS = {"compressed_sparse_attention": "compress", "heavily_compressed_attention": "compress"}
+
+
 def groups(config, last):
     """The layers with the same type and rotation together: what they are given, and what they make of it."""
-    module = importlib.import_module(MODEL_MAPPING[type(config)].__module__)
+    module = importlib.import_module(model_class(config).__module__)
     stubs = list(replaced(module))
     with contextlib.ExitStack() as stack:
         patch = stack.enter_context
         patch(mock.patch.multiple(nn, Linear=Noise, Embedding=NoisyEmbedding))
         patch(mock.patch.object(PreTrainedModel, "init_weights", lambda self: None))
+        patch(mock.patch.object(torch, "empty", lambda *size, **keywords: torch.zeros(*size, **keywords) + 0.01))
         for name, stub in stubs:
             patch(mock.patch.object(module, name, stub))
         if hasattr(module, "RoFormerSelfAttention"):
@@ -183,15 +209,16 @@ def groups(config, last):
     layer_types = getattr(config, "layer_types", None)
     for index, (layer, query, key, scale) in enumerate(CALLS):
         layer = index if layer is None else layer
-        y, x = torch.stack([query[:, 0], key[:, 0]], 1)
+        y, x = torch.stack([query[:, 0], key[:, 0, : query.shape[2]]], 1)  # DeepSeek V4 has more keys
         if not (x.isfinite().all() and y.isfinite().all()):
             raise ValueError(f"the queries or keys of layer {layer} are not finite")
         layer_type = layer_types[layer] if isinstance(layer_types, list) else None
         group = dict(
             layers=[],
-            layer_type=layer_type if layer_type in ("sliding_attention", "chunked_attention") else "full_attention",
+            layer_type=KINDS.get(layer_type, "full_attention"),
+            typed=layer_type is not None,
             rotated=not torch.allclose(x, y, atol=1e-6),
-            scale=scale,
+            scale=None if config.model_type in SCALED_BEFORE else scale,
             key_multiplier=getattr(config, "key_multiplier", 1.0),
             **frequencies(model, layer_type),
         )
@@ -202,13 +229,17 @@ def groups(config, last):
 
 def frequencies(model, layer_type):
     """The frequencies and the attention factor of layers, None if the model computes them in another way."""
-    for module in model.children():
-        for prefix in (f"{layer_type}_", ""):
+    for module in () if hasattr(model, "rotary_embs") else model.children():
+        for prefix in (f"{layer_type}_", f"{SECTIONS.get(layer_type, 'main')}_", ""):
             if hasattr(module, f"{prefix}inv_freq"):
                 factor = float(getattr(module, f"{prefix}attention_scaling", 1.0))
                 if "short_mscale" in sections(vars(model.config))[0]:  # of Phi-3.5 MoE: replaces the factor
                     factor = None
-                return {"frequencies": getattr(module, f"{prefix}inv_freq").tolist(), "attention_factor": factor}
+                found = getattr(module, f"{prefix}inv_freq")
+                if not (found.diff() <= 0).all():  # ERNIE 4.5 VL has them in the order of the axes
+                    return {"frequencies": None, "attention_factor": factor}
+                found = -found if model.config.model_type == "nanochat" else found  # which rotates backwards
+                return {"frequencies": found.tolist(), "attention_factor": factor}
     return {"frequencies": None, "attention_factor": None}
 
 
@@ -263,6 +294,6 @@ def of_vision(config_class, doc):
         cos, sin = rotary(query, places.T)
         rotate = getattr(module, "apply_rotary_pos_emb_vision", None) or functools.partial(module.apply_rotary_pos_emb, unsqueeze_dim=1)
         y = rotate(query, key, cos, sin)
-    group = dict(layers=[], layer_type="full_attention", rotated=True, scale=None, key_multiplier=1.0)
+    group = dict(layers=[], layer_type="full_attention", typed=False, rotated=True, scale=None, key_multiplier=1.0)
     arrays = {"x": x.transpose(1, 2), "y": torch.stack(list(y)).transpose(1, 2), "positions": places}
     return [({**group, "frequencies": None, "attention_factor": None}, arrays)]

@@ -35,7 +35,7 @@ OTHER = re.compile(r"rope_theta|.*(memory|spatial|uid|position_ids|relation|sinu
 # the fact that a key stands for, where the class that has it says so by code
 FACTS = {"rotary_emb_base": "rope_theta", "rotary_embedding_base": "rope_theta", "rotary_pct": "partial_rotary_factor",
          "n_positions": "max_position_embeddings", "n_embed": "hidden_size", "attention_head_size": "head_dim",
-         "d_head": "head_dim", "dim_head": "head_dim"}
+         "d_head": "head_dim", "dim_head": "head_dim", "qk_rope_head_dim": "rotary_size"}
 # fields of models without a rotation that a key of this name describes, which published configurations of others keep
 HARMLESS = {"position_embedding_type": ["absolute", "rope", "rotary"], "position_embeddings_type": ["absolute", "rope", "rotary"],
             "use_rotary_embedding": [True],

@@ -76,6 +76,7 @@ public final class HuggingFaceConfig {
     final Map<String, Object> config;
     final Layers layers;
     final Facts facts;
+    private final RopeSections sections;
     private final ModelType type;
 
     private HuggingFaceConfig(Map<String, ?> config) {
@@ -94,6 +95,7 @@ public final class HuggingFaceConfig {
                         + " see docs/models.md#what-is-known");
         facts = new Facts(type, this.config);
         layers = new Layers(facts);
+        sections = new RopeSections(facts);
         requireKnownValues();
         if (layers.positions().equals("rope")) {
             for (String layerType : layerTypes()) {
@@ -259,8 +261,9 @@ public final class HuggingFaceConfig {
      *     {@code full_attention}, or the rope type is {@code longrope}, or {@code dynamic} without {@code alpha}
      */
     public RotaryEmbeddingBlock.Builder rotary(String layerType) {
-        requireRotated(layerType);
-        return builder(layerType, null);
+        String known = known(layerType);
+        requireRotated(known);
+        return builder(known, null);
     }
 
     /**
@@ -276,8 +279,9 @@ public final class HuggingFaceConfig {
      * @throws IllegalArgumentException if the model has no rotary encoding for such layers
      */
     public RotaryEmbeddingBlock.Builder rotary(String layerType, int length) {
-        requireRotated(layerType);
-        return builder(layerType, length);
+        String known = known(layerType);
+        requireRotated(known);
+        return builder(known, length);
     }
 
     /**
@@ -290,6 +294,19 @@ public final class HuggingFaceConfig {
     public boolean isRotated(int layer) {
         Check.between("layer", layer, 0, layers.count() - 1L);
         return layers.isRotated(layer) || Objects.equals(facts.value("patch_positions"), "rotary");
+    }
+
+    /**
+     * {@return the type of a layer, which {@link #rotary(String)} takes: {@code full_attention},
+     * {@code sliding_attention} or {@code chunked_attention}, or another one for a layer without an attention} Other
+     * names of configurations for these, such as {@code hybrid}, stand for one of them.
+     *
+     * @param layer the number of the layer, from 0
+     * @throws IllegalArgumentException if the model has no such layer
+     */
+    public String layerType(int layer) {
+        Check.between("layer", layer, 0, layers.count() - 1L);
+        return layers.type(layer);
     }
 
     /**
@@ -416,7 +433,6 @@ public final class HuggingFaceConfig {
     /** Checks that some layers of a type have the rotary encoding. */
     private void requireRotated(String layerType) {
         requireText();
-        requireKnown(layerType); // before the layers are counted
         if (layers.mayLackRotary()) {
             Set<String> rotated = rotatedTypes();
             Check.that(
@@ -457,7 +473,7 @@ public final class HuggingFaceConfig {
                 types.size() == 1,
                 () -> "no layer type, but " + this + " rotates layers of the types " + types
                         + " differently: expected one of them; use rotary(String)");
-        if (sectionsByLayerType(sectionOfAll()).isEmpty()) {
+        if (sections.byLayerType().isEmpty()) {
             return layers.mayLackRotary() ? rotatedTypes().iterator().next() : types.get(0);
         }
         Set<String> rotated = rotatedTypes();
@@ -471,10 +487,11 @@ public final class HuggingFaceConfig {
 
     RotaryEmbeddingBlock.Builder builder(String layerType, Integer length) {
         RopeSection section = section(layerType);
+        requireScaledLayers(section);
         requireLength(section, length);
         int headSize = headSize(layerType);
         double base = base(section, layerType);
-        double share = share(section);
+        double share = share(section, layerType);
         if (facts.whole("vision_axes") != null) {
             return facts.isOn("vision_halves")
                     ? RotaryPresets.gemma4Vision(headSize, base)
@@ -489,10 +506,15 @@ public final class HuggingFaceConfig {
         } else {
             Integer dimensions = latent == null ? facts.whole("rotary_dim") : latent;
             rotarySize = dimensions == null ? (int) (headSize * share) : dimensions;
-            builder.optBase(base).optScaling(section.scaling(length));
+            if (facts.isOn("rotates_backwards")) {
+                builder.optFrequencies(Frequencies.geometric(rotarySize / 2, base, rotarySize / 2.0)
+                        .scaledBy(-1));
+            } else {
+                builder.optBase(base).optScaling(section.scaling(length));
+            }
         }
         builder.optRotarySize(rotarySize);
-        if (latent != null) {
+        if (latent != null || facts.isOn("rotary_at_end")) {
             builder.optRotaryStart(headSize - rotarySize);
         }
         if (hasAxes()) {
@@ -555,15 +577,27 @@ public final class HuggingFaceConfig {
                         + " RotaryEmbeddingBlock and a RotaryScaling.LongRope of the factors that you want");
     }
 
+    /** Checks that a section that scales positions is that of all layers. */
+    private void requireScaledLayers(RopeSection section) {
+        List<?> scaled = facts.get("rope_scaling_layers", List.class);
+        Check.that(
+                scaled == null
+                        || section.isDefault()
+                        || IntStream.range(0, layers.count())
+                                .allMatch(layer -> scaled.stream().anyMatch(each -> Facts.isSame(each, layer))),
+                () -> "rope_scaling_layers " + shown(scaled) + " of " + this
+                        + ": expected all layers, since layers of one type would rotate differently; build their"
+                        + " encodings with RotaryEmbeddingBlock");
+    }
+
     /** The share of a head that is rotated. */
-    private double share(RopeSection section) {
+    private double share(RopeSection section, String layerType) {
         boolean isRead = type.reads("partial_rotary_factor");
         boolean isReadInSection = facts.isOn("partial_rotary_in_section");
         Object outside =
                 isRead || isReadInSection ? facts.value("partial_rotary_factor") : config.get("partial_rotary_factor");
         double share = section.number(
-                "partial_rotary_factor",
-                outside == null ? 1 : Facts.converted(type.keyOf("partial_rotary_factor"), outside, Double.class));
+                "partial_rotary_factor", outside == null ? 1 : ofLayers("partial_rotary_factor", outside, layerType));
         Integer latent = facts.whole("qk_rope_head_dim");
         boolean isOfLatent = latent != null && share == latent / (double) headSize(ModelType.FULL);
         Check.that(
@@ -579,13 +613,40 @@ public final class HuggingFaceConfig {
     }
 
     private double base(RopeSection section, String layerType) {
-        Double base = section.value("rope_theta", Double.class);
-        return base == null ? facts.number(isLocal(layerType) ? "rope_local_base_freq" : "rope_theta") : base;
+        String fact = isLocal(layerType) && facts.value("rope_local_base_freq") != null
+                ? "rope_local_base_freq"
+                : "rope_theta";
+        Double inside = section.value("rope_theta", Double.class);
+        Object outside = facts.value(fact);
+        double base = inside != null
+                ? inside
+                : outside instanceof List ? ofLayers(fact, outside, layerType) : facts.number(fact);
+        String bases = (String) facts.value("no_rope_layers_are");
+        List<?> ofLayers = bases == null ? null : facts.get("no_rope_layers", List.class);
+        if (ofLayers == null) {
+            return base;
+        }
+        double ofLayer = ofLayers("no_rope_layers", ofLayers, layerType);
+        Check.that(
+                bases.equals("bases") || ofLayer == base,
+                () -> type.keyOf("no_rope_layers") + " " + ofLayer + " of " + this + " with rope_theta " + base
+                        + ": expected the same, or 0 for no rotation, since the class of this model type in transformers"
+                        + " rotates by rope_theta; correct one of them");
+        return ofLayer;
     }
 
-    /** Whether layers of a type have their own base, which the scaling of the other layers does not change. */
+    /** Returns a number, of a list the one that all rotated layers of a type have. */
+    private double ofLayers(String fact, Object value, String layerType) {
+        if (!(value instanceof List<?> values)) {
+            return Facts.converted(type.keyOf(fact), value, Double.class);
+        }
+        return layers.sharedNumber(type.keyOf(fact), values, layerType);
+    }
+
+    /** Whether the scaling of other layers does not change layers of a type, which may have their own base. */
     private boolean isLocal(String layerType) {
-        return layerType.equals(ModelType.SLIDING) && facts.value("rope_local_base_freq") != null;
+        return layerType.equals(ModelType.SLIDING)
+                && (facts.value("rope_local_base_freq") != null || facts.isOn("full_attention_is_scaled"));
     }
 
     private boolean hasAxes() {
@@ -593,6 +654,10 @@ public final class HuggingFaceConfig {
     }
 
     private RotaryAxes axes(RopeSection section, int pairs) {
+        String order = (String) facts.value("mrope_order");
+        if ("IN_TURN".equals(order)) {
+            return RotaryAxes.of(IntStream.range(0, pairs).map(pair -> pair % 2).toArray());
+        }
         int[] sections = section.list("mrope_section", (List<?>) facts.value("mrope_section"), Integer.class).stream()
                 .mapToInt(size -> size)
                 .toArray();
@@ -600,6 +665,11 @@ public final class HuggingFaceConfig {
                 IntStream.of(sections).asLongStream().sum() == pairs,
                 () -> "mrope_section " + shown(Arrays.toString(sections)) + ": expected " + pairs
                         + " pairs together, half of the rotated dimensions; correct the configuration");
+        if ("FIRST_AXIS_LAST".equals(order)) { // the sections are those of the axes 1, 2 and 0
+            return RotaryAxes.of(IntStream.range(0, pairs)
+                    .map(pair -> pair < pairs - sections[sections.length - 1] ? 1 + pair % 2 : 0)
+                    .toArray());
+        }
         boolean isInterleaved = Objects.requireNonNullElse(
                 section.value("mrope_interleaved", Boolean.class), facts.isOn("mrope_interleaved"));
         return isInterleaved ? RotaryAxes.interleaved(pairs, sections) : RotaryAxes.sections(sections);
@@ -607,91 +677,73 @@ public final class HuggingFaceConfig {
 
     /** The types of layers that are rotated differently, or a single type for all layers. */
     private List<String> layerTypes() {
-        Map<String, Map<?, ?>> sections = sectionsByLayerType(sectionOfAll());
-        if (isLocal(ModelType.SLIDING)) {
-            requireSections(sections);
+        Map<String, Map<?, ?>> parts = sections.byLayerType();
+        if (isLocal(ModelType.SLIDING) && !facts.isOn("section_of_full_attention")) {
+            boolean needsAll = facts.isOn("full_attention_is_scaled");
+            sections.requireLayerTypes(this, needsAll ? layers.rotatedTypes() : Set.of());
         }
-        if (!sections.isEmpty()) {
+        if (!parts.isEmpty()) {
             Check.that(
                     type.reads("layer_types"),
-                    () -> "rope_parameters " + shown(sections.keySet()) + " of " + this
+                    () -> "rope_parameters " + shown(parts.keySet()) + " of " + this
                             + ": expected one section, since all its layers have one type; correct the configuration");
         }
         if (isLocal(ModelType.SLIDING)) {
             return List.of(ModelType.FULL, ModelType.SLIDING);
         }
-        return sections.isEmpty() ? List.of(ModelType.FULL) : List.copyOf(sections.keySet());
+        return parts.isEmpty() ? typesByBase() : List.copyOf(parts.keySet());
     }
 
-    /** The sections within a rope section, by layer type, empty for one section of all layers. */
-    private static Map<String, Map<?, ?>> sectionsByLayerType(Map<?, ?> section) {
-        Map<String, Map<?, ?>> sections = new TreeMap<>();
-        Map<Object, Object> others = new LinkedHashMap<>();
-        section.forEach((key, value) -> {
-            if (value instanceof Map<?, ?> ofLayers) {
-                sections.put(String.valueOf(key), ofLayers);
-            } else if (value != null) {
-                others.put(key, value);
-            }
-        });
-        others.remove("rope_type", "default");
+    /** The types of layers if each layer has its own base: one for all that have the same. */
+    private List<String> typesByBase() {
+        if (facts.value("no_rope_layers_are") == null || facts.value("no_rope_layers") == null) {
+            return List.of(ModelType.FULL);
+        }
+        List<String> types = List.copyOf(rotatedTypes());
+        RopeSection section = section(types.get(0));
+        return types.stream()
+                                .mapToDouble(each -> base(section, each))
+                                .distinct()
+                                .count()
+                        == 1
+                ? types.subList(0, 1)
+                : types;
+    }
+
+    private static String known(String layerType) {
+        String known = ModelType.layerType(layerType);
         Check.that(
-                sections.isEmpty() || others.isEmpty(),
-                () -> "keys " + shown(others)
-                        + " beside the rope sections of layer types: expected sections only; move them"
-                        + " into the sections");
-        return sections;
-    }
-
-    private Map<?, ?> sectionOfAll() {
-        Map<?, ?> scaling = facts.get("rope_scaling", Map.class);
-        Map<?, ?> parameters = facts.get("rope_parameters", Map.class);
-        Check.that(
-                isMissing(scaling) || parameters == null || scaling.equals(parameters),
-                () -> "rope_scaling " + shown(scaling) + " and rope_parameters " + shown(parameters)
-                        + ": expected one of them; remove the one that the model does not have");
-        Map<?, ?> section = isMissing(scaling) ? parameters : scaling;
-        return section == null ? (Map<?, ?>) facts.value("default_rope") : section;
-    }
-
-    private static boolean isMissing(Map<?, ?> section) {
-        return section == null || section.isEmpty();
-    }
-
-    /** Checks that the sections of a model whose layers have different bases name their layers. */
-    private void requireSections(Map<String, Map<?, ?>> sections) {
-        Map<?, ?> scaling = facts.get("rope_scaling", Map.class);
-        boolean isOld = scaling == null || scaling.isEmpty() || scaling.containsKey("rope_type");
-        Check.that(
-                isOld && (isMissing(facts.get("rope_parameters", Map.class)) || !sections.isEmpty()),
-                () -> "rope_parameters or rope_scaling " + shown(sectionOfAll()) + " of " + this
-                        + ": expected a section for each type of layers, or rope_scaling with a rope_type; correct the"
-                        + " configuration");
-    }
-
-    private static void requireKnown(String layerType) {
-        Check.that(
-                Set.of(ModelType.FULL, ModelType.SLIDING, ModelType.CHUNKED).contains(layerType),
+                ModelType.ATTENTIONS.contains(known),
                 () -> "layer type " + quoted(layerType) + ": expected full_attention, sliding_attention or"
                         + " chunked_attention; pass one of them");
+        return known;
     }
 
     RopeSection section(String layerType) {
-        requireKnown(layerType);
-        Map<String, Map<?, ?>> sections = sectionsByLayerType(sectionOfAll());
+        Map<String, Map<?, ?>> parts = sections.byLayerType();
         boolean hasBases = isLocal(ModelType.SLIDING); // the code then has a section for each type of layers
-        Map<?, ?> all = isLocal(layerType) || !sections.isEmpty() ? Map.of() : sectionOfAll();
+        Map<?, ?> all = isLocal(layerType) || !parts.isEmpty() ? Map.of() : sections.all();
         Check.that(
-                sections.isEmpty() || sections.containsKey(layerType) || hasBases,
-                () -> "layer type \"" + layerType + "\": expected one of " + shown(sections.keySet())
+                parts.isEmpty() || parts.containsKey(layerType) || hasBases,
+                () -> "layer type \"" + layerType + "\": expected one of " + shown(parts.keySet())
                         + ", the keys of the rope section; pass one of them");
         return new RopeSection(
-                sections.getOrDefault(layerType, all),
+                parts.getOrDefault(layerType, withAttentionFactor(all)),
                 (List<?>) facts.value("rope_types"),
                 (List<?>) facts.value("rope_keys"),
                 facts.requireInt("max_position_embeddings"),
                 facts.whole("original_max_position_embeddings"),
-                hasBases || !sections.isEmpty());
+                hasBases || !parts.isEmpty());
+    }
+
+    /** A section of all layers with the attention factor of the model type, if it has one and the section has none. */
+    private Map<?, ?> withAttentionFactor(Map<?, ?> section) {
+        if (facts.value("attention_factor") == null || !RopeSection.reads(section, "beta_fast")) {
+            return section;
+        }
+        Map<Object, Object> with = new LinkedHashMap<>(section);
+        with.putIfAbsent("attention_factor", facts.value("attention_factor"));
+        return with;
     }
 
     /**
@@ -729,6 +781,8 @@ public final class HuggingFaceConfig {
         long size;
         if (facts.value("qk_rope_head_dim") != null) {
             size = (long) facts.requireInt("qk_nope_head_dim") + facts.requireInt("qk_rope_head_dim");
+        } else if (layers.ofSingleLayers("head_dim", layerType) != null) {
+            size = layers.ofSingleLayers("head_dim", layerType);
         } else if (layerType.equals(ModelType.FULL) && facts.value("global_head_dim") != null) {
             size = facts.requireInt("global_head_dim");
         } else {
@@ -778,6 +832,9 @@ public final class HuggingFaceConfig {
         if (fact.equals("rope_theta")) {
             String layerType = layerTypes().get(0);
             return base(section(layerType), layerType);
+        }
+        if (fact.equals("rotary_size")) {
+            return builder(layerTypes().get(0), 1).build().getRotarySize();
         }
         if (fact.equals("head_dim")) {
             Integer latent = facts.whole("qk_rope_head_dim"); // which transformers saves as head_dim

@@ -1,7 +1,9 @@
 package io.github.djlpositional.huggingface;
 
 import io.github.djlpositional.internal.options.Check;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
@@ -20,6 +22,8 @@ record Layers(Facts facts) {
     boolean mayLackRotary() {
         return facts.has("rotary_layer_type")
                 || facts.has("no_rope_layer_interval")
+                || facts.has("no_rope_layers_are")
+                || facts.isOn("null_section_without_rotary")
                 || !positions().equals("rope");
     }
 
@@ -52,10 +56,16 @@ record Layers(Facts facts) {
     /** Returns the type of a layer, counted from 0, which may be one without an attention that is known. */
     String type(int layer) {
         List<?> layerTypes = facts.get("layer_types", List.class);
+        if (facts.isOn("last_layer_is_full") && layer == count() - 1) {
+            return ModelType.FULL;
+        }
         if (layerTypes != null) {
             Check.between("number of layer_types", layerTypes.size(), layer + 1L, Integer.MAX_VALUE);
-            String layerType = String.valueOf(layerTypes.get(layer));
-            return layerType.equals("attention") ? ModelType.FULL : layerType;
+            return ModelType.layerType(layerTypes.get(layer));
+        }
+        List<?> pattern = (List<?>) facts.value("layer_pattern");
+        if (pattern != null) {
+            return ofPattern(pattern, layer);
         }
         List<?> full = facts.get("full_attn_idxs", List.class);
         if (full != null) {
@@ -74,6 +84,18 @@ record Layers(Facts facts) {
                 .toString();
     }
 
+    /** Returns the type of a layer where a pattern repeats, after the first layer and before the last. */
+    private String ofPattern(List<?> pattern, int layer) {
+        Object other = layer == 0 ? facts.value("first_layer_type") : null;
+        other = other == null && layer == count() - 1 ? facts.value("last_layer_type") : other;
+        return String.valueOf(other == null ? pattern.get(counted(layer, 0) % pattern.size()) : other);
+    }
+
+    /** The number of a layer counted from the last one, or from the first one, which has another number. */
+    private int counted(int layer, int first) {
+        return facts.isOn("counted_from_last") ? count() - 1 - layer : first + layer;
+    }
+
     private String fullOrOther(boolean isFull) {
         return isFull ? ModelType.FULL : facts.value("other_layer_type").toString();
     }
@@ -88,16 +110,62 @@ record Layers(Facts facts) {
         if (!positions().equals("rope")) {
             return false;
         }
+        if (facts.isOn("null_section_without_rotary") && new RopeSections(facts).isNull(type(layer))) {
+            return false;
+        }
         if (facts.value("rotary_layer_type") != null && facts.value("sliding_window") != null) {
             return facts.value("rotary_layer_type").equals(type(layer));
         }
         List<?> rotated = facts.get("no_rope_layers", List.class);
         if (rotated == null || rotated.isEmpty()) {
             return !facts.has("no_rope_layer_interval")
-                    || (layer + 1) % facts.requireInt("no_rope_layer_interval") != 0;
+                    || counted(layer, 1) % facts.requireInt("no_rope_layer_interval") != 0;
         }
-        Check.between("number of no_rope_layers", rotated.size(), layer + 1L, Integer.MAX_VALUE);
-        Object flag = rotated.get(layer);
+        Object flag = ofLayer(facts.type().keyOf("no_rope_layers"), rotated, layer);
         return Boolean.TRUE.equals(flag) || (flag instanceof Number number && number.doubleValue() != 0);
+    }
+
+    /** Returns the value for a layer in a list of a configuration with one for each. */
+    private static Object ofLayer(String key, List<?> values, int layer) {
+        Check.between("number of " + key, values.size(), layer + 1L, Integer.MAX_VALUE);
+        return values.get(layer);
+    }
+
+    /**
+     * Returns a size that single layers of a type have in {@code per_layer_config}, whose keys are their numbers; null
+     * for none.
+     */
+    Integer ofSingleLayers(String key, String layerType) {
+        Map<?, ?> layers = facts.get("per_layer_config", Map.class);
+        Set<Object> sizes = new HashSet<>();
+        if (layers != null) {
+            layers.forEach((layer, values) -> {
+                if (values instanceof Map<?, ?> ofLayer
+                        && type(Facts.converted("per_layer_config", layer, Integer.class))
+                                .equals(layerType)) {
+                    sizes.add(ofLayer.get(key));
+                }
+            });
+        }
+        Check.that(
+                sizes.size() <= 1,
+                () -> key + " " + sizes + " in per_layer_config of layers of the type " + layerType
+                        + ": expected one number for all of them; build their encodings with RotaryEmbeddingBlock");
+        Object size = sizes.isEmpty() ? null : sizes.iterator().next();
+        return size == null ? null : Facts.converted(key, size, Integer.class);
+    }
+
+    /** Returns the number in a list of a configuration that all rotated layers of a type have; 1 if there are none. */
+    double sharedNumber(String key, List<?> values, String layerType) {
+        List<Double> numbers = IntStream.range(0, count())
+                .filter(layer -> isRotated(layer) && type(layer).equals(layerType))
+                .mapToObj(layer -> Facts.converted(key, ofLayer(key, values, layer), Double.class))
+                .distinct()
+                .toList();
+        Check.that(
+                numbers.size() <= 1,
+                () -> key + " " + numbers + " of layers of the type " + layerType
+                        + ": expected one number for all of them; build their encodings with RotaryEmbeddingBlock");
+        return numbers.isEmpty() ? 1 : numbers.get(0);
     }
 }

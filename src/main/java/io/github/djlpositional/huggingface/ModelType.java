@@ -30,6 +30,9 @@ record ModelType(ModelType like, Map<?, ?> line) {
     /** Types of which a {@code text_config} has other defaults than its own type, and these. */
     static final Map<?, ?> TEXT_DEFAULTS;
 
+    /** Other names of the types of layers, in {@code layer_types} and in rope sections. */
+    private static final Map<?, ?> LABELS;
+
     /** Types of which it is known that they have no rotary encoding. */
     static final List<?> WITHOUT_ROTARY;
 
@@ -61,6 +64,7 @@ record ModelType(ModelType like, Map<?, ?> line) {
         Map<String, Object> file = Json.resource(ModelType.class, FILE);
         WITH_TEXT_CONFIG = (Map<?, ?>) file.get("text_config");
         TEXT_DEFAULTS = (Map<?, ?>) file.get("text_defaults");
+        LABELS = (Map<?, ?>) file.get("labels");
         WITHOUT_ROTARY = (List<?>) file.get("without_rotary");
         WITH_DECODER = (Map<?, ?>) file.get("decoder");
         WITH_STAGES = (Map<?, ?>) file.get("stage");
@@ -84,6 +88,12 @@ record ModelType(ModelType like, Map<?, ?> line) {
             types.put(String.valueOf(name), type);
         });
         return types;
+    }
+
+    /** Returns the type of layers that a configuration calls so, which may be one without an attention. */
+    static String layerType(Object label) {
+        String name = String.valueOf(label);
+        return LABELS.containsKey(name) ? LABELS.get(name).toString() : name;
     }
 
     private static Map<?, ?> withoutSizes(Map<?, ?> line) {

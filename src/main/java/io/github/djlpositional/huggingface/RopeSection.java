@@ -94,6 +94,13 @@ final class RopeSection {
         }
     }
 
+    /** Returns whether the rope type of a section has a key. */
+    static boolean reads(Map<?, ?> section, Object key) {
+        Object named = section.get("rope_type") == null ? section.get("type") : section.get("rope_type");
+        String keys = COMMON_KEYS + KEYS.getOrDefault(String.valueOf(named), "");
+        return List.of(keys.split(" ", -1)).contains(key);
+    }
+
     /** Checks that what the code does not read for a section of a type of layers changes nothing. */
     private void requireReadByClass(Integer outside) {
         Check.that(
@@ -138,6 +145,10 @@ final class RopeSection {
 
     int originalLength() {
         return originalLength;
+    }
+
+    boolean isDefault() {
+        return type.equals("default");
     }
 
     /** Whether the frequencies span the whole head, and only the first of them rotate. */

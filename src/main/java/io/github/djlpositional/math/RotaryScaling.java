@@ -395,10 +395,6 @@ public sealed interface RotaryScaling extends HasArguments {
     private static void checkFactor(double factor, int originalLength) {
         checkFactor(factor);
         Check.positive("originalLength", originalLength);
-        Check.that(
-                factor <= originalLength,
-                () -> "scaling factor " + factor + " with originalLength " + originalLength
-                        + ": expected a factor of at most the original length; pass the factor first");
     }
 
     private static void checkLength(int length) {

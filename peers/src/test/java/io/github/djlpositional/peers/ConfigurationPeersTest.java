@@ -72,8 +72,11 @@ class ConfigurationPeersTest {
             "^\\w+ .* of .*: expected no such key, since the code of this model type does not read it",
             "^key \"short_mscale\" of rope type \"longrope\": expected one of",
             "^rope_type \"\\w+\": expected one of .*, which the model type is known with",
-            "^rope_scaling .* of HuggingFaceConfig\\(modernbert\\): expected null",
-            "^rope_theta \\d+ of HuggingFaceConfig\\(olmo3\\): expected 500000",
+            "^rope_scaling .* of HuggingFaceConfig\\((modernbert|cohere2_moe)\\): expected null",
+            "^rope_theta \\d+ of HuggingFaceConfig\\((olmo3|mimo_v2_flash)\\): expected 500000",
+            "^layer_rope_theta .* with rope_theta .*: expected the same, or 0 for no rotation",
+            // the sections of types of layers that the model does not have
+            "^\\d+ LongRoPE factors for rotary size \\d+: expected",
             // transformers rotates another number of dimensions than the key says
             "^mrope_section .*: expected \\d+ pairs together, half of the rotated dimensions",
             "^rotarySize 21 from rotaryStart 0 with headSize 42: expected an even number",
@@ -170,6 +173,13 @@ class ConfigurationPeersTest {
             assertThat(config.isRotated((int) layer))
                     .as("layer %s is rotated", layer)
                     .isEqualTo(isRotated);
+        }
+        if (peer.is("typed")) {
+            for (double layer : peer.numbers("layers")) {
+                assertThat(config.layerType((int) layer))
+                        .as("type of layer %s", layer)
+                        .isEqualTo(peer.text("layer_type"));
+            }
         }
         if (peer.has("scale")) {
             assertThat(config.getScale())
