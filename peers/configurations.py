@@ -31,17 +31,24 @@ NOT_IN_TRANSFORMERS = {"kimi_k2", "mimo_v2", "phi3_v", "qwen", "step3p7_text"}
 # the rope types of transformers besides default and axial, each of which scalings() has
 COMPUTED_TYPES = {"linear", "dynamic", "yarn", "longrope", "llama3", "proportional"}
 
+COMPASS = {
+    "layer_types": ["sliding_attention"] * 3 + ["full_attention"],
+    "num_hidden_layers": 4,
+    "rope_parameters": {"sliding_attention": {"rope_type": "default", "rope_theta": 50000.0}, "full_attention": None},
+}
 # arguments without which the default configuration of a class has no attention, or does not run
 NEEDED = {
     "chameleon": {"vq_config": {}, "vocabulary_map": {"<image>": 1}},
+    "aria": {"text_config": {"num_hidden_layers": 2}},
+    "cohere_compass": {"text_config": COMPASS},
+    "deepseek_ocr2": {"text_config": {"mlp_layer_types": ["dense"] * 40}},
+    "diffusion_gemma": {"text_config": {"num_experts": 4, "top_k_experts": 2, "moe_intermediate_size": 8}},
+    "glm_image": {"text_config": {"partial_rotary_factor": 0.5}},
+    "glmga": {"text_config": {"partial_rotary_factor": 0.5}},
     "deepseek_ocr2_text": {"mlp_layer_types": ["dense"] * 2},
     "diffusion_gemma_text": {"num_experts": 4, "top_k_experts": 2, "moe_intermediate_size": 8},
     "t5gemma2_text": {"dropout_rate": 0.0},
-    "cohere_compass_text": {
-        "layer_types": ["sliding_attention"] * 3 + ["full_attention"],
-        "num_hidden_layers": 4,
-        "rope_parameters": {"sliding_attention": {"rope_type": "default", "rope_theta": 50000.0}, "full_attention": None},
-    },
+    "cohere_compass_text": COMPASS,
     "bamba": {"attn_layer_indices": [1, 3], "num_hidden_layers": 8},
     "gemma3n_text": {"num_kv_shared_layers": 0},
     "glm4_moe": {"head_dim": 128},
@@ -54,6 +61,8 @@ NEEDED = {
     "granitemoehybrid": {"layer_types": ["attention"] * 8, "num_hidden_layers": 8, "position_embedding_type": "rope"},
     "hunyuan_v1_dense": {"head_dim": 128},
     "hunyuan_v1_moe": {"head_dim": 128},
+    "hunyuan_vl_text": {"head_dim": 128, "rope_parameters": {"rope_type": "dynamic", "rope_theta": 10000.0, "alpha": 1000.0,
+        "factor": 1.0, "mrope_section": [16, 16, 16, 16]}},
     "lfm2_moe": {"layer_types": ["full_attention", "conv"] * 4},
     "minimax": {"head_dim": 128},
     "ministral": {"head_dim": 128},
@@ -62,6 +71,7 @@ NEEDED = {
     "nemotron": {"num_key_value_heads": 8},
     "qwen4_exp_text": {"indexer_n_heads": 4, "indexer_kv_heads": 1, "indexer_head_dim": 256, "indexer_budget": 64, "indexer_compress_ratio": 4,
         "rope_parameters": {"rope_type": "default", "rope_theta": 1e7, "partial_rotary_factor": 0.25}},
+    "qwen3_omni_moe_thinker": {"text_config": {"head_dim": 128}},
     "step3p5": {
         "layer_types": ["full_attention", "sliding_attention"] * 4,
         "sliding_window": 512,
@@ -69,6 +79,8 @@ NEEDED = {
         "partial_rotary_factors": [0.5, 1.0] * 4,
     },
 }
+NEEDED |= {name: {"text_config": NEEDED[f"{name}_text"]} for name in ("hunyuan_vl", "qwen4_exp")} | {
+    "step3p7": {"text_config": {**NEEDED["step3p5"], "num_hidden_layers": 8}}}
 # changes of single types; None removes a key
 CHANGES = {
     "codegen": [{"rotary_dim": 32}],
@@ -86,6 +98,26 @@ CHANGES = {
     "gptj": [{"rotary_dim": 32}],
     "granite": [{"attention_multiplier": 0.015625}],
     "granitemoehybrid": [{"position_embedding_type": None}],
+    "hunyuan_vl_text": [{"rope_parameters": None, "rope_scaling": {"type": "xdrope", "alpha": 1000.0, "factor": 1.0,
+        "beta_fast": 32, "beta_slow": 1, "mscale": 1.0, "mscale_all_dim": 1.0, "xdrope_section": [16, 32, 16]}}],
+    "deepseek_v4": [{"rope_parameters": None, "rope_scaling": {"type": "yarn", "factor": 16, "original_max_position_embeddings": 65536,
+        "beta_fast": 32, "beta_slow": 1}}, {"rope_parameters": None, "partial_rotary_factor": None, "qk_rope_head_dim": 64}],
+    "laguna": [{"layer_types": ["full_attention", "sliding_attention"] * 4, "rope_parameters": {
+        "full_attention": {"rope_type": "yarn", "rope_theta": 500000.0, "factor": 32, "original_max_position_embeddings": 8192,
+            "beta_slow": 1.0, "beta_fast": 32.0, "attention_factor": 1.4852030263919618, "partial_rotary_factor": 0.5},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 1.0},
+        "original_max_position_embeddings": 8192}}],
+    "granite_swa": [{"layer_rope_theta": [500000.0, 10000.0, 10000.0, 0.0] * 2}, {"layer_rope_theta": [500000.0, 0, 20000.0, 0] * 2,
+        "layer_types": ["full_attention", "sliding_attention"] * 4}],
+    "muse_glimmer_text": [{"layer_rope_theta": [10000.0, 0] * 4}, {"layer_rope_theta": [20000.0, 0] * 4}],
+    "mimo_v2_flash": [{"layer_types": None, "hybrid_layer_pattern": [0, 1, 1, 1, 1, 0, 1, 1]},
+        {"rope_parameters": None, "rope_theta": 5000000, "swa_rope_theta": 10000, "partial_rotary_factor": 0.334}],
+    "step3p5": [{"rope_parameters": None, "rope_theta": [5000000.0, 10000.0] * 4, "partial_rotary_factors": [0.5, 1.0] * 4,
+        "yarn_only_types": ["full_attention"], "rope_scaling": {"rope_type": "llama3", "factor": 2.0,
+            "original_max_position_embeddings": 131072, "low_freq_factor": 1.0, "high_freq_factor": 32.0}},
+        {"rope_parameters": None, "rope_theta": [5000000.0, 10000.0, 40000.0, 10000.0] * 2}],
+    "molmo2_text": [{"rope_scaling_layers": [0]}, {"rope_scaling_layers": [0], "rope_parameters": {"rope_type": "linear",
+        "rope_theta": 10000.0, "factor": 2.0}}],
     "llama4_text": [{"no_rope_layers": [1] * 8}, {"no_rope_layers": [1, 0] * 4}],
     "minimax_m2": [{"rotary_dim": 32}],
     "mistral4": [{"rope_interleave": False}],

@@ -157,10 +157,18 @@ def positions(config, model, last):
     places = torch.tensor([0, 1, 2, *sorted(draw.sample(range(3, last), 6)), last])
     if config.model_type == "neomme":
         return torch.stack([places, places.flip(0)])
-    if not any(hasattr(module, "mrope_section") for module in model.children()):
+    sections = [module.mrope_section for module in model.children() if hasattr(module, "mrope_section")]
+    if not sections:
         return places
-    rows, columns = ([draw.randrange(60) for _ in range(6)] for _ in range(2))
-    return torch.stack([places, *(torch.cat([places[:4], torch.tensor(axis)]) for axis in (rows, columns))])
+    axes = len(sections[0]) if isinstance(sections[0], list) else 3
+    others = ([draw.randrange(60) for _ in range(6)] for _ in range(axes - 1))
+    return torch.stack([places, *(torch.cat([places[:4], torch.tensor(axis)]) for axis in others)])
+
+
+def filled(*size, empty=torch.empty, **keywords):
+    """Stands for uninitialized numbers, but for large arrays, the weights of experts, which take memory once they are written."""
+    array = empty(*size, **keywords)
+    return array.fill_(0.01) if array.numel() < 1 << 20 else array
 
 
 # models that scale queries and keys before their product
@@ -183,7 +191,7 @@ def groups(config, last):
         patch = stack.enter_context
         patch(mock.patch.multiple(nn, Linear=Noise, Embedding=NoisyEmbedding))
         patch(mock.patch.object(PreTrainedModel, "init_weights", lambda self: None))
-        patch(mock.patch.object(torch, "empty", lambda *size, **keywords: torch.zeros(*size, **keywords) + 0.01))
+        patch(mock.patch.object(torch, "empty", filled))
         for name, stub in stubs:
             patch(mock.patch.object(module, name, stub))
         if hasattr(module, "RoFormerSelfAttention"):
@@ -262,7 +270,7 @@ def lengths(config):
     """How long the sequences are: two lengths if the frequencies depend on it."""
     length = getattr(config, "max_position_embeddings", 2048)
     parts = {part.get("rope_type"): part for part in sections(vars(config))}
-    if "dynamic" in parts:
+    if "dynamic" in parts and not parts["dynamic"].get("alpha"):
         return length, 2 * length
     return (parts["longrope"]["original_max_position_embeddings"], length) if "longrope" in parts else (min(length, 4096),)
 

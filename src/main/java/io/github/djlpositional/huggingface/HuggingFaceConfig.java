@@ -91,8 +91,8 @@ public final class HuggingFaceConfig {
                 () -> "model_type "
                         + (config.get("model_type") == null ? "is missing" : quoted(config.get("model_type")))
                         + ": expected one of " + ModelType.names()
-                        + "; build other models with RotaryEmbeddingBlock;"
-                        + " see docs/models.md#what-is-known");
+                        + "; build other models with RotaryEmbeddingBlock; see docs/models.md#what-is-known"
+                        + ModelType.whyNotKnown(config.get("model_type")));
         facts = new Facts(type, this.config);
         layers = new Layers(facts);
         sections = new RopeSections(facts);
@@ -613,14 +613,8 @@ public final class HuggingFaceConfig {
     }
 
     private double base(RopeSection section, String layerType) {
-        String fact = isLocal(layerType) && facts.value("rope_local_base_freq") != null
-                ? "rope_local_base_freq"
-                : "rope_theta";
         Double inside = section.value("rope_theta", Double.class);
-        Object outside = facts.value(fact);
-        double base = inside != null
-                ? inside
-                : outside instanceof List ? ofLayers(fact, outside, layerType) : facts.number(fact);
+        double base = inside == null ? baseOutside(layerType) : inside;
         String bases = (String) facts.value("no_rope_layers_are");
         List<?> ofLayers = bases == null ? null : facts.get("no_rope_layers", List.class);
         if (ofLayers == null) {
@@ -633,6 +627,13 @@ public final class HuggingFaceConfig {
                         + ": expected the same, or 0 for no rotation, since the class of this model type in transformers"
                         + " rotates by rope_theta; correct one of them");
         return ofLayer;
+    }
+
+    private double baseOutside(String layerType) {
+        boolean isOwn = isLocal(layerType) && facts.value("rope_local_base_freq") != null;
+        String fact = isOwn ? "rope_local_base_freq" : "rope_theta";
+        Object value = facts.value(fact);
+        return value instanceof List ? ofLayers(fact, value, layerType) : facts.number(fact);
     }
 
     /** Returns a number, of a list the one that all rotated layers of a type have. */
@@ -658,13 +659,20 @@ public final class HuggingFaceConfig {
         if ("IN_TURN".equals(order)) {
             return RotaryAxes.of(IntStream.range(0, pairs).map(pair -> pair % 2).toArray());
         }
-        int[] sections = section.list("mrope_section", (List<?>) facts.value("mrope_section"), Integer.class).stream()
+        List<?> old = section.value("xdrope_section", List.class);
+        int[] sections = section
+                .list("mrope_section", old == null ? (List<?>) facts.value("mrope_section") : old, Integer.class)
+                .stream()
                 .mapToInt(size -> size)
                 .toArray();
         Check.that(
                 IntStream.of(sections).asLongStream().sum() == pairs,
                 () -> "mrope_section " + shown(Arrays.toString(sections)) + ": expected " + pairs
                         + " pairs together, half of the rotated dimensions; correct the configuration");
+        if ("OF_DIMENSIONS".equals(order)) {
+            return RotaryAxes.sections(
+                    IntStream.of(sections).map(pairsOfAxis -> 2 * pairsOfAxis).toArray());
+        }
         if ("FIRST_AXIS_LAST".equals(order)) { // the sections are those of the axes 1, 2 and 0
             return RotaryAxes.of(IntStream.range(0, pairs)
                     .map(pair -> pair < pairs - sections[sections.length - 1] ? 1 + pair % 2 : 0)

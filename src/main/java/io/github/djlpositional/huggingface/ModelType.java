@@ -36,6 +36,9 @@ record ModelType(ModelType like, Map<?, ?> line) {
     /** Types of which it is known that they have no rotary encoding. */
     static final List<?> WITHOUT_ROTARY;
 
+    /** Why some types are not known, or what has their encoding. */
+    private static final Map<?, ?> NOT_KNOWN;
+
     /** Types of models with an encoder and a decoder, and the type of the decoder. */
     static final Map<?, ?> WITH_DECODER;
 
@@ -66,6 +69,7 @@ record ModelType(ModelType like, Map<?, ?> line) {
         TEXT_DEFAULTS = (Map<?, ?>) file.get("text_defaults");
         LABELS = (Map<?, ?>) file.get("labels");
         WITHOUT_ROTARY = (List<?>) file.get("without_rotary");
+        NOT_KNOWN = (Map<?, ?>) file.get("not_known");
         WITH_DECODER = (Map<?, ?>) file.get("decoder");
         WITH_STAGES = (Map<?, ?>) file.get("stage");
         WITH_VISION_CONFIG = (Map<?, ?>) file.get("vision_config");
@@ -94,6 +98,11 @@ record ModelType(ModelType like, Map<?, ?> line) {
     static String layerType(Object label) {
         String name = String.valueOf(label);
         return LABELS.containsKey(name) ? LABELS.get(name).toString() : name;
+    }
+
+    /** Returns why a type is not known, as the end of a message; empty if it is not known why. */
+    static String whyNotKnown(Object name) {
+        return NOT_KNOWN.containsKey(name) ? "; of this one: " + NOT_KNOWN.get(name) : "";
     }
 
     private static Map<?, ?> withoutSizes(Map<?, ?> line) {

@@ -40,7 +40,8 @@ final class RopeSection {
             .toList();
 
     /** Other names of rope types. Qwen2-VL's {@code mrope} is the default with sections. */
-    private static final Map<String, String> OTHER_NAMES = Map.of("su", "longrope", "mrope", "default");
+    private static final Map<String, String> OTHER_NAMES =
+            Map.of("su", "longrope", "mrope", "default", "xdrope", "dynamic");
 
     /** The rope types whose frequencies depend on the original length. */
     private static final Set<String> USES_ORIGINAL_LENGTH = Set.of("yarn", "llama3", "longrope");
@@ -132,7 +133,8 @@ final class RopeSection {
         Check.that(
                 KEYS.containsKey(known),
                 () -> key + " " + InvalidFileException.quoted(name) + ": expected one of "
-                        + new TreeSet<>(KEYS.keySet()) + ", su or mrope; correct the configuration, or build the block"
+                        + new TreeSet<>(KEYS.keySet())
+                        + ", su, mrope or xdrope; correct the configuration, or build the block"
                         + " with RotaryEmbeddingBlock");
         return known;
     }

@@ -3,6 +3,7 @@ package io.github.djlpositional.huggingface;
 import static io.github.djlpositional.internal.InvalidFileException.shown;
 
 import io.github.djlpositional.internal.options.Check;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
@@ -51,16 +52,19 @@ record RopeSections(Facts facts) {
             }
         });
         others.remove("rope_type", "default");
-        // of no effect where each section has a value, or none reads one
-        others.keySet()
-                .removeIf(key -> sections.values().stream()
-                        .allMatch(section -> section.containsKey(key) || !RopeSection.reads(section, key)));
+        others.keySet().removeIf(key -> hasNoEffect(key, sections.values()));
         Check.that(
                 sections.isEmpty() || others.isEmpty(),
                 () -> "keys " + shown(others)
                         + " beside the rope sections of layer types: expected sections only; move them"
                         + " into the sections");
         return sections;
+    }
+
+    /** Returns whether all sections that read a key have a value of their own for it. */
+    private static boolean hasNoEffect(Object key, Collection<Map<?, ?>> sections) {
+        return sections.stream().anyMatch(section -> section.containsKey(key))
+                && sections.stream().allMatch(section -> section.containsKey(key) || !RopeSection.reads(section, key));
     }
 
     /** Returns whether the section of a type of layers is null, which in some models stands for no rotation. */

@@ -50,16 +50,15 @@ public final class ModelTable {
             row.put("known", known(type));
             row.put("attention", meaning(type));
             row.put("only", only(ModelType.of(name)));
+            String configurations = configured().stream()
+                    .filter(model -> model.get("model_type").equals(name))
+                    .map(model -> model.get("model"))
+                    .distinct()
+                    .collect(Collectors.joining(", "));
             String same = isOnlyLike(type) ? "as " + type.line().get("like") : "";
-            String live = known(type).equals("model") ? "in peers" : same;
-            row.put("compared with transformers", compared.contains(name) ? "yes" : live);
-            row.put(
-                    "compared configurations",
-                    configured().stream()
-                            .filter(model -> model.get("model_type").equals(name))
-                            .map(model -> model.get("model"))
-                            .distinct()
-                            .collect(Collectors.joining(", ")));
+            boolean isLive = known(type).equals("model") || (same.isEmpty() && configurations.isEmpty());
+            row.put("compared with transformers", compared.contains(name) ? "yes" : isLive ? "in peers" : same);
+            row.put("compared configurations", configurations);
             rows.add(row);
         }
         return rows;

@@ -18,7 +18,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -49,16 +48,6 @@ class ModelTableTest {
      * With the classes of transformers or a published configuration, as a whole model in {@code peers}, or it is the
      * same as a type that is. Those of vision towers are in HuggingFaceConfigTest.
      */
-    @Test
-    void everyModelTypeIsCompared() throws IOException {
-        Set<String> compared = ModelTable.compared();
-        ModelTable.configured().forEach(row -> compared.add(row.get("model_type")));
-        assertThat(ModelTable.ofText())
-                .allMatch(name -> compared.contains(name)
-                        || ModelTable.known(ModelType.of(name)).equals("model")
-                        || ModelTable.isOnlyLike(ModelType.of(name)));
-    }
-
     @ParameterizedTest
     @MethodSource("io.github.djlpositional.huggingface.ModelTable#configured")
     void aConfigurationIsReadAsTheTableSays(Map<String, String> row) throws Exception {

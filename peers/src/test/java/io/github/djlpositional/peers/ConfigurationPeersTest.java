@@ -75,6 +75,9 @@ class ConfigurationPeersTest {
             "^rope_scaling .* of HuggingFaceConfig\\((modernbert|cohere2_moe)\\): expected null",
             "^rope_theta \\d+ of HuggingFaceConfig\\((olmo3|mimo_v2_flash)\\): expected 500000",
             "^layer_rope_theta .* with rope_theta .*: expected the same, or 0 for no rotation",
+            // layers of one type are rotated differently
+            "^\\w+ \\[.*\\] of layers of the type \\w+: expected one number for all of them",
+            "^rope_scaling_layers .*: expected all layers",
             // the sections of types of layers that the model does not have
             "^\\d+ LongRoPE factors for rotary size \\d+: expected",
             // transformers rotates another number of dimensions than the key says
