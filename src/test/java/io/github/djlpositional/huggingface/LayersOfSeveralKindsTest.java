@@ -31,8 +31,8 @@ class LayersOfSeveralKindsTest {
             "original_max_position_embeddings": 131072, "low_freq_factor": 1.0, "high_freq_factor": 32.0},
             "rope_theta": %s}""";
 
-    private static HuggingFaceConfig of(String json, Object... values) throws Exception {
-        return HuggingFaceConfig.of(Json.read(json.formatted(values).getBytes(StandardCharsets.UTF_8)));
+    private static HuggingFaceConfig of(String json) throws Exception {
+        return HuggingFaceConfig.of(Json.read(json.getBytes(StandardCharsets.UTF_8)));
     }
 
     private static void requireRotation(RotaryEmbeddingBlock rotary, double base, int size, RotaryScaling scaling) {
@@ -44,7 +44,7 @@ class LayersOfSeveralKindsTest {
     /** Step 3.5: the bases and shares of layers, and a scaling of those that see all tokens. */
     @Test
     void readsListsByLayer() throws Exception {
-        HuggingFaceConfig step = of(STEP, List.of(5e6, 1e4, 5e6, 1e4));
+        HuggingFaceConfig step = of(STEP.formatted(List.of(5e6, 1e4, 5e6, 1e4)));
         requireRotation(step.rotary(FULL).build(), 5e6, 64, RotaryScaling.llama3(2, 1, 32, 131072));
         requireRotation(step.rotary(SLIDING).build(), 1e4, 128, RotaryScaling.none());
         assertThat(step.layerType(1)).isEqualTo(SLIDING);
@@ -55,7 +55,7 @@ class LayersOfSeveralKindsTest {
     void readsBasesOfLayers() throws Exception {
         String granite = """
                 {"model_type": "granite_swa", "num_hidden_layers": 4, "layer_rope_theta": [500000.0, 20000.0, 20000.0, %s]}""";
-        HuggingFaceConfig config = of(granite, "0.0");
+        HuggingFaceConfig config = of(granite.formatted("0.0"));
         requireRotation(config.rotary(FULL).build(), 5e5, 128, RotaryScaling.none());
         requireRotation(config.rotary(SLIDING).build(), 2e4, 128, RotaryScaling.none());
         assertThat(IntStream.range(0, 4).filter(config::isRotated)).containsExactly(0, 1, 2);
@@ -63,7 +63,7 @@ class LayersOfSeveralKindsTest {
                 .isThrownBy(config::rotary)
                 .withMessageContaining("rotates layers of the types [full_attention, sliding_attention] differently");
         assertAll(
-                rejected(() -> of(granite, "30000.0"), "[20000.0, 30000.0]", "one number"),
+                rejected(() -> of(granite.formatted("30000.0")), "[20000.0, 30000.0]", "one number"),
                 rejected(() -> of(granite.replace(", %s", "")), "number of layer_rope_theta 3", "4 or more"));
     }
 
@@ -74,8 +74,8 @@ class LayersOfSeveralKindsTest {
                 "layer_types": ["sliding_attention", "full_attention"]}""";
         assertAll(
                 rejected(() -> of(muse).rotary(SLIDING), "layer_rope_theta 20000.0", "rope_theta 10000.0", "the same"),
-                rejected(() -> of(STEP, List.of(5e6, 1e4, 4e4, 1e4)), "[5000000.0, 40000.0]", FULL),
-                rejected(() -> of(STEP, List.of(5e6)), "number of rope_theta"));
+                rejected(() -> of(STEP.formatted(List.of(5e6, 1e4, 4e4, 1e4))), "[5000000.0, 40000.0]", FULL),
+                rejected(() -> of(STEP.formatted(List.of(5e6))), "number of rope_theta"));
     }
 
     /** Laguna: a key beside the sections that those that read it have themselves. */
@@ -86,10 +86,11 @@ class LayersOfSeveralKindsTest {
                 "full_attention": {"rope_type": "yarn", "rope_theta": 500000.0, "factor": 32, %s "beta_slow": 1.0, "beta_fast": 32.0,
                 "attention_factor": 1.4852030263919618, "partial_rotary_factor": 0.5}, "sliding_attention": {"rope_type": "default",
                 "rope_theta": 10000.0, "partial_rotary_factor": 1.0}}}""";
-        HuggingFaceConfig config = of(laguna, "\"original_max_position_embeddings\": 8192,");
+        HuggingFaceConfig config = of(laguna.formatted("\"original_max_position_embeddings\": 8192,"));
         RotaryScaling yarn = new RotaryScaling.Yarn(32, 8192, 32, 1, true, 1.4852030263919618);
         requireRotation(config.rotary(FULL).build(), 5e5, 64, yarn);
-        assertAll(rejected(() -> of(laguna, ""), "original_max_position_embeddings=8192", "beside the rope sections"));
+        assertAll(rejected(
+                () -> of(laguna.formatted("")), "original_max_position_embeddings=8192", "beside the rope sections"));
     }
 
     /** MiMo V2's numbers, ZAYA's names of layers, and DeepSeek V4's names of sections. */
@@ -100,7 +101,7 @@ class LayersOfSeveralKindsTest {
             deepseek_v4 | "layer_types": ["compressed_sparse_attention", "sliding_attention", "heavily_compressed_attention", "sliding_attention"] | 160000 | 10000 | 64
             """)
     void readsOtherNames(String type, String layers, double full, double sliding, int size) throws Exception {
-        HuggingFaceConfig config = of("{\"model_type\": \"%s\", \"num_hidden_layers\": 4, %s}", type, layers);
+        HuggingFaceConfig config = of("{\"model_type\": \"%s\", \"num_hidden_layers\": 4, %s}".formatted(type, layers));
         assertThat(config.layerType(0)).isEqualTo(FULL);
         assertThat(config.layerType(1)).isEqualTo(SLIDING);
         requireRotation(config.rotary(FULL).build(), full, size, RotaryScaling.none());
@@ -136,9 +137,10 @@ class LayersOfSeveralKindsTest {
         String gemma = """
                 {"model_type": "gemma4_text", "num_hidden_layers": 4, "per_layer_config": {"1": {"head_dim": 384}, "03": {"head_dim": %s}},
                 "layer_types": ["sliding_attention", "full_attention", "sliding_attention", "full_attention"]}""";
-        assertThat(of(gemma, 384).rotary(FULL).build().getHeadSize()).isEqualTo(384);
-        assertThat(of(gemma, 384).rotary(SLIDING).build().getHeadSize()).isEqualTo(256);
-        assertAll(rejected(() -> of(gemma, 128), "head_dim", "128", "384", "per_layer_config"));
+        assertThat(of(gemma.formatted(384)).rotary(FULL).build().getHeadSize()).isEqualTo(384);
+        assertThat(of(gemma.formatted(384)).rotary(SLIDING).build().getHeadSize())
+                .isEqualTo(256);
+        assertAll(rejected(() -> of(gemma.formatted(128)), "head_dim", "128", "384", "per_layer_config"));
     }
 
     @Test
