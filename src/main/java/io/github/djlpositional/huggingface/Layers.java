@@ -78,10 +78,14 @@ record Layers(Facts facts) {
             return fullOrOther(layer % facts.requireInt("global_attn_every_n_layers") == 0);
         }
         if (facts.value("max_window_layers") != null) {
-            return fullOrOther(layer < facts.whole("max_window_layers"));
+            return fullOrOther(layer < facts.whole("max_window_layers") || !hasWindow());
         }
-        return facts.value(hasRotary(layer) ? "layer_type" : "layer_type_without_rotary")
-                .toString();
+        Object type = facts.value(hasRotary(layer) ? "layer_type" : "layer_type_without_rotary");
+        return type.equals(ModelType.SLIDING) && !hasWindow() ? ModelType.FULL : type.toString();
+    }
+
+    private boolean hasWindow() {
+        return facts.value("sliding_window") != null && facts.isOn("use_sliding_window");
     }
 
     /** Returns the type of a layer where a pattern repeats, after the first layer and before the last. */
