@@ -674,6 +674,10 @@ public final class HuggingFaceConfig {
                     IntStream.of(sections).map(pairsOfAxis -> 2 * pairsOfAxis).toArray());
         }
         if ("FIRST_AXIS_LAST".equals(order)) { // the sections are those of the axes 1, 2 and 0
+            Check.that(
+                    sections.length == 3 && sections[0] == sections[1] && sections[2] >= 0,
+                    () -> "mrope_section " + shown(Arrays.toString(sections))
+                            + ": expected three numbers, the same for rows and columns; correct the configuration");
             return RotaryAxes.of(IntStream.range(0, pairs)
                     .map(pair -> pair < pairs - sections[sections.length - 1] ? 1 + pair % 2 : 0)
                     .toArray());

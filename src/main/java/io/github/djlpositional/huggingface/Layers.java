@@ -1,6 +1,7 @@
 package io.github.djlpositional.huggingface;
 
 import io.github.djlpositional.internal.options.Check;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -140,17 +141,20 @@ record Layers(Facts facts) {
      * for none.
      */
     Integer ofSingleLayers(String key, String layerType) {
-        Map<?, ?> layers = facts.get("per_layer_config", Map.class);
-        Set<Object> sizes = new HashSet<>();
-        if (layers != null) {
-            layers.forEach((layer, values) -> {
-                if (values instanceof Map<?, ?> ofLayer
-                        && type(Facts.converted("per_layer_config", layer, Integer.class))
-                                .equals(layerType)) {
-                    sizes.add(ofLayer.get(key));
-                }
-            });
+        Map<?, ?> singleLayers = facts.get("per_layer_config", Map.class);
+        if (singleLayers == null) {
+            return null;
         }
+        Map<Integer, Object> sizesByLayer = new HashMap<>();
+        singleLayers.forEach((layer, values) -> {
+            int number = Facts.converted("layer of per_layer_config", layer, Integer.class);
+            Check.between("layer of per_layer_config", number, 0, count() - 1L);
+            sizesByLayer.put(number, values instanceof Map<?, ?> ofLayer ? ofLayer.get(key) : null);
+        });
+        Set<Object> sizes = new HashSet<>();
+        IntStream.range(0, count())
+                .filter(layer -> type(layer).equals(layerType))
+                .forEach(layer -> sizes.add(sizesByLayer.get(layer)));
         Check.that(
                 sizes.size() <= 1,
                 () -> key + " " + sizes + " in per_layer_config of layers of the type " + layerType

@@ -140,7 +140,22 @@ class LayersOfSeveralKindsTest {
         assertThat(of(gemma.formatted(384)).rotary(FULL).build().getHeadSize()).isEqualTo(384);
         assertThat(of(gemma.formatted(384)).rotary(SLIDING).build().getHeadSize())
                 .isEqualTo(256);
-        assertAll(rejected(() -> of(gemma.formatted(128)), "head_dim", "128", "384", "per_layer_config"));
+        assertAll(
+                rejected(() -> of(gemma.formatted(128)), "head_dim", "128", "384", "per_layer_config"),
+                rejected(() -> of(gemma.formatted("null")), "head_dim", "null", "384"),
+                rejected(() -> of(gemma.formatted(384).replace("03", "-1")), "layer of per_layer_config -1", "0 to 3"),
+                rejected(() -> of(gemma.formatted(384).replace("03", "last")), "layer of per_layer_config", "last"));
+    }
+
+    @Test
+    void rejectsSectionsOfAnotherOrder() {
+        String ernie = "{\"model_type\": \"ernie4_5_vl_moe_text\", \"rope_scaling\": {\"mrope_section\": %s}}";
+        assertAll(
+                rejected(() -> of(ernie.formatted("[20, 24, 20]")), "[20, 24, 20]", "the same for rows and columns"),
+                rejected(() -> of(ernie.formatted("[22, 22]")), "[22, 22]", "64 pairs"),
+                rejected(() -> of("""
+                                {"model_type": "hunyuan_vl_text", "head_dim": 128,
+                                "rope_scaling": {"type": "xdrope", "alpha": 1000, "xdrope_section": [16, 16, 16]}}"""), "[16, 16, 16]", "64 pairs"));
     }
 
     @Test
