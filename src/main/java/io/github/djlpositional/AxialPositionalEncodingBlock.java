@@ -153,6 +153,7 @@ public final class AxialPositionalEncodingBlock extends SequenceEncodingBlock<Ax
             Check.that(
                     !aspectRatioKept || resampling != null,
                     "aspectRatioKept true without resampling: expected both; set optResampling, or leave it out");
+            LearnedPositionalEncodingBlock.Options.requireOfCells(resampling);
             requireAxis(sequenceAxis);
         }
 

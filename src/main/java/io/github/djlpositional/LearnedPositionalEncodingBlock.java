@@ -122,7 +122,7 @@ public final class LearnedPositionalEncodingBlock
             }
         }
 
-        private static void requireOfCells(GridResampling resampling) {
+        static void requireOfCells(GridResampling resampling) {
             Check.that(
                     resampling != GridResampling.GEOMETRIC,
                     "resampling GEOMETRIC: expected a method for cells, such as BICUBIC; GEOMETRIC is for the differences"

@@ -245,6 +245,13 @@ public final class Positions implements TokenPositions {
         if (explicit == null) {
             return of(first, length);
         }
+        if (explicit.array == null) {
+            Check.that(
+                    explicit.count == length,
+                    () -> name + " of " + explicit.count + " indices do not fit input " + x.getShape() + ": expected "
+                            + length + "; pass one position for each token");
+            return explicit;
+        }
         requireFits(x, axis, name, explicit.array, axes);
         return new Positions(first, length, explicit.array, explicit.end, explicit.elements);
     }
@@ -259,7 +266,7 @@ public final class Positions implements TokenPositions {
                 ? new Shape(input.get(0), length)
                 : input.dimension() == 3 ? new Shape(length, input.get(1)) : all;
         boolean isRelative = axes == ANY_AXES;
-        boolean isOnAxes = shape.dimension() == 3 && (isRelative || shape.get(0) == axes);
+        boolean isOnAxes = shape.dimension() == 3 && (isRelative || (axes > 0 && shape.get(0) == axes));
         Shape onAxis = isOnAxes ? shape.slice(1) : shape;
         boolean isShared =
                 (axis > 0 || isRelative) && onAxis.dimension() == 2 && onAxis.get(0) == 1 && onAxis.get(1) == length;

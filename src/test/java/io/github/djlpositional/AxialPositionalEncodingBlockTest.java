@@ -339,6 +339,7 @@ class AxialPositionalEncodingBlockTest extends OnEachEngine {
                 rejected(axial().optTables(0)::build, "[0]"),
                 rejected(shared.optPrefixTokens(1)::build, "prefixTokens 1"),
                 rejected(axial().optAspectRatioKept(true)::build, "aspectRatioKept"),
+                rejected(axial().optResampling(GridResampling.GEOMETRIC)::build, "GEOMETRIC", "cells"),
                 rejected(axial().optSequence(true).optResampling(GridResampling.BICUBIC)::build, "BICUBIC", "sequence"),
                 rejected(axial().optSequenceAxis(-1)::build, -1));
     }

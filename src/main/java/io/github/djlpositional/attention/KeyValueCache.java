@@ -197,7 +197,8 @@ public final class KeyValueCache implements AutoCloseable {
     /**
      * Drops the latest tokens, after a forward that failed or to replace them with others. This restores the state of
      * the cache at that length, which need not be the start of a step. Only a mask of all tokens is not reverted to the
-     * mask that it replaced.
+     * mask that it replaced, nor the positions of a memory to those that they replaced, but for length 0, which drops
+     * them.
      *
      * @param length the number of tokens to keep, from 0 to {@link #getLength}
      * @throws IllegalArgumentException if the cache holds fewer, or if the window of an attention reaches back to
@@ -211,6 +212,9 @@ public final class KeyValueCache implements AutoCloseable {
                 // the next sequence may have another batch size
                 tokens.values().forEach(CachedTokens::close);
                 tokens.clear();
+                // the positions of a memory are given with the first step
+                memories.values().stream().filter(CachedMemory::hasPositions).forEach(CachedMemory::close);
+                memories.values().removeIf(CachedMemory::hasPositions);
             }
             tokens.values().forEach(cached -> cached.rewind(length));
             lengths.replaceAll((attention, longer) -> length);

@@ -395,6 +395,12 @@ public sealed interface RotaryScaling extends HasArguments {
     private static void checkFactor(double factor, int originalLength) {
         checkFactor(factor);
         Check.positive("originalLength", originalLength);
+        int shortest = 128; // no model is trained for fewer tokens: the arguments were swapped, probably
+        Check.that(
+                factor <= originalLength || originalLength >= shortest,
+                () -> "scaling factor " + factor + " with originalLength " + originalLength
+                        + ": expected an original length of at least the factor, or " + shortest
+                        + "; pass the factor first");
     }
 
     private static void checkLength(int length) {

@@ -110,8 +110,8 @@ public final class WindowNetworkBiasBlock extends ScoreTermBlock {
     /** The inputs of the network for each distance. */
     private final ConstantTable inputs;
 
-    /** 1 for the distance of two cells, 0 for that of the class token; null without one. */
-    private final ConstantTable areCells;
+    /** The column of each distance in the biases of all differences of cells and 0; null without a class token. */
+    private final ConstantTable columns;
 
     private final ConstantTable queryCoordinates;
     private final ConstantTable keyCoordinates;
@@ -132,13 +132,17 @@ public final class WindowNetworkBiasBlock extends ScoreTermBlock {
                 options.hiddenLayers,
                 options.headCount);
         inputs = addDistances(Rows.of(window.axes(), this::input), window.limit());
-        areCells = options.classToken
-                ? addDistances(Rows.of(1, (distance, column) -> isOfCells(distance) ? 1 : 0), window.limit())
+        columns = options.classToken
+                ? addDistances(Rows.of(1, (distance, column) -> columnOf(distance)), window.limit())
                 : null;
     }
 
     private boolean isOfCells(double distance) {
         return window.row((int) distance) < window.differences();
+    }
+
+    private double columnOf(double distance) {
+        return isOfCells(distance) ? distance + window.differences() / 2 : window.differences();
     }
 
     private double input(double distance, int axis) {
@@ -165,18 +169,28 @@ public final class WindowNetworkBiasBlock extends ScoreTermBlock {
     public List<Term> terms() {
         Term bias = Term.bias(
                 this::biases, Window.coordinates(queryCoordinates, this), Window.coordinates(keyCoordinates, this));
-        return List.of(bias.withPairSize(call -> call.hasPositions() ? network.sizePerQueryAndKey(call) : 0));
+        return List.of(bias.withPairSize(
+                call -> call.hasPositions() && columns == null ? network.sizePerQueryAndKey(call) : 0));
     }
 
     private NDArray biases(AttentionCall call, Distances distances) {
         DataType type = DataTypes.ofScores(distances.like());
-        NDArray outputs = network.biases(
-                call, constants(inputs, distances, window.limit(), type).transpose(1, 0));
-        NDArray biases = options.form == Form.SWIN ? Arithmetic.multiply(Activation.sigmoid(outputs), 16) : outputs;
-        return areCells == null
-                ? biases
-                : biases.mul(
-                        constants(areCells, distances, window.limit(), type).transpose(1, 0));
+        if (columns == null) {
+            return biases(call, constants(inputs, distances, window.limit(), type));
+        }
+        // of all cells once, since the distances of the class token are far from theirs
+        int count = window.differences();
+        NDArray ofCells = biases(
+                call, inputs.slice(-(count / 2), count, distances.like(), type).squeeze(0));
+        NDArray zero = ofCells.getManager().zeros(new Shape(options.headCount, 1), type, ofCells.getDevice());
+        NDArray indices = constants(columns, distances, window.limit(), DataType.FLOAT32);
+        return lookUp(ofCells.concat(zero, 1).transpose(1, 0), indices);
+    }
+
+    /** The biases of differences, (n, axes), of each head, (N, n). */
+    private NDArray biases(AttentionCall call, NDArray differences) {
+        NDArray outputs = network.biases(call, differences.transpose(1, 0));
+        return options.form == Form.SWIN ? Arithmetic.multiply(Activation.sigmoid(outputs), 16) : outputs;
     }
 
     /** Builds a {@link WindowNetworkBiasBlock}. */

@@ -34,6 +34,10 @@ public final class Windows {
     public static NDArray split(NDArray x, Shape window) {
         Shape grids = x.getShape();
         requireWhole(grids, window);
+        if (window.dimension() == 2) {
+            return swappedInner(x.reshape(ofPictures(grids, window, false)))
+                    .reshape(-1, window.size(), grids.getLastDimension());
+        }
         long windows = grids.get(0);
         long cells = 1;
         NDArray result = x;
@@ -63,6 +67,10 @@ public final class Windows {
      */
     public static NDArray merge(NDArray windows, Shape grids, Shape window) {
         requireWhole(grids, window);
+        if (window.dimension() == 2) {
+            return swappedInner(windows.reshape(ofPictures(grids, window, true)))
+                    .reshape(grids);
+        }
         long count = windows.getShape().get(0);
         long cells = window.size();
         NDArray result = windows;
@@ -75,6 +83,23 @@ public final class Windows {
                     count, onAxis, cells, size, grids.slice(axis + 2).size()));
         }
         return result.reshape(grids);
+    }
+
+    /** The cells of pictures, (B, R / h, h, C / w, w, D), or of their windows, (B, R / h, C / w, h, w, D). */
+    private static Shape ofPictures(Shape grids, Shape window, boolean areWindows) {
+        long h = window.get(0);
+        long columns = grids.get(2) / window.get(1);
+        return new Shape(
+                grids.get(0),
+                grids.get(1) / h,
+                areWindows ? columns : h,
+                areWindows ? h : columns,
+                window.get(1),
+                grids.get(3));
+    }
+
+    private static NDArray swappedInner(NDArray x) {
+        return x.transpose(0, 1, 3, 2, 4, 5);
     }
 
     private static void requireWhole(Shape grids, Shape window) {
@@ -123,13 +148,13 @@ public final class Windows {
                 () -> "moved " + moved + " in windows of " + window
                         + ": expected as many axes; pass a number for each axis, 0 for none");
         Shape cells = Shape.update(shape, shape.dimension() - 1, 1);
-        NDArray part = x.getManager().zeros(new Shape(1), DataType.FLOAT32, x.getDevice());
+        NDArray part = null;
         for (int axis = 0; axis < window.dimension(); axis++) {
             long[] sizes = new long[shape.dimension()];
             Arrays.fill(sizes, 1);
             sizes[axis + 1] = shape.get(axis + 1);
             NDArray onAxis = moved(x, shape.get(axis + 1), moved.get(axis)).reshape(sizes);
-            part = part.add(part).add(onAxis);
+            part = part == null ? onAxis : part.add(part).add(onAxis);
         }
         NDArray parts = split(part.broadcast(cells), window); // (windows, cells, 1)
         return parts.eq(parts.transpose(0, 2, 1));

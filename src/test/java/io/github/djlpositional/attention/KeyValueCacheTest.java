@@ -250,24 +250,25 @@ class KeyValueCacheTest extends OnEachEngine {
         NDArray given = manager.create(new int[] {5, 3, 1, 0, 2, 4});
         KeyValueCache cache = new KeyValueCache(parent);
         caches.add(cache);
-        UnaryOperator<NDArray> firstStep = positions -> {
-            cache.rewind(0);
+        infer(manager, block, cache.nextStep(), memory, x, memory);
+        UnaryOperator<NDArray> secondStep = positions -> {
+            cache.rewind(1);
             PairList<String, Object> params = cache.nextStep();
             if (positions != null) {
                 params.add("memoryPositions", positions);
             }
             return infer(manager, block, params, memory, x, memory);
         };
-        double[] expected = doubles(firstStep.apply(given));
+        double[] expected = doubles(secondStep.apply(given));
         numbers(manager, 3, DataType.FLOAT64, 1, 6, SIZE).copyTo(memory);
-        requireClose(firstStep.apply(null), expected, 0);
-        requireClose(firstStep.apply(given), expected, 0);
+        requireClose(secondStep.apply(null), expected, 0);
+        requireClose(secondStep.apply(given), expected, 0);
         NDArray other = given.duplicate();
-        PairList<String, Object> params = new PairList<>();
+        PairList<String, Object> params = params(START_POSITION, 1);
         params.add("memoryPositions", other);
         double[] changed = doubles(infer(manager, block, params, memory, x, memory));
-        requireClose(firstStep.apply(other), changed, 1e-12);
-        requireClose(firstStep.apply(null), changed, 1e-12);
+        requireClose(secondStep.apply(other), changed, 1e-12);
+        requireClose(secondStep.apply(null), changed, 1e-12);
     }
 
     @Test
@@ -1026,6 +1027,27 @@ class KeyValueCacheTest extends OnEachEngine {
             // all keys so far, in a new array, are projected again
             NDArray y = infer(manager, block, cache.nextStep(), x, queries, x);
             requireClose(y, doubles(infer(manager, block, x).get(":, 2:")), 1e-12);
+        }
+    }
+
+    /** They are given with the first step. */
+    @Test
+    void anotherBeginningForgetsThePositionsOfTheMemory() {
+        MultiHeadAttentionBlock block = rotary();
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 4, SIZE);
+        NDArray memory = numbers(manager, 2, DataType.FLOAT64, 1, 4, SIZE);
+        double[] expected = doubles(infer(manager, block, memory, x, memory));
+        for (boolean isSelected : new boolean[] {false, true}) {
+            try (KeyValueCache cache = new KeyValueCache(manager)) {
+                PairList<String, Object> params = cache.nextStep();
+                params.add(MultiHeadAttentionBlock.MEMORY_POSITIONS, manager.create(new int[] {5, 1, 9, 2}));
+                infer(manager, block, params, memory, x, memory);
+                if (isSelected) {
+                    cache.select(manager.create(new int[] {0}));
+                }
+                cache.rewind(0);
+                requireClose(infer(manager, block, cache.nextStep(), memory, x, memory), expected, 1e-12);
+            }
         }
     }
 

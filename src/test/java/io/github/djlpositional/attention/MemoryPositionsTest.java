@@ -307,11 +307,24 @@ class MemoryPositionsTest extends OnEachEngine {
                 rejectedForward(at(null, manager.arange(18).reshape(3, 6)), cross, "(3, 6)", "(2, 6)"),
                 rejectedForward(at(null, six.neq(3)), cross, MEMORY_POSITIONS, "(6)", "boolean"),
                 rejectedForward(at(null, 3), cross, MEMORY_POSITIONS, "Integer", "NDArray"),
+                rejectedForward(at(null, Positions.of(2, 5)), cross, MEMORY_POSITIONS, "5 indices", "6"),
                 rejectedForward(at(null, manager.arange(24).reshape(2, 2, 6)), cross, "(2, 2, 6)", "axes"),
                 rejectedForward(
                         at(null, six), new NDList(x), MEMORY_POSITIONS, "self-attention", "[keys, queries, values]"),
                 rejectedForward(at(null, six), new NDList(x, x, x.duplicate()), MEMORY_POSITIONS, "(6)"),
                 rejectedForward(at(null, six), new NDList(x, manager.ones(new Shape(2, 3))), "optCrossAttention"));
+    }
+
+    /** A memory may begin at another index. */
+    @ParameterizedTest
+    @EnumSource(names = {"ROTARY", "T5", "ALIBI", "SHAW"})
+    void mayBeIndices(EncodingType type) {
+        MultiHeadAttentionBlock block = attention(type);
+        NDArray x = queries(manager);
+        NDArray memory = keys(manager);
+        NDArray expected = infer(manager, block, at(null, manager.arange(3, 9)), memory, x, memory);
+        NDArray y = infer(manager, block, at(null, Positions.of(3, 6)), memory, x, memory);
+        requireClose(y, doubles(expected), 1e-12);
     }
 
     @Test

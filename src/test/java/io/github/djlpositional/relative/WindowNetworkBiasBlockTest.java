@@ -77,6 +77,19 @@ class WindowNetworkBiasBlockTest extends OnEachEngine {
         requireClose(after, doubles(before), 1e-12);
     }
 
+    /** In a large window, the differences of the class token are far from the others. */
+    @Test
+    void aClassTokenChangesNoBiasOfCells() {
+        WindowNetworkBiasBlock cells = filled(manager, window(21, 20).build(), DataType.FLOAT64);
+        WindowNetworkBiasBlock block =
+                filled(manager, window(21, 20).optClassToken(true).build(), DataType.FLOAT64);
+        NDArray expected = infer(manager, cells, zeros(manager, DataType.FLOAT64, 1, 420, 4));
+        NDArray y = infer(manager, block, zeros(manager, DataType.FLOAT64, 1, 421, 4));
+        requireClose(y.get(":, :, 1:, 1:"), doubles(expected), 1e-12);
+        assertThat(y.get(":, :, 0").abs().sum().getDouble()).isZero();
+        assertThat(y.get(":, :, :, 0").abs().sum().getDouble()).isZero();
+    }
+
     /** The differences are divided by the number of rows minus 1, which is 0. */
     @Test
     void aWindowOfOneRowHasNoDifferencesOfRows() {
