@@ -141,8 +141,9 @@ public final class WindowNetworkBiasBlock extends ScoreTermBlock {
         return window.row((int) distance) < window.differences();
     }
 
-    private double columnOf(double distance) {
-        return isOfCells(distance) ? distance + window.differences() / 2 : window.differences();
+    private int columnOf(double distance) {
+        int differences = window.differences();
+        return isOfCells(distance) ? (int) distance + differences / 2 : differences;
     }
 
     private double input(double distance, int axis) {
