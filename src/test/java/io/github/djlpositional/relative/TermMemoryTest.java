@@ -12,6 +12,7 @@ import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import io.github.djlpositional.support.Forward;
+import io.github.djlpositional.support.Nightly;
 import io.github.djlpositional.support.TestEngine;
 import java.util.function.Function;
 import org.junitpioneer.jupiter.cartesian.CartesianTest;
@@ -57,6 +58,9 @@ class TermMemoryTest {
     void noArrayIsLargerThanAPart(@CartesianTest.Enum EncodingType type, @CartesianTest.Enum Form form) {
         TestEngine.PYTORCH.assumeAvailable();
         assumeThat(form != Form.REAL || type.takesRealPositions()).isTrue();
+        // in a build, one form in three of each encoding
+        assumeThat(Nightly.RUNS || Math.floorMod((type.name() + form).hashCode(), 3) == 0)
+                .isTrue();
         // windows have no such cells, and tables of rotations no such rows
         assumeThat(form != Form.SPREAD || !type.name().matches("(WINDOW|ROTARY).*"))
                 .isTrue();
