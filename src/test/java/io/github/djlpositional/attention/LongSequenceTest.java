@@ -16,6 +16,7 @@ import ai.djl.training.ParameterStore;
 import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.Sampled;
 import io.github.djlpositional.support.Spread;
 import io.github.djlpositional.support.Steps;
 import io.github.djlpositional.support.TestEngine;
@@ -23,6 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Attentions with windows and chunks over more tokens than are computed at a time, with each relative encoding. */
+@Sampled(oneIn = 2)
 class LongSequenceTest extends OnEachEngine {
 
     /** Slices are of 16 queries, or as many as the window has keys: six slices, or three. */

@@ -15,6 +15,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.Sampled;
 import io.github.djlpositional.support.Spread;
 import io.github.djlpositional.support.TestEngine;
 import java.io.IOException;
@@ -32,6 +33,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Compares with attentions that {@code src/test/python/make_attention.py} computed from the formulas of the papers: B =
  * 2, T = 9, D from 6 to 16.
  */
+@Sampled(oneIn = 2)
 class StoredAttentionTest extends OnEachEngine {
 
     private static final double UNIT = 16;

@@ -19,6 +19,7 @@ import ai.djl.training.ParameterStore;
 import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.Sampled;
 import io.github.djlpositional.support.Spread;
 import io.github.djlpositional.support.TestEngine;
 import java.util.Arrays;
@@ -29,6 +30,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** What a mask hides, with each relative encoding. */
+@Sampled(oneIn = 2)
 class VisibilityTest extends OnEachEngine {
 
     /**

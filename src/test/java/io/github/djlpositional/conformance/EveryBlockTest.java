@@ -24,6 +24,7 @@ import io.github.djlpositional.internal.OptionsBlock;
 import io.github.djlpositional.options.HasArguments;
 import io.github.djlpositional.support.BlockBytes;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.Sampled;
 import io.github.djlpositional.support.SmallBlocks;
 import io.github.djlpositional.support.TestEngine;
 import java.io.DataOutputStream;
@@ -49,6 +50,7 @@ import org.junitpioneer.jupiter.cartesian.ArgumentSets;
 import org.junitpioneer.jupiter.cartesian.CartesianTest;
 
 /** Properties of every block, including those that are added later: arrays, files, lifetime and faults. */
+@Sampled(oneIn = 2)
 class EveryBlockTest extends OnEachEngine {
 
     /** Of two computations of the same on one machine; {@link DevicesTest} counts the roundings of FLOAT32. */
