@@ -345,7 +345,8 @@ public final class AxialPositionalEncodingBlock extends SequenceEncodingBlock<Ax
                 areCoordinates ? null : Arithmetic.toType(explicit.toDevice(x.getDevice(), false), DataType.FLOAT64);
         boolean havePrefix = !areCoordinates && options.prefixTokens > 0;
         NDArray cells = havePrefix ? Arithmetic.add(tokens, -options.prefixTokens) : tokens;
-        NDArray placed = havePrefix ? cells.maximum(Arithmetic.number(cells, 0)) : cells;
+        // a negative index, which is not checked on a GPU, stays negative: its vector is NaN
+        NDArray placed = havePrefix ? cells.maximum(tokens.minimum(Arithmetic.number(tokens, 0))) : cells;
         List<NDArray> vectors = new ArrayList<>();
         for (int axis = 0; axis < axes; axis++) {
             NDArray coordinates = areCoordinates ? positions.onAxis(axis).array() : coordinates(placed, axis, sizes);

@@ -670,17 +670,16 @@ public final class HuggingFaceConfig {
                 () -> "mrope_section " + shown(Arrays.toString(sections)) + ": expected " + pairs
                         + " pairs together, half of the rotated dimensions; correct the configuration");
         if ("OF_DIMENSIONS".equals(order)) {
-            return RotaryAxes.sections(
-                    IntStream.of(sections).map(pairsOfAxis -> 2 * pairsOfAxis).toArray());
+            return RotaryPresets.hunyuanVl(2 * pairs, 10_000, sections).build().getAxes();
         }
         if ("FIRST_AXIS_LAST".equals(order)) { // the sections are those of the axes 1, 2 and 0
             Check.that(
-                    sections.length == 3 && sections[0] == sections[1] && sections[2] >= 0,
+                    sections.length == 3 && sections[0] == sections[1],
                     () -> "mrope_section " + shown(Arrays.toString(sections))
                             + ": expected three numbers, the same for rows and columns; correct the configuration");
-            return RotaryAxes.of(IntStream.range(0, pairs)
-                    .map(pair -> pair < pairs - sections[sections.length - 1] ? 1 + pair % 2 : 0)
-                    .toArray());
+            return RotaryPresets.ernie45Vl(2 * pairs, 10_000, sections[0])
+                    .build()
+                    .getAxes();
         }
         boolean isInterleaved = Objects.requireNonNullElse(
                 section.value("mrope_interleaved", Boolean.class), facts.isOn("mrope_interleaved"));

@@ -28,6 +28,7 @@ import ai.djl.training.tracker.Tracker;
 import ai.djl.translate.Batchifier;
 import ai.djl.translate.NoopTranslator;
 import ai.djl.util.PairList;
+import io.github.djlpositional.AxialPositionalEncodingBlock;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
@@ -293,6 +294,12 @@ public class DevicesTest {
                 SmallBlocks.positions().build(),
                 input,
                 SmallBlocks.learned().build(),
+                input,
+                AxialPositionalEncodingBlock.builder()
+                        .setEmbeddingSize(4)
+                        .setAxes(3, 3)
+                        .optPrefixTokens(1)
+                        .build(),
                 input,
                 RotaryEmbeddingBlock.builder()
                         .setHeadSize(4)
