@@ -76,9 +76,8 @@ record CachedMemory(
         }
     }
 
-    /** The positions of rows of the batch, in the order of the indices; this object is closed. */
+    /** The positions of rows of the batch, in the order of the indices: a new object. */
     CachedMemory select(NDManager manager, NDArray rows) {
-        closeKeys();
         return new CachedMemory(inputs, CachedTokens.selected(manager, positions, rows), null, null, Map.of(), null);
     }
 

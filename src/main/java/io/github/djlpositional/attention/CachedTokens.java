@@ -1,11 +1,14 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.Positions;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.InputMistakes;
@@ -99,6 +102,20 @@ final class CachedTokens implements AutoCloseable {
     /** The index of the first token with an explicit position. */
     private int firstExplicit;
 
+    /** Whether explicit positions follow one another in each row, as those of rows that were joined do. */
+    private boolean areConsecutive;
+
+    /** Before this index, shorter rows have padding, which is hidden. Windows need no earlier tokens because of it. */
+    private int paddingEnd;
+
+    /** The length at which rows joined. From there on, no query sees a token before another index. */
+    private int joinedLength;
+
+    private int firstJoined;
+
+    /** From this index on, no row has dropped a token. */
+    private int firstOfAll;
+
     /** The cached tokens that masks of keys may hide, in the order of the steps. */
     private final List<Masked> masked = new ArrayList<>();
 
@@ -144,16 +161,17 @@ final class CachedTokens implements AutoCloseable {
      * null for all.
      */
     private Integer reach(int next) {
-        return attention.order().reach(tokens.array() != null && next > firstExplicit);
+        return attention.order().reach(tokens.array() != null && next > firstExplicit && !areConsecutive);
     }
 
     /** The first cached token that a query at or after an index may see. */
     private int firstSeen(int next) {
         Integer reach = reach(next);
+        int smallest = next < joinedLength ? 0 : firstJoined;
         if (reach == null) {
-            return 0;
+            return smallest;
         }
-        int first = Math.max(0, next - reach + 1);
+        int first = Math.max(smallest, next - reach + 1);
         return !attention.order().countsTokens()
                 ? first
                 : masked.stream()
@@ -206,12 +224,18 @@ final class CachedTokens implements AutoCloseable {
         }
     }
 
+    /** Whether all tokens are cached that a query at or after an index may see. */
+    boolean isCached(int next) {
+        int first = next < joinedLength ? Math.max(firstOfAll, tokens.first()) : tokens.first();
+        return first <= firstSeen(next);
+    }
+
     void requireCached(int next) {
         Check.that(
-                tokens.first() <= firstSeen(next),
+                isCached(next),
                 () -> "length " + next + ": expected at least "
                         + IntStream.rangeClosed(next, length())
-                                .filter(longer -> tokens.first() <= firstSeen(longer))
+                                .filter(this::isCached)
                                 .findFirst()
                                 .orElse(length())
                         + ", since a window would reach back to positions that are no longer cached; call clear() and process"
@@ -250,7 +274,7 @@ final class CachedTokens implements AutoCloseable {
             keys.reserve(shape, like, first, room());
             values.reserve(shape, like, first, room());
             masked.removeIf(tokensOfMask -> tokensOfMask.end <= first);
-            if (masked.isEmpty()) {
+            if (masked.isEmpty() && paddingEnd <= first) {
                 hidden.close();
             }
             appendHidden(temporaries, shape.get(0), like, newHidden, first, length);
@@ -363,7 +387,11 @@ final class CachedTokens implements AutoCloseable {
         values.select(rows);
         hidden.select(rows);
         features.values().forEach(column -> column.select(rows));
-        tokens = selected(manager, tokens, rows);
+        if (areByRow(tokens)) {
+            Positions selected = selected(manager, tokens, rows);
+            closePositions();
+            tokens = selected;
+        }
     }
 
     /** Whether each sequence has positions of its own. */
@@ -377,34 +405,188 @@ final class CachedTokens implements AutoCloseable {
         return Math.toIntExact(shape.get(shape.dimension() - 2));
     }
 
-    /** The positions of rows of the batch, in the order of the indices; an array that is not theirs is closed. */
+    /** The positions of rows of the batch, in the order of the indices, whose array is a new one. */
     static Positions selected(NDManager manager, Positions tokens, NDArray rows) {
-        return areByRow(tokens) ? tokens.with(selected(manager, tokens.array(), rows), tokens.end()) : tokens;
-    }
-
-    private static NDArray selected(NDManager manager, NDArray positions, NDArray rows) {
+        NDArray positions = tokens.array();
+        if (!areByRow(tokens)) {
+            return tokens.with(copied(positions, manager), tokens.end());
+        }
         if (positions.getShape().dimension() == 2) {
-            return TokenColumn.selected(manager, positions, rows);
+            return tokens.with(TokenColumn.selected(manager, positions, rows), tokens.end());
         }
-        NDArray byBatch = TokenColumn.owned(manager, positions.swapAxes(0, 1));
-        positions.close();
-        try (NDArray selected = TokenColumn.selected(manager, byBatch, rows)) {
-            return TokenColumn.owned(manager, selected.swapAxes(0, 1));
+        try (NDArray byBatch = positions.swapAxes(0, 1);
+                NDArray selected = TokenColumn.selected(manager, byBatch, rows)) {
+            return tokens.with(TokenColumn.owned(manager, selected.swapAxes(0, 1)), tokens.end());
         }
     }
 
-    /** A copy of these tokens. */
-    CachedTokens copy(NDManager receiver) {
+    /** A copy of the tokens of rows of the batch, in the order of the indices; null for all. */
+    CachedTokens copy(NDManager receiver, NDArray rows) {
         CachedTokens copy = new CachedTokens(
-                receiver, attention, capacity, keys.copy(receiver), values.copy(receiver), hidden.copy(receiver));
-        features.forEach((term, column) -> copy.features.put(term, column.copy(receiver)));
-        NDArray positions = copied(tokens.array(), receiver);
-        copy.tokens = tokens.with(positions, tokens.end());
+                receiver,
+                attention,
+                capacity,
+                keys.copy(receiver, rows),
+                values.copy(receiver, rows),
+                hidden.copy(receiver, rows));
+        features.forEach((term, column) -> copy.features.put(term, column.copy(receiver, rows)));
+        copy.tokens = rows == null
+                ? tokens.with(copied(tokens.array(), receiver), tokens.end())
+                : selected(receiver, tokens, rows);
         copy.firstExplicit = firstExplicit;
+        copy.areConsecutive = areConsecutive;
+        copy.paddingEnd = paddingEnd;
+        copy.joinedLength = joinedLength;
+        copy.firstJoined = firstJoined;
+        copy.firstOfAll = firstOfAll;
         copy.masked.addAll(masked);
         copy.lengthBefore = lengthBefore;
         copy.endBefore = endBefore;
         return copy;
+    }
+
+    /** Checks that the rows of another cache can follow those of this one. */
+    void requireJoins(CachedTokens other) {
+        NDArray own = keys.array();
+        NDArray added = other.keys.array();
+        Check.that(
+                own.getDataType() == added.getDataType() && own.getDevice().equals(added.getDevice()),
+                () -> "sequences of " + added.getDataType() + " on " + added.getDevice() + " for a cache of "
+                        + own.getDataType() + " on " + own.getDevice()
+                        + ": expected the same; process the prompt with the same model");
+        boolean areOnAxes = axesOf(tokens) > 0;
+        Check.that(
+                tokens.array() == null
+                        || other.tokens.array() == null
+                        || (areOnAxes == axesOf(other.tokens) > 0 && axesOf(tokens) == axesOf(other.tokens)),
+                () -> "positions of shape " + other.tokens.array().getShape() + " for a cache with "
+                        + tokens.array().getShape()
+                        + ": expected as many axes; process the prompt with such positions");
+    }
+
+    /** The number of axes of positions; 0 for one number for each token. */
+    private static long axesOf(Positions tokens) {
+        return tokens.array() == null || tokens.array().getShape().dimension() < 3
+                ? 0
+                : tokens.array().getShape().get(0);
+    }
+
+    /**
+     * The rows of these tokens, then those of others, whose last tokens have the same index: a new object. The shorter
+     * rows are padded before their first token, and their positions stay.
+     */
+    CachedTokens followedByRows(CachedTokens other) {
+        int last = Math.max(length(), other.length());
+        int added = last - length();
+        int addedToOther = last - other.length();
+        int first = Math.min(tokens.first() + added, other.tokens.first() + addedToOther);
+        int end = Math.max(tokens.first() + added, other.tokens.first() + addedToOther);
+        CachedTokens joined = new CachedTokens(
+                manager,
+                attention,
+                capacity,
+                keys.followedByRows(other.keys, first, last),
+                values.followedByRows(other.values, first, last),
+                new TokenColumn(manager, 1));
+        features.forEach((term, column) ->
+                joined.features.put(term, column.followedByRows(other.features.get(term), first, last)));
+        try (Temporaries temporaries = new Temporaries()) {
+            if (end > first || !hidden.isEmpty() || !other.hidden.isEmpty()) {
+                NDArray all = temporaries.addResult(() -> NDArrays.concat(
+                        new NDList(hiddenFrom(first - added), other.hiddenFrom(first - addedToOther)), 0));
+                joined.hidden.restart(first);
+                joined.append(joined.hidden, all, first);
+            }
+            boolean haveIndices = tokens.array() == null && other.tokens.array() == null && added == addedToOther;
+            NDArray positions = haveIndices
+                    ? null
+                    : TokenColumn.owned(manager, Temporaries.result(() -> {
+                        NDList both = new NDList(
+                                positionsFrom(first - added, other), other.positionsFrom(first - addedToOther, this));
+                        return NDArrays.concat(both, -2);
+                    }));
+            joined.tokens =
+                    Positions.of(first, last - first).with(positions, Math.max(tokens.end(), other.tokens.end()));
+        }
+        joined.areConsecutive =
+                (tokens.array() == null || areConsecutive) && (other.tokens.array() == null || other.areConsecutive);
+        joined.paddingEnd =
+                Math.max(end > first ? end : 0, Math.max(paddingEnd + added, other.paddingEnd + addedToOther));
+        joined.joinedLength = last;
+        joined.firstJoined = first;
+        joined.firstOfAll = Math.max(firstOfAll(added), other.firstOfAll(addedToOther));
+        joined.masked.addAll(moved(masked, added));
+        joined.masked.addAll(moved(other.masked, addedToOther));
+        joined.lengthBefore = last;
+        joined.endBefore = joined.tokens.end();
+        return joined;
+    }
+
+    /** The index from which on no row has dropped a token, after it grows by a number. */
+    private int firstOfAll(int added) {
+        int first = Math.max(firstOfAll, tokens.first());
+        return first == 0 ? 0 : first + added;
+    }
+
+    private static List<Masked> moved(List<Masked> notes, int added) {
+        return notes.stream()
+                .map(each -> new Masked(each.from + added, each.end + added, each.first + added))
+                .toList();
+    }
+
+    /** 1 for each hidden token and for each missing one from an index on, (B, n), INT32. */
+    private NDArray hiddenFrom(int from) {
+        NDArray like = keys.array();
+        NDArray own = hidden.isEmpty()
+                ? visible(like, keys.batch(), tokens.count())
+                : hidden.view(like.getManager(), tokens.first());
+        Shape missing = new Shape(keys.batch(), tokens.first() - from);
+        return missing.size() == 0
+                ? own
+                : like.getManager()
+                        .ones(missing, DataType.INT32, like.getDevice())
+                        .concat(own, 1);
+    }
+
+    /** The position of each token, and 0 for each missing one from an index on, (B, n) or (axes, B, n). */
+    private NDArray positionsFrom(int from, CachedTokens other) {
+        NDArray like = keys.array();
+        boolean areReal = tokens.areReal() || other.tokens.areReal();
+        DataType type = areReal ? DataType.FLOAT64 : DataType.INT32;
+        NDArray own = tokens.array() == null ? tokens.toArray(like, type) : Arithmetic.toType(tokens.array(), type);
+        long axes = Math.max(axesOf(tokens), axesOf(other.tokens));
+        Shape byRow = new Shape(keys.batch(), tokens.count());
+        Shape shape = axes == 0 ? byRow : new Shape(axes).addAll(byRow);
+        NDArray ofRows = own.getShape().equals(shape) ? own : own.broadcast(shape);
+        Shape missing = Shape.update(shape, shape.dimension() - 1, tokens.first() - from);
+        return missing.size() == 0
+                ? ofRows
+                : like.getManager().zeros(missing, type, like.getDevice()).concat(ofRows, -1);
+    }
+
+    /** Counts tokens from a later one on, whose index becomes 0, and which no row has a token before. */
+    void moveBack(int count) {
+        keys.moveBack(count);
+        values.moveBack(count);
+        hidden.moveBack(count);
+        features.values().forEach(column -> column.moveBack(count));
+        int dropped = Math.max(0, count - tokens.first());
+        Positions rest = tokens.slice(dropped, tokens.count() - dropped);
+        NDArray positions = rest.array() == tokens.array() ? rest.array() : copied(rest.array(), manager);
+        if (positions != tokens.array()) {
+            rest.array().close();
+            closePositions();
+        }
+        tokens = Positions.of(rest.first() - count, rest.count()).with(positions, rest.end());
+        masked.removeIf(each -> each.end <= count);
+        masked.replaceAll(
+                each -> new Masked(Math.max(0, each.from - count), each.end - count, Math.max(0, each.first - count)));
+        firstExplicit = Math.max(0, firstExplicit - count);
+        paddingEnd = Math.max(0, paddingEnd - count);
+        joinedLength = Math.max(0, joinedLength - count);
+        firstJoined = Math.max(0, firstJoined - count);
+        firstOfAll = Math.max(0, firstOfAll - count);
+        lengthBefore = Math.max(0, lengthBefore - count);
     }
 
     private static NDArray copied(NDArray array, NDManager receiver) {

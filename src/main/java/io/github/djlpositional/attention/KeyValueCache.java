@@ -1,19 +1,26 @@
 package io.github.djlpositional.attention;
 
+import ai.djl.Device;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.util.PairList;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ForwardParameters;
+import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.InputMistakes;
+import io.github.djlpositional.internal.TokenColumn;
 import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.internal.options.Settings;
+import java.util.Arrays;
 import java.util.IdentityHashMap;
+import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 
 /**
  * Caches the keys and values of the tokens that a decoder has processed, so that the next step, a forward of the
@@ -107,9 +114,10 @@ import java.util.function.Supplier;
  * </ul>
  *
  * <p>A cache is for one thread at a time. A call while another thread is in an attention's forward with the cache, or
- * in {@link #rewind}, {@link #select}, {@link #fork} or {@link #clear}, throws {@link IllegalStateException}. A cache
- * detects neither threads that take turns within one model's forward, which mixes their steps, nor a thread that closes
- * the parent manager, which may crash the JVM. A closed cache throws {@link IllegalStateException} too.
+ * in a method that reads or changes the tokens, such as {@link #rewind} or {@link #join}, throws
+ * {@link IllegalStateException}. A cache detects neither threads that take turns within one model's forward, which
+ * mixes their steps, nor a thread that closes the parent manager, which may crash the JVM. A closed cache throws
+ * {@link IllegalStateException} too.
  */
 public final class KeyValueCache implements AutoCloseable {
 
@@ -135,6 +143,12 @@ public final class KeyValueCache implements AutoCloseable {
     private int stepStart;
 
     private int added;
+
+    /** The index of the first token of each row; null unless rows were joined. */
+    private int[] starts;
+
+    /** The positions of the step of joined rows; null for none. */
+    private NDArray stepPositions;
 
     /** Held by the thread that uses the arrays. */
     private final ReentrantLock lock = new ReentrantLock();
@@ -195,18 +209,67 @@ public final class KeyValueCache implements AutoCloseable {
     }
 
     /**
+     * Begins the next step like {@link #nextStep()}. If rows have {@linkplain #join joined}, the forward parameters
+     * also have {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS}, (B, T) INT32, in which each row
+     * continues its own. A model whose tokens have other positions, such as times, needs {@link #nextStep()} and its
+     * positions.
+     *
+     * @param count the number of tokens of the step, T
+     * @return new forward parameters, valid until the next step
+     * @throws IllegalArgumentException if the number is not positive
+     * @throws IllegalStateException if the previous step did not reach an attention
+     */
+    public PairList<String, Object> nextStep(int count) {
+        Check.positive("count", count);
+        PairList<String, Object> parameters = nextStep();
+        if (starts != null) {
+            int length = (int) parameters.get(ForwardParameters.START);
+            closeStepPositions();
+            stepPositions = TokenColumn.owned(
+                    manager,
+                    HostData.integers(
+                            manager,
+                            device(),
+                            new Shape(starts.length, count),
+                            i -> length - starts[i / count] + i % count));
+            parameters.add(ForwardParameters.POSITIONS, stepPositions);
+        }
+        return parameters;
+    }
+
+    private Device device() {
+        return tokens.values().stream()
+                .findFirst()
+                .map(cached -> cached.keys().array().getDevice())
+                .orElse(manager.getDevice());
+    }
+
+    private void closeStepPositions() {
+        if (stepPositions != null) {
+            stepPositions.close();
+            stepPositions = null;
+        }
+    }
+
+    /**
      * Drops the latest tokens, after a forward that failed or to replace them with others. This restores the state of
      * the cache at that length, which need not be the start of a step. Only a mask of all tokens is not reverted to the
      * mask that it replaced, nor the positions of a memory to those that they replaced, but for length 0, which drops
      * them.
      *
      * @param length the number of tokens to keep, from 0 to {@link #getLength}
-     * @throws IllegalArgumentException if the cache holds fewer, or if the window of an attention reaches back to
-     *     tokens that are no longer cached
+     * @throws IllegalArgumentException if the cache holds fewer, if the window of an attention reaches back to tokens
+     *     that are no longer cached, or if a shorter sequence that {@linkplain #join joined} would have no token left
      */
     public void rewind(int length) {
         exclusively(() -> {
             Check.between("length", length, 0, getLength());
+            int smallest = starts == null ? 0 : 1 + Arrays.stream(starts).max().orElse(0);
+            Check.that(
+                    length == 0 || length >= smallest,
+                    () -> "length " + length
+                            + " is before the first token of a sequence that joined: expected at least " + smallest
+                            + ", or 0 for no sequence; extract() the longer sequences first");
             tokens.values().forEach(cached -> cached.requireCached(length));
             if (length == 0) {
                 // the next sequence may have another batch size
@@ -215,6 +278,7 @@ public final class KeyValueCache implements AutoCloseable {
                 // the positions of a memory are given with the first step
                 memories.values().stream().filter(CachedMemory::hasPositions).forEach(CachedMemory::close);
                 memories.values().removeIf(CachedMemory::hasPositions);
+                forgetRows();
             }
             tokens.values().forEach(cached -> cached.rewind(length));
             lengths.replaceAll((attention, longer) -> length);
@@ -225,8 +289,174 @@ public final class KeyValueCache implements AutoCloseable {
     }
 
     /**
+     * Keeps the longest common prefix of the tokens of this cache and a prompt, so that the next step processes only
+     * the rest of the prompt, which has at least one token. Without such a prefix, or if the window of an attention
+     * reaches back to tokens that are no longer cached, the cache is {@linkplain #clear cleared}.
+     *
+     * @param ids the ids of the cached tokens, as many as {@link #getLength}
+     * @param prompt the ids of the prompt, one or more
+     * @return the number of tokens that are kept, from 0 to one less than those of the prompt
+     * @throws IllegalArgumentException if the numbers of ids do not fit, or if sequences of different lengths joined
+     */
+    public int rewindToPrefix(long[] ids, long[] prompt) {
+        return exclusively(() -> {
+            int length = getLength();
+            Check.that(
+                    ids.length == length,
+                    () -> ids.length + " ids of " + length + " cached tokens: expected one for each; pass those of the"
+                            + " prompt and of the tokens that were generated and processed");
+            Check.that(prompt.length > 0, "no ids of a prompt: expected one or more; pass the ids of the prompt");
+            Check.that(
+                    starts == null || Arrays.stream(starts).allMatch(start -> start == 0),
+                    "a prefix of sequences of different lengths: expected one sequence; extract() it first");
+            int difference = Arrays.mismatch(ids, prompt);
+            int common = Math.min(difference < 0 ? length : difference, prompt.length - 1);
+            if (common > 0 && tokens.values().stream().allMatch(cached -> cached.isCached(common))) {
+                rewind(common);
+                return common;
+            }
+            clear();
+            return 0;
+        });
+    }
+
+    private void forgetRows() {
+        starts = null;
+        closeStepPositions();
+    }
+
+    /**
+     * Adds the sequences of another cache after those of this one, so that one forward continues all of them: requests
+     * join a running batch. An empty cache takes over the sequences of the other, which does not change.
+     *
+     * <p>The last tokens of all sequences are beside each other. Shorter sequences are padded before their first token;
+     * the padding is hidden, and {@link #getLength} is the length of the longest. Sequences of different lengths have
+     * positions of their own, so every later step begins with {@link #nextStep(int)}. To let sequences leave, call
+     * {@link #select} with the others.
+     *
+     * <p>A cross-attention forgets its memory: pass the memory of all sequences at the next step, with its mask and
+     * positions.
+     *
+     * @param other a cache that the same attentions have filled
+     * @throws IllegalArgumentException if other attentions have filled it, or the data types, devices, or axes of
+     *     positions differ; this cache is then unchanged
+     */
+    public void join(KeyValueCache other) {
+        exclusively(() -> other.exclusively(() -> {
+            other.rewind(other.getLength());
+            rewind(getLength());
+            requireJoins(other);
+            int length = getLength();
+            int last = Math.max(length, other.getLength());
+            IdentityHashMap<Block, CachedTokens> joined = new IdentityHashMap<>();
+            for (Map.Entry<Block, CachedTokens> each : other.tokens.entrySet()) {
+                CachedTokens own = tokens.get(each.getKey());
+                joined.put(
+                        each.getKey(),
+                        own == null ? each.getValue().copy(manager, null) : own.followedByRows(each.getValue()));
+            }
+            boolean isFirst = tokens.isEmpty();
+            boolean areAligned = starts == null && other.starts == null && length == other.getLength();
+            int[] own = isFirst ? new int[0] : firstTokens(last - length);
+            int[] added = other.firstTokens(last - other.getLength());
+            if (isFirst) {
+                starts = other.starts == null ? null : added;
+            } else {
+                starts = areAligned
+                        ? null
+                        : IntStream.concat(Arrays.stream(own), Arrays.stream(added))
+                                .toArray();
+            }
+            lengths.clear();
+            other.lengths.keySet().forEach(attention -> lengths.put(attention, last));
+            tokens.values().forEach(CachedTokens::close);
+            tokens.clear();
+            tokens.putAll(joined);
+            memories.values().forEach(CachedMemory::close);
+            memories.clear();
+            return null;
+        }));
+    }
+
+    private void requireJoins(KeyValueCache other) {
+        other.tokens.values().removeIf(CachedTokens::isEmpty);
+        tokens.values().removeIf(CachedTokens::isEmpty);
+        Check.that(
+                !other.tokens.isEmpty(),
+                "a cache without tokens joins another: expected the keys of a prompt; process it with nextStep() first");
+        if (other.manager.getEngine() != manager.getEngine()) {
+            throw DataTypes.otherEngine(
+                    "the sequences", other.manager.getEngine(), manager.getEngine(), "the KeyValueCache");
+        }
+        if (tokens.isEmpty()) {
+            return;
+        }
+        Check.that(
+                tokens.keySet().equals(other.tokens.keySet()),
+                () -> "a cache of " + other.tokens.size() + " self-attentions joins another of " + tokens.size()
+                        + ": expected the same attentions in both; process the prompts with the same model");
+        tokens.forEach((attention, cached) -> cached.requireJoins(other.tokens.get(attention)));
+    }
+
+    /** The index of the first token of each row, after it grows by a number. */
+    private int[] firstTokens(int moved) {
+        int[] first = starts == null
+                ? new int[(int) tokens.values().iterator().next().keys().batch()]
+                : starts.clone();
+        Arrays.setAll(first, row -> first[row] + moved);
+        return first;
+    }
+
+    /**
+     * {@return a copy of some sequences of the batch, without the padding that all of them have; a child of the same
+     * manager, closed by the caller} To continue it, use {@link #nextStep(int)}. A cross-attention projects its keys
+     * and values again at the next step.
+     *
+     * @param rows indices of the batch, in any order
+     * @throws IllegalArgumentException if there are none, or one is out of range
+     */
+    public KeyValueCache extract(int... rows) {
+        Check.that(rows.length > 0, "no rows: expected one or more; pass the indices of the sequences to extract");
+        return exclusively(() -> {
+            try (NDArray indices = HostData.integers(manager, device(), new Shape(rows.length), i -> rows[i])) {
+                requireRows(indices);
+                return fork(attention -> true, indices);
+            }
+        });
+    }
+
+    /** Drops the padding that all rows have. */
+    private void dropPadding() {
+        int common = starts == null ? 0 : Arrays.stream(starts).min().orElse(0);
+        if (common > 0) {
+            tokens.values().forEach(cached -> cached.moveBack(common));
+            lengths.replaceAll((attention, length) -> length - common);
+            Arrays.setAll(starts, row -> starts[row] - common);
+        }
+    }
+
+    private void selectStarts(NDArray rows) {
+        if (starts != null) {
+            double[] indices = HostData.doubles(rows);
+            int[] selected = new int[indices.length];
+            Arrays.setAll(selected, row -> starts[(int) indices[row]]);
+            starts = selected;
+            dropPadding();
+        }
+    }
+
+    private void requireRows(NDArray rows) {
+        // a step that failed may leave an attention without keys
+        tokens.values().removeIf(CachedTokens::isEmpty);
+        tokens.values().forEach(cached -> cached.requireRows(rows));
+        memories.values().forEach(memory -> memory.requireRows(rows));
+    }
+
+    /**
      * Selects sequences of the batch, in any order, such as the best beams of a beam search or the sequences that are
-     * not finished. A cross-attention projects its keys and values again at the next step.
+     * not finished. A cross-attention projects its keys and values again at the next step. If rows have
+     * {@linkplain #join joined}, the padding that all selected rows have is dropped, so that {@link #getLength} may be
+     * less.
      *
      * @param rows indices of the batch, (n) of an integer type; an index may occur several times
      * @throws IllegalArgumentException if the rows have another rank, data type or engine, there are none, or one is
@@ -242,12 +472,14 @@ public final class KeyValueCache implements AutoCloseable {
             if (engine != manager.getEngine()) {
                 throw DataTypes.otherEngine("rows " + rows.getShape(), engine, manager.getEngine(), "KeyValueCache");
             }
-            // a step that failed may leave an attention without keys
-            tokens.values().removeIf(CachedTokens::isEmpty);
-            tokens.values().forEach(cached -> cached.requireRows(rows));
-            memories.values().forEach(memory -> memory.requireRows(rows));
+            requireRows(rows);
             tokens.values().forEach(cached -> cached.select(rows));
-            memories.replaceAll((attention, memory) -> memory.select(manager, rows));
+            memories.replaceAll((attention, memory) -> {
+                try (memory) {
+                    return memory.select(manager, rows);
+                }
+            });
+            selectStarts(rows);
             return null;
         });
     }
@@ -257,21 +489,27 @@ public final class KeyValueCache implements AutoCloseable {
      * closed by the caller}
      */
     public KeyValueCache fork() {
-        return fork(attention -> true);
+        return fork(attention -> true, null);
     }
 
-    /** A copy of the parts of some attentions. */
-    private KeyValueCache fork(Predicate<Block> isCopied) {
+    /** A copy of the parts of some attentions, and of some rows of the batch; null for all rows. */
+    private KeyValueCache fork(Predicate<Block> isCopied, NDArray rows) {
         return exclusively(() -> {
             KeyValueCache copy = new KeyValueCache(parent, capacity);
+            copy.starts = starts;
             for (Block attention : lengths.keySet().stream().filter(isCopied).toList()) {
                 copy.lengths.put(attention, lengths.get(attention));
                 if (tokens.containsKey(attention)) {
-                    copy.tokens.put(attention, tokens.get(attention).copy(copy.manager));
+                    copy.tokens.put(attention, tokens.get(attention).copy(copy.manager, rows));
                 }
-                if (memories.containsKey(attention)) {
+                if (memories.containsKey(attention) && rows == null) {
                     copy.putMemory(attention, memories.get(attention));
+                } else if (memories.containsKey(attention)) {
+                    copy.memories.put(attention, memories.get(attention).select(copy.manager, rows));
                 }
+            }
+            if (rows != null) {
+                copy.selectStarts(rows);
             }
             return copy;
         });
@@ -287,6 +525,7 @@ public final class KeyValueCache implements AutoCloseable {
             tokens.clear();
             memories.values().forEach(CachedMemory::close);
             memories.clear();
+            forgetRows();
             return null;
         });
     }
@@ -340,7 +579,7 @@ public final class KeyValueCache implements AutoCloseable {
         }
         requireStart(params);
         int start = ForwardParameters.start(params, ForwardParameters.UNLIMITED);
-        KeyValueCache copy = cache.fork(each -> each == attention);
+        KeyValueCache copy = cache.fork(each -> each == attention, null);
         try {
             copy.rewind(Math.min(start, copy.getLength()));
             return copy;

@@ -140,28 +140,75 @@ public final class TokenColumn implements AutoCloseable {
     /** Selects rows of the batch, in their order. */
     public void select(NDArray rows) {
         if (array != null) {
-            array = selected(manager, array, rows);
+            NDArray before = array;
+            array = selected(manager, before, rows);
+            before.close();
         }
     }
 
-    /** Returns the selected rows of an array, which is closed. */
+    /** Returns the selected rows of an array: a new array. */
     public static NDArray selected(NDManager manager, NDArray array, NDArray rows) {
         Shape others = array.getShape().slice(1);
-        NDArray selected = Temporaries.result(() -> {
+        return owned(manager, Temporaries.result(() -> {
             NDArray flat = array.reshape(array.getShape().get(0), others.size());
             return Indices.lookUp(rows, flat, manager).reshape(new Shape(rows.size()).addAll(others));
-        });
-        array.close();
-        return owned(manager, selected);
+        }));
     }
 
-    /** Returns a copy of this column. */
-    public TokenColumn copy(NDManager receiver) {
+    /**
+     * Returns a copy of this column.
+     *
+     * @param receiver the array is attached to it
+     * @param rows the rows of the batch that are copied, in their order; null for all
+     */
+    public TokenColumn copy(NDManager receiver, NDArray rows) {
         TokenColumn copy = new TokenColumn(receiver, axis);
-        copy.array = array == null ? null : owned(receiver, array.duplicate());
+        copy.array = array == null
+                ? null
+                : rows == null ? owned(receiver, array.duplicate()) : selected(receiver, array, rows);
         copy.origin = origin;
         copy.end = end;
         return copy;
+    }
+
+    /** Counts tokens from a later one on, whose index becomes 0; those before it are dropped. */
+    public void moveBack(int count) {
+        origin -= count;
+        end -= count;
+    }
+
+    /**
+     * Returns the rows of this column, then those of another, whose last tokens have the same index. Tokens that one of
+     * them does not have are zeros.
+     *
+     * @param other a column of the same data type, device and sizes, except those of the batch and the tokens
+     * @param first the index of the first token of the result
+     * @param last one more than the index of the last token of both
+     */
+    public TokenColumn followedByRows(TokenColumn other, int first, int last) {
+        TokenColumn joined = new TokenColumn(manager, axis);
+        Shape shape = Shape.update(
+                Shape.update(array.getShape(), 0, batch() + other.batch()),
+                axis,
+                Math.max(last - first, Math.min(Math.max(room(), other.room()), 2L * (last - first))));
+        joined.array = owned(manager, manager.zeros(shape, array.getDataType(), array.getDevice()));
+        joined.origin = first;
+        joined.end = last;
+        joined.setRows(0, this, last - end);
+        joined.setRows(batch(), other, last - other.end);
+        return joined;
+    }
+
+    /** Copies the tokens of another column, whose indices grow by a number, to rows from one on. */
+    private void setRows(long row, TokenColumn rows, int added) {
+        int from = Math.max(rows.origin + added, origin);
+        NDIndex place = new NDIndex().addSliceDim(row, row + rows.batch());
+        for (int before = 1; before < axis; before++) {
+            place.addAllDim();
+        }
+        try (NDArray held = rows.view(manager, from - added)) {
+            array.set(place.addSliceDim((long) from - origin, (long) end - origin), held);
+        }
     }
 
     /** Attaches an array that was just created to a manager, so that no scope closes it. */

@@ -1,0 +1,254 @@
+package io.github.djlpositional.attention;
+
+import static io.github.djlpositional.attention.TestNumbers.HEADS;
+import static io.github.djlpositional.attention.TestNumbers.SIZE;
+import static io.github.djlpositional.attention.TestNumbers.filled;
+import static io.github.djlpositional.attention.TestNumbers.numbers;
+import static io.github.djlpositional.conformance.RandomCases.one;
+import static io.github.djlpositional.relative.EncodingType.ALIBI;
+import static io.github.djlpositional.relative.EncodingType.ROTARY;
+import static io.github.djlpositional.relative.EncodingType.T5;
+import static io.github.djlpositional.support.Rejections.rejected;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertAll;
+
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.training.ParameterStore;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.conformance.RandomCases;
+import io.github.djlpositional.relative.EncodingType;
+import io.github.djlpositional.support.OnEachEngine;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.function.UnaryOperator;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Sequences that join and leave a running batch: each step of a {@link RunningBatch} compares each with itself alone.
+ */
+class RunningBatchTest extends OnEachEngine {
+
+    private static final UnaryOperator<MultiHeadAttentionBlock.Builder> GROUPED =
+            attention -> attention.optWindow(2).optKeyValueHeadCount(1);
+
+    private static final List<UnaryOperator<MultiHeadAttentionBlock.Builder>> FORMS = List.of(
+            attention -> attention,
+            attention -> attention.optWindow(3),
+            attention -> attention.optWindow(3).optWindowByPosition(true),
+            attention -> attention.optChunkSize(3),
+            GROUPED,
+            attention -> attention.optFusedKernel(false));
+
+    private MultiHeadAttentionBlock causal(EncodingType type, UnaryOperator<MultiHeadAttentionBlock.Builder> form) {
+        MultiHeadAttentionBlock block = filled(
+                manager, form.apply(type.attention(HEADS).optCausal(true)).build(), DataType.FLOAT64);
+        block.freezeParameters(true);
+        return block;
+    }
+
+    /** Attentions of the same tokens in all forms. */
+    private List<MultiHeadAttentionBlock> attentions(EncodingType type) {
+        // each head has its own frequencies
+        boolean isByHead = type == EncodingType.LEARNED_ROTARY || type == EncodingType.ROPE_MIXED;
+        return FORMS.stream()
+                .filter(form -> !isByHead || form != GROUPED)
+                .map(form -> causal(type, form))
+                .toList();
+    }
+
+    private RunningBatch batch(EncodingType type) {
+        return new RunningBatch(manager, attentions(type).toArray(MultiHeadAttentionBlock[]::new));
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void sequencesJoinAndLeaveWithEachEncoding(EncodingType type) {
+        try (RunningBatch batch = batch(type)) {
+            batch.join(1, 3).step(1).join(2, 1).step(1).join(1, 3).step(1).select(1, 3, 2);
+            batch.step(1).join(1, 2, 1, 1).select(3, 0).step(1);
+        }
+    }
+
+    @Test
+    void longSequencesJoinAndLeave() {
+        try (RunningBatch batch = batch(ROTARY)) {
+            batch.join(1, 30).join(2, 7);
+            for (int i = 0; i < 12; i++) {
+                batch.step(1).join(1, 1 + 5 * i % 4).step(2).select(1, 2, 3);
+            }
+            try (RunningBatch others = batch.extract(0)) {
+                others.step(3).step(1);
+                batch.join(others).step(1).step(2);
+            }
+        }
+    }
+
+    @Test
+    void sequencesOfTheSameLengthHaveNoPositions() {
+        try (RunningBatch batch = batch(ALIBI)) {
+            batch.join(1, 3).join(2, 3);
+            assertThat(batch.cache().nextStep(1).contains(PositionalEncodingBlock.POSITIONS))
+                    .isFalse();
+            batch.cache().rewind(3);
+            batch.step(1).select(1).step(2);
+        }
+    }
+
+    @Test
+    void sequencesOfDifferentLengthsRewindTogether() {
+        try (RunningBatch batch = new RunningBatch(manager, causal(ROTARY, FORMS.get(0)), causal(T5, FORMS.get(0)))) {
+            batch.join(1, 5).join(1, 3).rewindBy(2).step(2).step(1).rewindBy(1);
+            assertAll(rejected(() -> batch.cache().rewind(2), "length 2", "at least 3"));
+            batch.step(1).select(0).rewindBy(5).step(3);
+        }
+    }
+
+    /** A window of 3 needs the two tokens before. */
+    @Test
+    void aWindowRewindsAsFarAsTheTokensOfAllSequences() {
+        try (RunningBatch batch = new RunningBatch(manager, causal(ROTARY, FORMS.get(1)))) {
+            batch.join(1, 2);
+            for (int i = 0; i < 9; i++) {
+                batch.step(1);
+            }
+            batch.join(1, 9).step(1).rewindBy(1).step(1);
+            assertAll(rejected(() -> batch.cache().rewind(7), "length 7", "no longer cached"));
+            batch.step(1).step(1).extract(1).rewindBy(1).step(1).close();
+        }
+    }
+
+    @Test
+    void rejectsSequencesThatDoNotFit() {
+        MultiHeadAttentionBlock one = causal(ROTARY, FORMS.get(0));
+        MultiHeadAttentionBlock two = causal(ROTARY, FORMS.get(0));
+        try (RunningBatch batch = new RunningBatch(manager, one);
+                RunningBatch others = new RunningBatch(manager, two).join(1, 2);
+                RunningBatch both = new RunningBatch(manager, one, two).join(1, 2);
+                KeyValueCache empty = new KeyValueCache(manager)) {
+            batch.join(1, 3);
+            assertAll(
+                    rejected(() -> batch.cache().join(empty), "without tokens", "nextStep()"),
+                    rejected(() -> batch.cache().join(others.cache()), "same attentions"),
+                    rejected(() -> batch.cache().join(both.cache()), "2 self-attentions", "1"),
+                    rejected(() -> batch.cache().extract(), "no rows"),
+                    rejected(() -> batch.cache().extract(0, 1), "row 1"),
+                    rejected(() -> batch.cache().nextStep(0), "count", "0"),
+                    rejected(() -> batch.cache().rewindToPrefix(new long[2], new long[2]), "2 ids", "3"),
+                    rejected(() -> batch.cache().rewindToPrefix(new long[3], new long[0]), "no ids"));
+            batch.step(1).join(1, 2).step(1);
+            assertAll(
+                    rejected(() -> batch.cache().rewindToPrefix(new long[5], new long[2]), "different lengths"),
+                    rejected(
+                            () -> one.forward(
+                                    new ParameterStore(manager, false),
+                                    new NDList(numbers(manager, 1, DataType.FLOAT64, 2, 1, SIZE)),
+                                    false,
+                                    batch.cache().nextStep()),
+                            "without positions"));
+            batch.cache().rewind(5);
+            batch.step(1);
+        }
+    }
+
+    @Test
+    void keepsTheLongestPrefixOfAPrompt() {
+        try (RunningBatch batch = new RunningBatch(manager, causal(ROTARY, FORMS.get(0)))) {
+            KeyValueCache cache = batch.join(1, 5).cache();
+            assertThat(cache.fork().rewindToPrefix(row(7, 8, 9, 4, 5), row(7, 8, 3, 4)))
+                    .isEqualTo(2);
+            assertThat(cache.fork().rewindToPrefix(row(7, 8, 9, 4, 5), row(7, 8)))
+                    .isEqualTo(1);
+            assertThat(cache.fork().rewindToPrefix(row(7, 8, 9, 4, 5), row(7, 8, 9, 4, 5, 6)))
+                    .isEqualTo(5);
+            assertThat(cache.rewindToPrefix(row(7, 8, 9, 4, 5), row(1))).isZero();
+            assertThat(cache.getLength()).isZero();
+        }
+    }
+
+    @Test
+    void withAWindowThatReachesBackNoPrefixIsKept() {
+        try (RunningBatch batch = new RunningBatch(manager, causal(ROTARY, FORMS.get(1)))) {
+            batch.join(1, 4).step(2).step(1).step(1);
+            assertThat(batch.cache().fork().rewindToPrefix(row(1, 2, 3, 4, 5, 6, 7, 8), row(1, 2, 3, 4, 5, 6, 7, 9)))
+                    .isEqualTo(7);
+            assertThat(batch.cache().rewindToPrefix(row(1, 2, 3, 4, 5, 6, 7, 8), row(1, 2, 3, 9)))
+                    .isZero();
+        }
+    }
+
+    private static long[] row(long... ids) {
+        return ids;
+    }
+
+    @Test
+    void requestsComeAndGo() {
+        checkRequests(30);
+    }
+
+    @Test
+    @Tag("slow")
+    void manyRequestsComeAndGo() {
+        checkRequests(3_000);
+    }
+
+    private void checkRequests(int cases) {
+        assumeCpu();
+        Map<EncodingType, List<MultiHeadAttentionBlock>> blocks = new EnumMap<>(EncodingType.class);
+        RandomCases.check(cases, random -> {
+            EncodingType type = one(random, List.of(EncodingType.values()));
+            List<MultiHeadAttentionBlock> all = blocks.computeIfAbsent(type, each -> attentions(each));
+            MultiHeadAttentionBlock[] some = IntStream.range(0, all.size())
+                    .filter(i -> random.nextInt(3) == 0)
+                    .mapToObj(all::get)
+                    .toArray(MultiHeadAttentionBlock[]::new);
+            try (NDManager own = manager.newSubManager()) {
+                RunningBatch batch =
+                        new RunningBatch(own, some.length == 0 ? new MultiHeadAttentionBlock[] {all.get(0)} : some);
+                for (int i = 0; i < 8; i++) {
+                    batch = changed(batch, random);
+                }
+            }
+        });
+    }
+
+    /** A window of cells has positions below 7. */
+    private static final int LONGEST = 6;
+
+    private static RunningBatch changed(RunningBatch batch, SplittableRandom random) {
+        int length = random.nextInt(1, 4);
+        int[] mask =
+                random.nextInt(3) > 0 ? new int[0] : random.ints(length, 0, 2).toArray();
+        switch (batch.count() == 0 ? 0 : random.nextInt(5)) {
+            case 0 -> batch.join(random.nextInt(1, 3), length, mask);
+            case 1 -> batch.select(rows(batch, random));
+            case 2 -> {
+                return batch.extract(rows(batch, random));
+            }
+            case 3 -> {
+                RunningBatch others = batch.fork();
+                if (others.longest() + length <= LONGEST) {
+                    others.step(length, mask);
+                }
+                return batch.join(others);
+            }
+            default -> {
+                if (batch.longest() + length <= LONGEST) {
+                    batch.step(length, mask);
+                }
+            }
+        }
+        return batch.longest() + 1 > LONGEST ? batch : batch.step(1);
+    }
+
+    private static int[] rows(RunningBatch batch, SplittableRandom random) {
+        return random.ints(random.nextInt(1, 4), 0, batch.count()).toArray();
+    }
+}
