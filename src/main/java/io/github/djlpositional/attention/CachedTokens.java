@@ -7,8 +7,10 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.training.ParameterStore;
 import io.github.djlpositional.Positions;
 import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.InputMistakes;
@@ -562,6 +564,147 @@ final class CachedTokens implements AutoCloseable {
         return missing.size() == 0
                 ? ofRows
                 : like.getManager().zeros(missing, type, like.getDevice()).concat(ofRows, -1);
+    }
+
+    /** Whether a removal of tokens moves the positions of later ones, because they follow one another. */
+    boolean haveConsecutivePositions() {
+        return tokens.array() == null || areConsecutive;
+    }
+
+    /** Checks that no window reaches back to tokens that are no longer cached after others are removed. */
+    void requireRemovable(int from, int to) {
+        int length = length() - (to - from);
+        Integer reach = reach(length());
+        int first = reach == null ? 0 : Math.max(0, length - reach + 1);
+        int cached = moved(Math.max(firstOfAll, tokens.first()), from, to);
+        int needed = reach == null || !attention.order().countsTokens()
+                ? first
+                : masked.stream()
+                        .filter(each -> moved(each.from, from, to) < length && moved(each.end, from, to) > first)
+                        .mapToInt(each -> Math.min(first, moved(each.first, from, to)))
+                        .min()
+                        .orElse(first);
+        Check.that(
+                cached <= needed,
+                () -> "tokens " + from + " to " + (to - 1) + " of " + length()
+                        + ": expected tokens whose removal leaves those that a window would reach back to, from "
+                        + needed
+                        + " on, but the first cached one would be " + cached
+                        + "; call clear() and process the sequence again; attention: " + attention);
+    }
+
+    /** The index of a token after others were removed; of a removed one, that of the next. */
+    private static int moved(int index, int from, int to) {
+        return index <= from ? index : Math.max(from, index - (to - from));
+    }
+
+    /** The later tokens of a sequence at other positions, and their keys, (B, K, n, H); null for the same keys. */
+    record Moved(Positions positions, NDArray keys) implements AutoCloseable {
+        @Override
+        public void close() {
+            if (keys != null) {
+                keys.close();
+            }
+            if (positions.array() != null) {
+                positions.array().close();
+            }
+        }
+    }
+
+    /**
+     * Encodes the cached tokens from an index on for positions that are larger by a number: an object of the caller.
+     *
+     * @throws IllegalArgumentException if an encoding cannot move keys, or a position is not valid
+     */
+    Moved moved(int from, int added) {
+        int begin = Math.max(from, tokens.first());
+        int count = length() - begin;
+        try (Temporaries temporaries = new Temporaries();
+                NDManager own = manager.newSubManager()) {
+            Positions before = AttentionForward.slice(temporaries, tokens, begin - tokens.first(), count);
+            Positions after = Positions.of(begin + added, count);
+            if (before.array() != null) {
+                NDArray array = temporaries.add(Arithmetic.add(before.array(), added));
+                int end = haveConsecutivePositions()
+                        ? tokens.end()
+                        : Positions.of(array).signed().end();
+                after = Positions.of(begin, count).with(array, end);
+            }
+            NDArray encoded = null;
+            if (attention.terms().encodeKeys() && count > 0) {
+                NDArray view = temporaries.add(keys.view(manager, begin));
+                encoded = TokenColumn.owned(
+                        manager, attention.terms().encodeAgain(call(own, view, before), call(own, view, after), view));
+            }
+            if (after.array() != null) {
+                TokenColumn.owned(manager, temporaries.remove(after.array()));
+            }
+            return new Moved(after, encoded);
+        }
+    }
+
+    private AttentionCall call(NDManager own, NDArray like, Positions ofKeys) {
+        MultiHeadAttentionBlock.Options options = attention.options();
+        return new AttentionCall(
+                attention,
+                DataTypes.ofScores(like),
+                new ParameterStore(own, false),
+                false,
+                null,
+                ofKeys,
+                ofKeys,
+                options.causal(),
+                options.scale());
+    }
+
+    /** Removes tokens; the later ones follow those before. */
+    void remove(int from, int to) {
+        keys.remove(from, to);
+        values.remove(from, to);
+        if (!hidden.isEmpty()) {
+            hidden.remove(from, to);
+        }
+        features.values().forEach(column -> column.remove(from, to));
+        int first = tokens.first();
+        int kept = Math.max(0, from - first);
+        int begin = Math.max(to, first);
+        int end = tokens.end();
+        try (Temporaries temporaries = new Temporaries()) {
+            Positions later = AttentionForward.slice(temporaries, tokens, begin - first, length() - begin);
+            Positions all = AttentionForward.slice(temporaries, tokens, 0, kept).followedBy(later);
+            closePositions();
+            NDArray array = all.array() == null ? null : TokenColumn.owned(manager, all.array());
+            tokens = Positions.of(moved(first, from, to), all.count()).with(array, end);
+        }
+        masked.replaceAll(
+                each -> new Masked(moved(each.from, from, to), moved(each.end, from, to), moved(each.first, from, to)));
+        masked.removeIf(each -> each.from == each.end);
+        firstExplicit = Math.min(firstExplicit, from);
+        paddingEnd = moved(paddingEnd, from, to);
+        joinedLength = moved(joinedLength, from, to);
+        firstJoined = moved(firstJoined, from, to);
+        firstOfAll = moved(firstOfAll, from, to);
+        lengthBefore = moved(lengthBefore, from, to);
+        endBefore = end;
+    }
+
+    /** Replaces the positions and keys of the last tokens. */
+    void replace(Moved last) {
+        if (last.keys != null && last.positions.count() > 0) {
+            keys.write(last.keys);
+        }
+        if (last.positions.array() != null) {
+            try (Temporaries temporaries = new Temporaries()) {
+                int kept = tokens.count() - last.positions.count();
+                Positions all =
+                        AttentionForward.slice(temporaries, tokens, 0, kept).followedBy(last.positions);
+                int end = Math.max(tokens.end(), last.positions.end());
+                closePositions();
+                tokens =
+                        Positions.of(tokens.first(), tokens.count()).with(TokenColumn.owned(manager, all.array()), end);
+                endBefore = end;
+            }
+        }
     }
 
     /** Counts tokens from a later one on, whose index becomes 0, and which no row has a token before. */

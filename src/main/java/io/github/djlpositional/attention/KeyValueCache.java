@@ -18,6 +18,7 @@ import java.util.Arrays;
 import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
@@ -306,9 +307,7 @@ public final class KeyValueCache implements AutoCloseable {
                     () -> ids.length + " ids of " + length + " cached tokens: expected one for each; pass those of the"
                             + " prompt and of the tokens that were generated and processed");
             Check.that(prompt.length > 0, "no ids of a prompt: expected one or more; pass the ids of the prompt");
-            Check.that(
-                    starts == null || Arrays.stream(starts).allMatch(start -> start == 0),
-                    "a prefix of sequences of different lengths: expected one sequence; extract() it first");
+            requireAligned("a prefix");
             int difference = Arrays.mismatch(ids, prompt);
             int common = Math.min(difference < 0 ? length : difference, prompt.length - 1);
             if (common > 0 && tokens.values().stream().allMatch(cached -> cached.isCached(common))) {
@@ -318,6 +317,80 @@ public final class KeyValueCache implements AutoCloseable {
             clear();
             return 0;
         });
+    }
+
+    /**
+     * Removes tokens in the middle, so that the cache has room for later ones: context shift, StreamingLLM. The later
+     * tokens move to the places of the removed ones. If their positions are their indices, they become smaller too, and
+     * cached keys are rotated to them; positions that were passed with the tokens stay, see {@link #shift}.
+     *
+     * <p>An attention then computes what it would if the tokens had not been there. The layers of a model before it do
+     * not: their results for the later tokens were computed with the removed ones. Absolute encodings at the input of a
+     * model do not move either.
+     *
+     * @param from the index of the first token to remove, from 0
+     * @param to one more than the index of the last, up to {@link #getLength}
+     * @throws IllegalArgumentException if the range is not within the cached tokens, the window of an attention would
+     *     reach back to tokens that are no longer cached, an encoding cannot move keys to other positions, or sequences
+     *     of different lengths have {@linkplain #join joined}; the cache is then unchanged
+     */
+    public void remove(int from, int to) {
+        exclusively(() -> {
+            rewind(getLength());
+            Check.between("to", to, 0, getLength());
+            Check.between("from", from, 0, to);
+            requireAligned("tokens " + from + " to " + (to - 1));
+            if (from == to || to == getLength()) {
+                rewind(from == to ? getLength() : from);
+                return null;
+            }
+            tokens.values().forEach(cached -> cached.requireRemovable(from, to));
+            change(to, from - to, CachedTokens::haveConsecutivePositions, cached -> cached.remove(from, to));
+            lengths.replaceAll((attention, length) -> length - (to - from));
+            return null;
+        });
+    }
+
+    /**
+     * Adds a number to the positions that were passed with the tokens from an index on, such as after {@link #remove},
+     * and rotates their cached keys to them.
+     *
+     * @param from the index of the first token
+     * @param added the number, which may be negative
+     * @throws IllegalArgumentException if the index is not that of a cached token, the positions of the tokens are
+     *     their indices, a position would be out of range, or an encoding cannot move keys to other positions; the
+     *     cache is then unchanged
+     */
+    public void shift(int from, int added) {
+        exclusively(() -> {
+            rewind(getLength());
+            Check.between("from", from, 0, Math.max(0, getLength() - 1));
+            Check.that(
+                    !tokens.isEmpty() && tokens.values().stream().noneMatch(CachedTokens::haveConsecutivePositions),
+                    () -> "a shift of tokens by " + added
+                            + ", whose positions are their indices: expected positions that"
+                            + " were passed with the tokens; call remove() to move tokens to other indices");
+            change(from, added, cached -> true, cached -> {});
+            return null;
+        });
+    }
+
+    /** Encodes tokens for other positions, then changes the tokens of all attentions, or those of none. */
+    private void change(int from, int added, Predicate<CachedTokens> isMoved, Consumer<CachedTokens> change) {
+        IdentityHashMap<CachedTokens, CachedTokens.Moved> moved = new IdentityHashMap<>();
+        try {
+            tokens.values().stream().filter(isMoved).forEach(cached -> moved.put(cached, cached.moved(from, added)));
+            tokens.values().forEach(change);
+            moved.forEach(CachedTokens::replace);
+        } finally {
+            moved.values().forEach(CachedTokens.Moved::close);
+        }
+    }
+
+    private void requireAligned(String what) {
+        Check.that(
+                starts == null || Arrays.stream(starts).allMatch(start -> start == 0),
+                () -> what + " of sequences of different lengths: expected one sequence; extract() it first");
     }
 
     private void forgetRows() {

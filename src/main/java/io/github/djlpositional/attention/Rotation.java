@@ -5,9 +5,11 @@ import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.math.PairLayout;
 
 /**
@@ -53,6 +55,38 @@ public record Rotation(int start, int size, PairLayout layout, Angles angles) im
             boolean isByBatch = shape.dimension() == 3 && shape.get(0) > 1;
             return apply(x, isByBatch ? rows.expandDims(1) : rows, call.training());
         });
+    }
+
+    /**
+     * Undoes the rotation of keys for an encoding, or rotates them, in their data type; the rows are those of the
+     * cached ones: a new array.
+     *
+     * @param x the keys, (B, K, n, H), FLOAT32 for a cache of half precision, so that they are rounded once
+     * @param like an array of the data type of the cache
+     */
+    NDArray again(RelativeEncoding encoding, AttentionCall call, NDArray x, NDArray like, boolean isUndone) {
+        return Temporaries.result(() -> {
+            NDArray own = rows(encoding, call, like, true, x.getShape());
+            Check.that(
+                    !isByDimension(own),
+                    () -> Settings.classOf(encoding) + " turns each dimension by its own angle, which cannot be undone:"
+                            + " expected a rotation of pairs, to move the positions of cached tokens; clear() the cache and"
+                            + " process the tokens again");
+            NDArray rows = Arithmetic.toType(own, x.getDataType());
+            Shape shape = rows.getShape();
+            boolean isByBatch = shape.dimension() == 3 && shape.get(0) > 1;
+            NDArray applied = isUndone ? inverse(rows) : rows;
+            return apply(x, isByBatch ? applied.expandDims(1) : applied, false);
+        });
+    }
+
+    /** The rows that undo a rotation: (cos φ, -sin φ) / m², if cos φ and sin φ have a factor m. */
+    private NDArray inverse(NDArray rows) {
+        NDList angle = halves(rows);
+        NDArray squares = angle.get(0).square().add(angle.get(1).square());
+        NDArray cosines = angle.get(0).div(squares);
+        NDArray sines = angle.get(1).neg().div(squares);
+        return NDArrays.concat(new NDList(cosines, sines), axisOfHalves(rows)).reshape(rows.getShape());
     }
 
     /** The rows of an encoding for queries or keys of a shape, (B, N, n, H), within {@link Temporaries#result}. */

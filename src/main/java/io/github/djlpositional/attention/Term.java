@@ -65,7 +65,8 @@ public sealed interface Term permits Rotation, Terms.Heads, Terms.DistanceBias, 
 
     /**
      * {@return a term of the scores that depends on features of each token, which are computed once in a forward from
-     * the input of the attention} A cache stores the features of keys, so they must not depend on other tokens.
+     * the input of the attention} A cache stores the features of keys, so they must depend neither on other tokens nor,
+     * if tokens of the cache are to be {@linkplain KeyValueCache#remove removed}, on positions.
      *
      * @param queries returns features of the queries, (B, T, W), of any floating-point type, from the queries before
      *     their projection, (B, T, D), FLOAT32 if the attention is FLOAT16; null for none

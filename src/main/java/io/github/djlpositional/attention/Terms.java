@@ -212,6 +212,51 @@ final class Terms {
         return x;
     }
 
+    /** Whether keys depend on their positions, so that {@link #encodeAgain} changes them. */
+    boolean encodeKeys() {
+        return all.stream().anyMatch(term -> term instanceof Rotation || changesKeys(term));
+    }
+
+    private static boolean changesKeys(Term term) {
+        return term instanceof Heads heads && heads.keys() != null;
+    }
+
+    /**
+     * Encodes encoded keys for other positions.
+     *
+     * @param before the keys at the positions for which they were encoded
+     * @param after the keys at their new positions
+     * @param keys encoded, (B, K, n, H)
+     * @return a new array
+     * @throws IllegalArgumentException if an encoding cannot be undone
+     */
+    NDArray encodeAgain(AttentionCall before, AttentionCall after, NDArray keys) {
+        for (Term term : all) {
+            Check.that(
+                    !changesKeys(term),
+                    () -> Settings.classOf(owners.get(term)) + " changes keys by a function of its own, which cannot be"
+                            + " undone: expected rotations, biases or scores, to move the positions of cached tokens;"
+                            + " clear() the cache and process the tokens again");
+        }
+        List<Rotation> rotations = ofType(Rotation.class);
+        try (Temporaries temporaries = new Temporaries()) {
+            NDArray x = temporaries.toType(keys, DataTypes.ofScores(keys));
+            for (int i = rotations.size() - 1; i >= 0; i--) {
+                x = temporaries.add(again(rotations.get(i), before, x, keys, true));
+            }
+            for (Rotation each : rotations) {
+                x = temporaries.add(again(each, after, x, keys, false));
+            }
+            NDArray encoded = x;
+            return Temporaries.result(
+                    () -> Arithmetic.toType(encoded, keys.getDataType()).duplicate());
+        }
+    }
+
+    private NDArray again(Rotation term, AttentionCall call, NDArray x, NDArray like, boolean isUndone) {
+        return term.again(owners.get(term), call, x, like, isUndone);
+    }
+
     /** The features of each token of queries or keys, (B, n, W), by term; see {@link Term#scoresOfTokens}. */
     Map<Term, NDArray> features(Temporaries temporaries, AttentionCall call, NDArray input, boolean areKeys) {
         Map<Term, NDArray> features = new HashMap<>();

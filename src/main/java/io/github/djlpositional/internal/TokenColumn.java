@@ -96,13 +96,34 @@ public final class TokenColumn implements AutoCloseable {
         end = index;
     }
 
-    /** Writes the last tokens, for which there is room. */
+    /** Writes the last tokens, for which there is room, or in place of others. */
     public void write(NDArray added) {
         int at = end - origin - (int) added.getShape().get(axis);
         // without its gradient: otherwise each step would extend a graph that is never used
         try (NDArray plain = added.stopGradient()) {
             array.set(NDIndex.sliceAxis(axis, at, end - origin), plain);
         }
+    }
+
+    /**
+     * Removes tokens; the later ones follow those before.
+     *
+     * @param from the index of the first of them
+     * @param to one more than the index of the last, less than {@link #end}
+     */
+    public void remove(int from, int to) {
+        int begin = Math.max(to, origin);
+        int next = Math.max(begin - (to - from), from);
+        int newOrigin = origin <= from ? origin : Math.max(from, origin - (to - from));
+        if (begin - origin != next - newOrigin) {
+            try (NDArray view = view(manager, begin);
+                    NDArray later = view.duplicate()) {
+                array.set(
+                        NDIndex.sliceAxis(axis, (long) next - newOrigin, (long) next - newOrigin + end - begin), later);
+            }
+        }
+        origin = newOrigin;
+        end -= to - from;
     }
 
     /** Checks that tokens have the batch size, data type and device of the previous ones. */

@@ -347,6 +347,30 @@ final class CacheModel {
         return this;
     }
 
+    /** Removes tokens, of which those after the last explicit position keep theirs. */
+    CacheModel remove(int from, int to) {
+        cache.remove(from, to);
+        tokens = without(tokens, from, to);
+        mask = without(mask, from, to);
+        positions = positions == null ? null : without(positions, from, to);
+        firstExplicit = Math.min(firstExplicit, from);
+        requireLength();
+        return this;
+    }
+
+    private static NDArray without(NDArray array, int from, int to) {
+        NDArray later = array.get(":, " + to + ":");
+        return from == 0 ? later : array.get(":, :" + from).concat(later, 1);
+    }
+
+    /** Adds a number to the positions of tokens. */
+    CacheModel shift(int from, int added) {
+        cache.shift(from, added);
+        NDArray moved = positions.get(":, " + from + ":").add(added);
+        positions = from == 0 ? moved : positions.get(":, :" + from).concat(moved, 1);
+        return this;
+    }
+
     CacheModel clear() {
         cache.clear();
         truncate(0);

@@ -137,6 +137,76 @@ class KeyValueCacheTest extends OnEachEngine {
     }
 
     @ParameterizedTest
+    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "ROTARY_BY_DIMENSION")
+    void removesTokensAndShiftsPositionsWithEachEncoding(EncodingType type) {
+        cache(causal(type))
+                .atRows(positions(0, 1, 2, 3), positions(1, 2, 3, 5))
+                .step(4)
+                .remove(1, 2)
+                .at(4)
+                .step(1)
+                .shift(2, -1)
+                .at(4)
+                .step(1)
+                .shift(0, 1)
+                .at(0)
+                .step(1);
+    }
+
+    @Test
+    void positionsOfSeveralAxesAndTimesAreShifted() {
+        cache(causal(ALIBI))
+                .at(0.5, 1.25, 4)
+                .step(3)
+                .remove(0, 1)
+                .shift(1, -2)
+                .at(3)
+                .step(1);
+        cache(causal(ROTARY))
+                .at(0.5, 1.25, 4)
+                .step(3)
+                .remove(0, 1)
+                .shift(0, -2)
+                .at(3)
+                .step(1);
+    }
+
+    @Test
+    void rejectsARemovalOrAShiftThatItCannotDo() {
+        CacheModel cache = cache(causal(ROTARY)).step(3);
+        CacheModel byDimension = cache(causal(EncodingType.ROTARY_BY_DIMENSION)).step(3);
+        CacheModel explicit = cache(causal(ROTARY)).at(1, 2, 3).step(3);
+        CacheModel window = cache(causal(ROTARY).optWindow(3)).steps(4, 1, 1, 1, 1);
+        assertAll(
+                rejected(() -> cache.cache().remove(2, 4), "to", "4", "3"),
+                rejected(() -> cache.cache().remove(2, 1), "from", "2", "1"),
+                rejected(() -> cache.cache().remove(-1, 1), "from", "-1"),
+                rejected(() -> cache.cache().shift(1, 2), "indices", "remove()"),
+                rejected(() -> byDimension.cache().remove(0, 1), "RotaryEmbeddingBlock", "pairs", "clear()"),
+                rejected(() -> explicit.cache().shift(3, 1), "from", "3"),
+                rejected(() -> window.cache().remove(4, 7), "4 to 6", "window", "clear()"));
+        cache.step(1);
+        byDimension.step(1);
+        explicit.at(4).step(1);
+        window.step(1).remove(2, 5).step(1);
+    }
+
+    /** Their keys are rounded once more for each shift. */
+    @Test
+    void halfPrecisionIsRotatedInFloat32() {
+        assumeEngine(TestEngine.PYTORCH);
+        MultiHeadAttentionBlock block = filled(manager, causal(ROTARY).build(), DataType.FLOAT16);
+        NDArray x = numbers(manager, 1, DataType.FLOAT16, 1, 9, SIZE);
+        KeyValueCache cache = new KeyValueCache(parent);
+        caches.add(cache);
+        infer(manager, block, cache.nextStep(), x.get(":, :8"));
+        cache.remove(2, 5);
+        NDArray y = infer(manager, block, cache.nextStep(), x.get(":, 8:"));
+        NDArray whole = infer(manager, block, x.get(":, :2").concat(x.get(":, 5:"), 1));
+        requireClose(y, doubles(whole.get(":, -1:")), 0x1p-7);
+    }
+
+    @ParameterizedTest
     @EnumSource
     void attendsToTheOutputOfAnEncoderWithEachEncoding(EncodingType type) {
         cache().crossAttention(type.attention(HEADS))

@@ -235,7 +235,7 @@ class RandomProgramsTest extends OnEachEngine {
      * Causal attentions with masks at some steps: one of the step's keys is appended to those of before, one of all
      * keys replaces them, and one with an axis of queries counts for its step. Between steps, the cache is forked,
      * rewound, or continued with other rows of the batch. Some attentions have a window, of which the cache drops
-     * earlier tokens.
+     * earlier tokens. Tokens in the middle are removed.
      */
     private void checkSteps(int cases) {
         assumeCpu();
@@ -277,7 +277,7 @@ class RandomProgramsTest extends OnEachEngine {
                     double[] whole = expected(
                             type, block, from, part, x.get(":, :" + to), positions, positions, ofKeys, ofQueries);
                     requireClose(y, whole, 1e-11);
-                    switch (random.nextInt(5)) {
+                    switch (random.nextInt(6)) {
                         case 0 -> {
                             cache = cache.fork();
                             from = to;
@@ -301,6 +301,33 @@ class RandomProgramsTest extends OnEachEngine {
                             if (positions != null) {
                                 int[][] ofTokens = positions.clone();
                                 Arrays.setAll(positions, row -> ofTokens[rows[row]]);
+                            }
+                        }
+                        case 3 -> {
+                            int first = random.nextInt(to);
+                            int end = random.nextInt(first, to);
+                            boolean mayRemove =
+                                    window == ALL && (positions != null || type != EncodingType.ROTARY_BY_DIMENSION);
+                            from = to;
+                            if (mayRemove && end > first) {
+                                cache.remove(first, end);
+                                NDArray later = x.get(":, {}:", end);
+                                x = first == 0 ? later : x.get(":, :{}", first).concat(later, 1);
+                                for (int row = 0; row < batch; row++) {
+                                    boolean[] ofRow = hidden[row];
+                                    hidden[row] = new boolean[length - (end - first)];
+                                    System.arraycopy(ofRow, 0, hidden[row], 0, first);
+                                    System.arraycopy(ofRow, end, hidden[row], first, length - end);
+                                    if (positions != null) {
+                                        int[] places = positions[row];
+                                        positions[row] = IntStream.range(0, length)
+                                                .filter(i -> i < first || i >= end)
+                                                .map(i -> places[i])
+                                                .toArray();
+                                    }
+                                }
+                                length -= end - first;
+                                from = to - (end - first);
                             }
                         }
                         default -> from = to;

@@ -48,7 +48,11 @@ final class RunningBatch implements AutoCloseable {
             return new Request(without(tokens, from, to), without(mask, from, to));
         }
 
+        /** MXNet cannot slice nothing. */
         private static NDArray without(NDArray array, int from, int to) {
+            if (from == 0 || to == array.size(1)) {
+                return array.get(":, {}:{}", from == 0 ? to : 0, from == 0 ? array.size(1) : from);
+            }
             return array.get(":, :" + from).concat(array.get(":, " + to + ":"), 1);
         }
     }
@@ -169,6 +173,14 @@ final class RunningBatch implements AutoCloseable {
     RunningBatch rewindBy(int count) {
         cache.rewind(cache.getLength() - count);
         requests.replaceAll(request -> request.first(request.length() - count));
+        requireLength();
+        return this;
+    }
+
+    /** Removes tokens of all requests, which have the same length. */
+    RunningBatch remove(int from, int to) {
+        cache.remove(from, to);
+        requests.replaceAll(request -> request.without(from, to));
         requireLength();
         return this;
     }

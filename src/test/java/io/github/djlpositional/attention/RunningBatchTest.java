@@ -184,6 +184,38 @@ class RunningBatchTest extends OnEachEngine {
         }
     }
 
+    // removal
+
+    /** Those whose attentions see all tokens: a window would reach back to dropped ones. */
+    private static final int[] WHOLE = {0, 5};
+
+    private RunningBatch wholeBatch(EncodingType type) {
+        return new RunningBatch(
+                manager,
+                IntStream.of(WHOLE).mapToObj(i -> causal(type, FORMS.get(i))).toArray(MultiHeadAttentionBlock[]::new));
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void tokensAreRemovedWithEachEncoding(EncodingType type) {
+        try (RunningBatch batch = wholeBatch(type)) {
+            batch.join(2, 5, 1, 0, 1, 1, 1);
+            if (type == EncodingType.ROTARY_BY_DIMENSION) {
+                assertAll(rejected(() -> batch.cache().remove(1, 3), "RotaryEmbeddingBlock", "its own angle"));
+                batch.step(1);
+                return;
+            }
+            batch.remove(1, 3)
+                    .step(2)
+                    .remove(0, 1)
+                    .step(1)
+                    .remove(3, 5)
+                    .step(1)
+                    .remove(2, 2)
+                    .step(1);
+        }
+    }
+
     private static long[] row(long... ids) {
         return ids;
     }
@@ -226,7 +258,7 @@ class RunningBatchTest extends OnEachEngine {
         int length = random.nextInt(1, 4);
         int[] mask =
                 random.nextInt(3) > 0 ? new int[0] : random.ints(length, 0, 2).toArray();
-        switch (batch.count() == 0 ? 0 : random.nextInt(5)) {
+        switch (batch.count() == 0 ? 0 : random.nextInt(6)) {
             case 0 -> batch.join(random.nextInt(1, 3), length, mask);
             case 1 -> batch.select(rows(batch, random));
             case 2 -> {
@@ -239,6 +271,7 @@ class RunningBatchTest extends OnEachEngine {
                 }
                 return batch.join(others);
             }
+            case 4 -> remove(batch, random);
             default -> {
                 if (batch.longest() + length <= LONGEST) {
                     batch.step(length, mask);
@@ -246,6 +279,20 @@ class RunningBatchTest extends OnEachEngine {
             }
         }
         return batch.longest() + 1 > LONGEST ? batch : batch.step(1);
+    }
+
+    /** A window may reach back to dropped tokens; the cache is then unchanged. */
+    private static void remove(RunningBatch batch, SplittableRandom random) {
+        int from = random.nextInt(batch.longest());
+        int to = random.nextInt(from, batch.longest() + 1);
+        if (batch.shortest() < batch.longest() || to - from == batch.longest()) {
+            return;
+        }
+        try {
+            batch.remove(from, to);
+        } catch (IllegalArgumentException e) {
+            assertThat(e.getMessage()).containsAnyOf("no longer cached", "its own angle");
+        }
     }
 
     private static int[] rows(RunningBatch batch, SplittableRandom random) {

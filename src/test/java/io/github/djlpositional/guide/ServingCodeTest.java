@@ -1,5 +1,7 @@
 package io.github.djlpositional.guide;
 
+import static io.github.djlpositional.attention.TestNumbers.doubles;
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.ndarray.NDArray;
@@ -12,6 +14,7 @@ import ai.djl.training.ParameterStore;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
+import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.transformer.TokenGenerator;
 import io.github.djlpositional.transformer.TransformerStackBlock;
@@ -27,6 +30,9 @@ import org.junit.jupiter.api.Test;
 class ServingCodeTest extends OnEachEngine {
 
     private static final int VOCABULARY = 100;
+
+    /** Scores differ by the rounding of sums of at most 64 products of numbers below 4. */
+    private static final float TOLERANCE = 64 * 16 * 0x1p-24f;
 
     /** With sinusoids at the input, too: rotary positions alone would not show that all positions are off by one. */
     private Block model() {
@@ -118,6 +124,54 @@ class ServingCodeTest extends OnEachEngine {
         for (Request request : all) {
             assertThat(longs(request.answer())).isEqualTo(alone.generate(longs(request.prompt()), request.most()));
         }
+    }
+
+    /** With one layer, whose keys do not depend on other tokens, the scores are those of the kept tokens only. */
+    @Test
+    void aTextLongerThanTheCache() {
+        Block model = new LanguageModel(
+                TransformerStackBlock.builder()
+                        .optInput(InputEmbeddingBlock.builder()
+                                .setVocabularySize(VOCABULARY)
+                                .setEmbeddingSize(64)
+                                .optNoPositions()
+                                .build())
+                        .setLayers(1, LanguageModel::layer)
+                        .build(),
+                VOCABULARY);
+        model.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
+        ParameterStore store = new ParameterStore(manager, false);
+        List<Long> kept = new ArrayList<>();
+        long[] prompt = {5, 17, 3, 9, 8};
+        int removals = 0;
+        // tag::shift[]
+        int first = 4; // attention sinks
+        int limit = 16; // of the cache
+        NDArray ids = manager.create(prompt).expandDims(0); // (1, T), then (1, 1)
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            for (int step = 0; step < 40; step++) {
+                if (cache.getLength() == limit) {
+                    cache.remove(first, first + limit / 2); // the later tokens move back; StreamingLLM: first + 1
+                    // end::shift[]
+                    kept.subList(first, first + limit / 2).clear();
+                    removals++;
+                    // tag::shift[]
+                }
+                NDArray scores = model.forward(store, new NDList(ids), false, cache.nextStep())
+                        .head();
+                // end::shift[]
+                for (long id : ids.toLongArray()) {
+                    kept.add(id);
+                }
+                NDArray whole = manager.create(longs(kept)).expandDims(0);
+                NDArray expected = Forward.infer(manager, model, whole);
+                requireClose(scores.get("0, -1"), doubles(expected.get("0, -1")), TOLERANCE);
+                // tag::shift[]
+                ids = scores.get(":, -1:").argMax(2).toType(DataType.INT64, false);
+            }
+        }
+        // end::shift[]
+        assertThat(removals).isEqualTo(4);
     }
 
     private static long[] longs(List<Long> tokens) {
