@@ -17,7 +17,7 @@ import io.github.djlpositional.internal.options.Default;
  * for all axes:
  *
  * <pre>
- * (c + shift · u) · jitter<sup>v</sup> · rescale<sup>w</sup>, with u and v for each axis, and w for all, from -1 to 1
+ * (c + shift · u) · jitter^v · rescale^w, with u and v for each axis, and w for all, from -1 to 1
  * </pre>
  *
  * <p>The coordinates are usually those of {@code RotaryPresets.dinov3Positions}, from -1 to 1. A
