@@ -354,6 +354,11 @@ public final class InputEmbeddingBlock extends OptionsBlock {
             toEncode.removeIf(input -> input == typesOfInput);
             if (skipsPadding && toEncode.size() == 1 && Positions.explicit(null, params) == null) {
                 Check.that(
+                        Documents.of(params) == null,
+                        () -> Documents.of(params) + " were given to a block with positionsFromPadding: expected"
+                                + " positions of the tokens; add " + ForwardParameters.POSITIONS
+                                + " to the forward parameters");
+                Check.that(
                         ForwardParameters.start(params, ForwardParameters.UNLIMITED) == 0,
                         () -> "ids " + ids.getShape() + " at " + ForwardParameters.START + " "
                                 + params.get(ForwardParameters.START)

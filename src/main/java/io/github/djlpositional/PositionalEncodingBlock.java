@@ -69,6 +69,14 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
      */
     public static final String POSITIONS = ForwardParameters.POSITIONS;
 
+    /**
+     * The key of the forward parameter that gives the documents that are packed into each sequence, {@link Documents},
+     * for all blocks of a model. Each token attends within its document. Positions start again at 0 in each document,
+     * unless {@link #POSITIONS} are given too, on one axis or on several. It cannot be combined with a start position,
+     * a {@link io.github.djlpositional.attention.KeyValueCache} or a cross-attention.
+     */
+    public static final String DOCUMENTS = ForwardParameters.DOCUMENTS;
+
     record Options(
             @Range(min = 1) int embeddingSize,
             SinusoidalEncoding encoding,

@@ -219,6 +219,10 @@ public final class Positions implements TokenPositions {
     private static Positions unchecked(
             NDArray x, int axis, NDArray input, PairList<String, Object> params, int limit, int axes) {
         Positions explicit = explicit(input, params);
+        Check.that(
+                explicit != null || Documents.of(params) == null,
+                () -> Documents.of(params) + " were given to an encoding outside an attention: expected positions; pass"
+                        + " the Documents' positions(x, axis), or documents to the attention");
         int first = explicit == null ? ForwardParameters.start(params, limit) : 0;
         return of(x, axis, explicit, first, axes);
     }

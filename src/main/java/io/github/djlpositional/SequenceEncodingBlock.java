@@ -138,6 +138,24 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
         DataTypes.requireEmbedding(x, "input");
         int axis = axisOf(x.getShape());
         NDArray input = inputs.size() == 2 ? inputs.get(1) : null;
+        Documents documents = Documents.of(params);
+        if (documents != null && Positions.explicit(input, params) == null) {
+            try (NDArray inDocuments = documents.positions(x, axis)) {
+                return forward(parameterStore, x, axis, inDocuments, training, params, mode);
+            }
+        }
+        return forward(parameterStore, x, axis, input, training, params, mode);
+    }
+
+    /** The forward with positions that were given as an input; null for none. */
+    private NDList forward(
+            ParameterStore parameterStore,
+            NDArray x,
+            int axis,
+            NDArray input,
+            boolean training,
+            PairList<String, Object> params,
+            Mode mode) {
         int limit = limit(x.getShape().get(axis), params);
         Positions positions =
                 Positions.ofAbsolute(x, axis, input, params, limit, readsPositions(), limitsOfAxes(params));

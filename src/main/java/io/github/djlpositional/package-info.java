@@ -27,7 +27,8 @@
  * A sequence begins at position 0, or at the forward parameter
  * {@link io.github.djlpositional.PositionalEncodingBlock#START_POSITION}, an {@link Integer} or a {@link Long}. The
  * forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS}, or a second input, gives each
- * token a position instead: (T) or (B, T), of integers, or of floating-point numbers where a class says so.
+ * token a position instead: (T) or (B, T), of integers, or of floating-point numbers where a class says so. In packed
+ * {@link io.github.djlpositional.Documents}, positions begin again in each document.
  *
  * <h2>Constants</h2>
  *

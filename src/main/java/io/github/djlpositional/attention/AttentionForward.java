@@ -53,6 +53,9 @@ final class AttentionForward implements AutoCloseable {
 
     final Temporaries temporaries = new Temporaries();
 
+    /** Whether a mask that is probably a mistake is reported. */
+    private boolean checksMask = true;
+
     /** The chosen kernel; null until it is chosen. */
     private Kernel.Name kernel;
 
@@ -69,6 +72,12 @@ final class AttentionForward implements AutoCloseable {
         this.parameterStore = parameterStore;
         this.training = training;
         this.params = params;
+    }
+
+    /** This forward, whose mask was checked, such as that of some packed documents, which padding may fill. */
+    AttentionForward withCheckedMask() {
+        checksMask = false;
+        return this;
     }
 
     /** The result, (B, T, D): a new array. */
@@ -528,7 +537,9 @@ final class AttentionForward implements AutoCloseable {
     void checkMask(AttentionCall call) {
         NDArray mask = inputs.mask();
         long keys = (long) call.keys().first() + call.keys().count();
-        if (mask == null || (mask == inputs.keyMask() && mask.getShape().get(1) != keys)) {
+        if (mask == null
+                || !checksMask
+                || (mask == inputs.keyMask() && mask.getShape().get(1) != keys)) {
             return;
         }
         // a window always has the nearest visible key

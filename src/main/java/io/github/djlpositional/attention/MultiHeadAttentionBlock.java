@@ -14,6 +14,7 @@ import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.ConstantInitializer;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
+import io.github.djlpositional.Documents;
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
@@ -75,6 +76,10 @@ import java.util.stream.Stream;
  *
  * <p>Vectors of hidden keys must be finite, since 0 · NaN is NaN: if the input or its projection has NaN or infinite
  * values at a hidden key, all results of its sequence may be NaN. Replace such padding with zeros before the forward.
+ *
+ * <p>With {@linkplain io.github.djlpositional.PositionalEncodingBlock#DOCUMENTS documents} among the forward
+ * parameters, a self-attention computes the documents of each length as a batch: nothing of the size of all pairs of
+ * tokens is computed. Masks still have the shapes above; each document gets its block of them.
  *
  * <p>A forward also throws {@link IllegalArgumentException} for keys of length 0, a mask that does not fit, and
  * anything that a relative encoding or the {@link KeyValueCache} rejects. For positions and memory, see
@@ -387,7 +392,8 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
 
     /**
      * Returns a mask for sequences that are packed into one, such as several documents, so that none sees another. A
-     * sequence begins wherever a position is not greater than the one before.
+     * sequence begins wherever a position is not greater than the one before. The forward parameter
+     * {@link io.github.djlpositional.PositionalEncodingBlock#DOCUMENTS} does without this mask of all pairs.
      *
      * <pre>{@code
      * params.add(PositionalEncodingBlock.POSITIONS, positions);               // 0 1 2 0 1 2 3
@@ -448,6 +454,11 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
                 () -> "queries of shape " + checked.queries().getShape()
                         + " are empty: expected a length of 1 or more; skip the call for an empty batch");
         return reading(() -> {
+            if (Documents.of(params) != null) {
+                try (PackedDocuments documents = new PackedDocuments(this, checked, parameterStore, false, params)) {
+                    return documents.probabilities();
+                }
+            }
             try (KeyValueCache cache = KeyValueCache.copyFrom(params, this);
                     AttentionForward forward = new AttentionForward(this, checked, parameterStore, false, params)) {
                 return forward.probabilities(cache);
@@ -465,6 +476,11 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         }
         if (!terms.encodings().isEmpty()) {
             InputMistakes.checkPositionsOnce(checked.queries());
+        }
+        if (Documents.of(params) != null) {
+            try (PackedDocuments documents = new PackedDocuments(this, checked, parameterStore, training, params)) {
+                return new NDList(documents.result());
+            }
         }
         try (AttentionForward forward = new AttentionForward(this, checked, parameterStore, training, params)) {
             return new NDList(forward.result(cache));

@@ -25,6 +25,10 @@
  * {@link io.github.djlpositional.relative.RotaryEmbeddingBlock} or a
  * {@link io.github.djlpositional.relative.TransformerXlPositionBlock} reads positions.
  *
+ * <p>The forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#DOCUMENTS} packs several documents
+ * into a sequence. A self-attention is then that of each document: positions without {@code POSITIONS}, windows, chunks
+ * and encodings that sum over tokens begin again in each.
+ *
  * <p>Positions are not bounded, except in the encodings of two-dimensional windows and in a rotary embedding. An
  * encoding that takes no real positions rejects floating-point numbers.
  *

@@ -20,6 +20,9 @@ public final class ForwardParameters {
     /** The key of the forward parameter that holds the positions of all tokens. */
     public static final String POSITIONS = "positions";
 
+    /** The key of the forward parameter that gives the documents that are packed into a sequence. */
+    public static final String DOCUMENTS = "documents";
+
     /** The key of the forward parameter that gives the positions of the keys of a cross-attention. */
     public static final String MEMORY_POSITIONS = "memoryPositions";
 
@@ -32,7 +35,8 @@ public final class ForwardParameters {
     /** The limit where no table limits the positions: small enough that the lengths of two sequences can be added. */
     public static final int UNLIMITED = 1 << 29;
 
-    static final List<String> NAMES = List.of(START, CACHE, POSITIONS, MEMORY_POSITIONS, TOKEN_TYPES, GRID_SIZES);
+    static final List<String> NAMES =
+            List.of(START, CACHE, POSITIONS, DOCUMENTS, MEMORY_POSITIONS, TOKEN_TYPES, GRID_SIZES);
 
     /** The name that Hugging Face's tokenizers give to an array of token types. */
     private static final String TOKEN_TYPE_IDS = "token_type_ids";

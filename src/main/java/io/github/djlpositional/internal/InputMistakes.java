@@ -68,6 +68,8 @@ public final class InputMistakes {
             List.of("startpos", "startindex", "startpositions", "pastlength", "pastkeyvalueslength", "seqlenoffset"),
             ForwardParameters.POSITIONS,
             List.of("position", "pos", "positionid", "positionids", "posids", "inputpos", "cacheposition"),
+            ForwardParameters.DOCUMENTS,
+            List.of("document", "documentids", "cuseqlens", "cuseqlensq", "seqlens", "seqidx"),
             ForwardParameters.MEMORY_POSITIONS,
             List.of(
                     "contextpos",

@@ -12,6 +12,7 @@ import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
+import io.github.djlpositional.Documents;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.Positions;
 import io.github.djlpositional.attention.KeyValueCache;
@@ -346,6 +347,11 @@ public final class TransformerStackBlock extends OptionsBlock {
             PairList<String, Object> params,
             boolean isOfLast,
             IntFunction<TransformerLayerBlock.Attend> attendTo) {
+        Check.that(
+                options.pooling == null || Documents.of(params) == null,
+                () -> Documents.of(params) + " were given to a stack with pooling " + options.pooling
+                        + ", whose output is one vector for each row: expected none; pass each document as a row, or"
+                        + " build the stack without optPooling");
         NDArray types = input == null ? null : ForwardParameters.tokenTypes(inputs);
         NDList layerInputs = new NDList(inputs);
         layerInputs.removeIf(each -> each == types);

@@ -48,7 +48,13 @@ class ForwardParametersTest extends OnEachEngine {
     void rejectsAParameterThatIsGivenTwice(TestBlocks kind) {
         Block block = kind.initialized(manager);
         NDList inputs = kind.numbers(manager);
-        assertAll(Stream.of("startPosition", "positions", "memoryPositions", ForwardParameters.CACHE, "gridSizes")
+        assertAll(Stream.of(
+                        "startPosition",
+                        "positions",
+                        "documents",
+                        "memoryPositions",
+                        ForwardParameters.CACHE,
+                        "gridSizes")
                 .map(name -> {
                     PairList<String, Object> twice = params(name, 0);
                     twice.add(name, 0);

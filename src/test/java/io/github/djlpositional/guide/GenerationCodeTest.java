@@ -14,6 +14,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.Documents;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
@@ -93,16 +94,31 @@ class GenerationCodeTest extends OnEachEngine {
         ParameterStore store = new ParameterStore(manager, false);
         // tag::packed[]
         NDArray ids = manager.create(new int[][] {{5, 17, 3, 8, 9, 4, 1}}); // (B, T)
-        NDArray positions = manager.create(new int[][] {{0, 1, 2, 0, 1, 2, 3}}); // (B, T)
-        NDArray mask = MultiHeadAttentionBlock.packedMask(positions); // (B, T, T), true within a document
         PairList<String, Object> params = new PairList<>();
-        params.add(PositionalEncodingBlock.POSITIONS, positions); // for the input and for every attention
-        NDArray scores =
-                model.forward(store, new NDList(ids, mask), false, params).singletonOrThrow();
+        params.add(PositionalEncodingBlock.DOCUMENTS, Documents.ofLengths(3, 4)); // for the input and every attention
+        NDArray scores = model.forward(store, new NDList(ids), false, params).singletonOrThrow();
         // end::packed[]
         for (String document : new String[] {":, :3", ":, 3:"}) {
-            NDArray alone = ids.get(document);
-            NDArray expected = Forward.infer(manager, model, alone, alone.onesLike());
+            NDArray expected = Forward.infer(manager, model, ids.get(document));
+            requireClose(scores.get(document), doubles(expected), TOLERANCE);
+        }
+    }
+
+    @Test
+    void packedRowsOfDifferentDocuments() {
+        Block model = withSinusoids(manager);
+        ParameterStore store = new ParameterStore(manager, false);
+        // tag::packed-rows[]
+        NDArray ids = manager.create(new int[][] {{5, 17, 3, 8, 9, 4}, {7, 2, 6, 3, 1, 1}}); // (B, T)
+        NDArray mask = manager.create(new int[][] {{1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 0, 0}}); // hides the padding
+        Documents documents = Documents.ofRows(Documents.ofLengths(3, 3), Documents.ofLengths(4, 2));
+        PairList<String, Object> params = new PairList<>();
+        params.add(PositionalEncodingBlock.DOCUMENTS, documents);
+        NDArray scores =
+                model.forward(store, new NDList(ids, mask), false, params).singletonOrThrow();
+        // end::packed-rows[]
+        for (String document : new String[] {":1, :3", ":1, 3:", "1:, :4"}) {
+            NDArray expected = Forward.infer(manager, model, ids.get(document));
             requireClose(scores.get(document), doubles(expected), TOLERANCE);
         }
     }

@@ -18,6 +18,7 @@ import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
+import io.github.djlpositional.Documents;
 import io.github.djlpositional.GridPositionalEncodingBlock;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
@@ -158,6 +159,18 @@ class InputMistakesTest extends OnEachEngine {
                 // a query of padding sees nothing
                 notWarned(() ->
                         infer(false, 1, 3, array(DataType.INT32, new Shape(1, 3, 3), 1, 1, 0, 1, 1, 0, 0, 0, 0))));
+    }
+
+    /** Documents that are packed into a row may be padding, but not all of them. */
+    @Test
+    void aPackedDocumentMayBePadding() {
+        PairList<String, Object> packed = Forward.params(PositionalEncodingBlock.DOCUMENTS, Documents.ofLengths(2, 1));
+        NDArray x = Inputs.zeros(manager, 2, 3, 4);
+        NDArray mask = array(DataType.INT32, new Shape(2, 3), 1, 1, 0, 1, 1, 0);
+        NDArray inverted = array(DataType.INT32, new Shape(2, 3), 0, 0, 0, 0, 0, 1);
+        assertAll(
+                notWarned(() -> Forward.infer(manager, attention(manager, true), packed, x, mask)),
+                warned(() -> Forward.infer(manager, attention(manager, true), packed, x, inverted), "mask (2, 3)"));
     }
 
     @Test

@@ -5,6 +5,7 @@ import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.support.Forward.infer;
+import static io.github.djlpositional.support.Forward.params;
 import static io.github.djlpositional.support.Inputs.zeros;
 import static io.github.djlpositional.support.Rejections.rejected;
 import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
@@ -32,6 +33,7 @@ import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
 import ai.djl.util.PairList;
+import io.github.djlpositional.Documents;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
@@ -673,5 +675,48 @@ class TransformerStackBlockTest extends OnEachEngine {
                 .setInputSize(SIZE)
                 .setOutputSize(outputSize)
                 .build();
+    }
+
+    // packed documents
+
+    /** A model of ids, whose padding is hidden, with sinusoids and with rotary embeddings. */
+    @Test
+    void eachOfThePackedDocumentsIsAsAlone() {
+        for (TransformerStackBlock.Builder layers : List.of(encoder(), rotary())) {
+            PositionalEncodingBlock sinusoids =
+                    PositionalEncodingBlock.builder().setEmbeddingSize(SIZE).build();
+            TransformerStackBlock model = layers.optInput(
+                            ids().optPositionalEncoding(sinusoids).build())
+                    .optTiedOutput(true)
+                    .build();
+            filled(manager, model, DataType.FLOAT64, new Shape(2, 5));
+            NDArray ids = paddedIds(manager);
+            Documents documents = Documents.ofRows(Documents.ofLengths(2, 3), Documents.ofLengths(3, 1, 1));
+            NDArray scores = infer(manager, model, params(PositionalEncodingBlock.DOCUMENTS, documents), ids);
+            for (String document : new String[] {":1, :2", ":1, 2:", "1:, :3"}) {
+                NDArray alone = infer(manager, model, ids.get(document));
+                requireClose(scores.get(document), doubles(alone), TOLERANCE);
+            }
+        }
+    }
+
+    @Test
+    void rejectsDocumentsWithPoolingOrAMemory() {
+        Documents documents = Documents.ofLengths(2, 3);
+        PairList<String, Object> packed = params(PositionalEncodingBlock.DOCUMENTS, documents);
+        TransformerStackBlock pooled = filled(
+                manager,
+                encoder().optInput(ids().build()).optPooling(Pooling.MEAN).build(),
+                DataType.FLOAT64,
+                new Shape(2, 5));
+        TransformerStackBlock decoder =
+                filled(manager, decoder().build(), DataType.FLOAT64, new Shape(2, 5, SIZE), new Shape(2, 4, SIZE));
+        NDArray ids = paddedIds(manager);
+        NDArray x = x();
+        NDArray memory = memory();
+        assertAll(
+                rejectedWithoutLeak(manager, () -> infer(manager, pooled, packed, ids), "[2, 3]", "MEAN"),
+                rejectedWithoutLeak(
+                        manager, () -> infer(manager, decoder, packed, x, memory), "[2, 3]", "cross-attention"));
     }
 }
