@@ -264,3 +264,47 @@ def olmo2():
 
 def norms(module):
     return {"queryNorm_gamma": module.q_norm.weight, "keyNorm_gamma": module.k_norm.weight}
+
+
+#: The lengths of the documents in each row.
+PACKED = ((4, 1, 4), (2, 7)), ((3, 3, 3), (3, 3, 3)), ((9,), (1, 2, 3, 3))
+
+
+def packed_positions(rows):
+    return torch.stack([torch.cat([torch.arange(length) for length in row]) for row in rows])
+
+
+@part.kind("packed documents", "MultiHeadAttentionBlock", "transformers")
+def packed():
+    from transformers.masking_utils import create_causal_mask, create_sliding_window_causal_mask
+    from transformers.models.mistral.modeling_mistral import MistralAttention, MistralConfig, MistralRotaryEmbedding
+
+    config = eager(MistralConfig(**SMALL, sliding_window=3))
+    module, rotary = randomize(MistralAttention(config, 0)), MistralRotaryEmbedding(config)
+    projections = module.q_proj, module.k_proj, module.v_proj, module.o_proj
+    for rows in PACKED:
+        for create, options in ((create_causal_mask, {}), (create_sliding_window_causal_mask, dict(window=3))):
+            x, places = normal(2, 9, SIZE), packed_positions(rows)
+            # the mask of what transformers takes for packed documents
+            y = module(x, rotary(x, places), create(config, x, None, None, position_ids=places))[0]
+            options, arrays, y = case(x, y, projections, causal=True, **options)
+            yield options, arrays | {"packed": places}, y
+
+
+@part.kind("packed documents with pictures", "MultiHeadAttentionBlock", "transformers")
+def packed_pictures():
+    from transformers.masking_utils import create_causal_mask
+    from transformers.models.qwen2_vl import modeling_qwen2_vl as qwen
+
+    sizes = {name: size for name, size in SMALL.items() if name != "head_dim"}
+    rope = dict(rope_type="default", rope_theta=10000.0, mrope_section=[1, 1, 1])
+    config = eager(qwen.Qwen2VLTextConfig(**sizes, rope_parameters=rope))
+    module, rotary = randomize(qwen.Qwen2VLAttention(config, 0)), qwen.Qwen2VLRotaryEmbedding(config)
+    projections = module.q_proj, module.k_proj, module.v_proj, module.o_proj
+    for rows in PACKED:
+        for places in (torch.randint(0, 40, (3, 2, 9)), packed_positions(rows).expand(3, -1, -1)):
+            x, packed = normal(2, 9, SIZE), packed_positions(rows)
+            hidden = create_causal_mask(config, x, None, None, position_ids=packed)
+            y = module(x, hidden, position_embeddings=rotary(x, places))[0]
+            options, arrays, y = case(x, y, projections, causal=True, sections=(1, 1, 1))
+            yield options, arrays | {"packed": packed, "positions": places}, y

@@ -9,6 +9,9 @@ import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.Documents;
+import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.QueryScale;
@@ -16,6 +19,7 @@ import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.relative.LearnedRotaryEmbeddingBlock;
 import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.relative.RotaryPresets;
 import java.io.IOException;
 import java.util.Map;
 
@@ -40,6 +44,8 @@ class AttentionPeersTest extends EncodingPeersTest {
                         entry("sinks", Attentions::output),
                         entry("cosine", Attentions::output),
                         entry("window", Attentions::output),
+                        entry("packed documents", AttentionPeersTest::packed),
+                        entry("packed documents with pictures", AttentionPeersTest::packed),
                         entry("Gemma 2", Attentions::output),
                         entry("GPT-OSS", Attentions::output),
                         entry("Qwen 3", peers -> output(peers, withNorms(peers, false, Attentions.builder(peers)))),
@@ -104,5 +110,21 @@ class AttentionPeersTest extends EncodingPeersTest {
         MultiHeadAttentionBlock attention = Attentions.builder(peers).build();
         peers.initialize(attention, inputs.getShapes());
         return attention.probabilities(new ParameterStore(peers.manager(), false), inputs);
+    }
+
+    private static NDArray packed(Peers peers) throws IOException, MalformedModelException {
+        PeerCase peer = peers.peer();
+        int size = peer.integer("head_size");
+        RotaryEmbeddingBlock.Builder rotary = peer.has("sections")
+                ? RotaryPresets.qwen2Vl(size, 10_000, peer.integers("sections"))
+                : RotaryEmbeddingBlock.builder().setHeadSize(size).optLayout(PairLayout.CONCATENATED);
+        PairList<String, Object> params = new PairList<>();
+        params.add(PositionalEncodingBlock.DOCUMENTS, Documents.ofPositions(peers.array("packed")));
+        if (peer.hasArray("positions")) {
+            params.add(PositionalEncodingBlock.POSITIONS, peers.array("positions"));
+        }
+        MultiHeadAttentionBlock attention =
+                Attentions.builder(peers, rotary.build()).build();
+        return peers.forward(attention, new NDList(peers.array("x")), params);
     }
 }
