@@ -33,10 +33,12 @@ import io.github.djlpositional.math.RotaryAxes;
 import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.TestEngine;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -44,6 +46,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.junitpioneer.jupiter.cartesian.CartesianTest;
 import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
 
@@ -290,6 +293,46 @@ class PackedDocumentsTest extends OnEachEngine {
             collector.backward(loss.get());
         }
         return learned.stream().map(array -> doubles(array.getGradient())).toList();
+    }
+
+    /** Three rows of 24 tokens, of one to twenty documents each, and padding. */
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4, 5, 6})
+    void isThatOfRandomDocumentsAlone(long seed) {
+        Random random = new Random(seed);
+        EncodingType type = EncodingType.values()[random.nextInt(EncodingType.values().length)];
+        MultiHeadAttentionBlock block = attention(type, random.nextBoolean());
+        NDArray numbers =
+                manager.create(random.ints(3 * 24, 0, 2 + random.nextInt(5)).toArray(), new Shape(3, 24));
+        Documents documents = Documents.ofNumbers(numbers);
+        NDArray mask = manager.create(random.ints(3 * 24, 0, 5).toArray(), new Shape(3, 24));
+        NDArray x = numbers(manager, seed, DataType.FLOAT64, 3, 24, SIZE);
+        NDArray y = infer(manager, block, packed(documents), x, mask);
+        for (int row = 0; row < 3; row++) {
+            int from = 0;
+            for (int length : documents.getLengths().get(row)) {
+                int[] span = {row, from, from + length};
+                NDArray alone = infer(manager, block, document(x, span), document(mask, span));
+                requireClose(document(y, span), doubles(alone), TOLERANCE);
+                from += length;
+            }
+        }
+    }
+
+    /** MXNet cannot create the parameters in FLOAT16. */
+    @ParameterizedTest
+    @EnumSource(names = {"ROTARY", "ALIBI", "FORGETTING"})
+    void mayBeOfHalfPrecision(EncodingType type) {
+        assumeEngine(TestEngine.PYTORCH);
+        MultiHeadAttentionBlock block =
+                filled(manager, type.attention(HEADS).optCausal(true).build(), DataType.FLOAT16);
+        NDArray x = numbers(manager, 7, DataType.FLOAT16, 2, 6, SIZE);
+        NDArray y = infer(manager, block, packed(DOCUMENTS), x);
+        assertThat(y.getDataType()).isEqualTo(DataType.FLOAT16);
+        for (int[] span : SPANS) {
+            // values of up to about 8 with 11 bits
+            requireClose(document(y, span), doubles(infer(manager, block, document(x, span))), 0.03);
+        }
     }
 
     @ParameterizedTest

@@ -9,6 +9,8 @@ import static org.assertj.core.api.Assertions.within;
 import ai.djl.Device;
 import ai.djl.Model;
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
@@ -17,8 +19,14 @@ import ai.djl.nn.Parameter;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.DefaultTrainingConfig;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.ParameterStore;
 import ai.djl.training.Trainer;
 import ai.djl.training.loss.Loss;
+import ai.djl.training.optimizer.Optimizer;
+import ai.djl.training.tracker.Tracker;
+import ai.djl.util.PairList;
+import io.github.djlpositional.Documents;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
@@ -264,5 +272,64 @@ class FineTuningCodeTest extends OnEachEngine {
         withBiases.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
         WeightLoader.ofBlock(model).allowMissing("*relativeEncoding*").load(withBiases);
         requireSame(parameter(withBiases, "output_weight"), parameter(model, "output_weight"));
+    }
+
+    @Test
+    void packedDocuments() {
+        TransformerStackBlock block = TransformerStackBlock.builder()
+                .setLayers(
+                        2,
+                        () -> TransformerLayerBlock.builder()
+                                .setEmbeddingSize(8)
+                                .setHeadCount(2)
+                                .optCausal(true))
+                .optInput(input().build())
+                .optTiedOutput(true)
+                .build();
+        DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
+                .optDevices(new Device[] {Device.cpu()})
+                .optOptimizer(Optimizer.sgd()
+                        .setLearningRateTracker(Tracker.fixed(0.1f))
+                        .build());
+        double[] losses = new double[2];
+        try (Model model =
+                Model.newInstance("packed", Device.cpu(), manager.getEngine().getEngineName())) {
+            model.setBlock(block);
+            try (Trainer trainer = model.newTrainer(config)) {
+                trainer.initialize(new Shape(1, 7));
+                for (int i = 0; i < losses.length; i++) {
+                    double ofDocuments = 0;
+                    for (int[][] document : new int[][][] {{{5, 7, 3}, {7, 3, 2}}, {{8, 9, 4, 1}, {9, 4, 1, 2}}}) {
+                        NDArray scores = Forward.infer(
+                                manager, block, manager.create(document[0]).expandDims(0));
+                        NDArray loss = trainer.getLoss()
+                                .evaluate(
+                                        new NDList(manager.create(document[1]).reshape(1, -1, 1)), new NDList(scores));
+                        ofDocuments += loss.getFloat() * document[0].length / 7;
+                    }
+                    // tag::packed[]
+                    try (NDManager step = trainer.getManager().newSubManager()) {
+                        NDArray ids = step.create(new int[][] {{5, 7, 3, 8, 9, 4, 1}}); // two documents, (B, T)
+                        NDArray next = step.create(new int[][] {{7, 3, 2, 9, 4, 1, 2}}); // 2 after each
+                        PairList<String, Object> params = new PairList<>();
+                        params.add(PositionalEncodingBlock.DOCUMENTS, Documents.ofLengths(3, 4));
+                        try (GradientCollector collector = trainer.newGradientCollector()) {
+                            // trainer.forward takes no parameters
+                            NDList scores = model.getBlock()
+                                    .forward(new ParameterStore(step, false), new NDList(ids), true, params);
+                            NDArray loss = trainer.getLoss().evaluate(new NDList(next.expandDims(2)), scores);
+                            collector.backward(loss);
+                            // end::packed[]
+                            losses[i] = loss.getFloat();
+                            // tag::packed[]
+                        }
+                        trainer.step();
+                    }
+                    // end::packed[]
+                    assertThat(losses[i]).isCloseTo(ofDocuments, within(1e-5));
+                }
+            }
+        }
+        assertThat(losses[1]).isLessThan(losses[0]);
     }
 }

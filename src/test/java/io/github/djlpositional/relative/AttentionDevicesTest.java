@@ -16,6 +16,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.Documents;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.Distances;
@@ -326,6 +327,22 @@ class AttentionDevicesTest {
             assertThat(manager.getManagedArrays()).as("only the mask").hasSize(before + 1);
             assertThat(engine.takeWaits()).isZero();
             assertThat(mask.getDevice()).isEqualTo(Device.gpu(0));
+        }
+    }
+
+    @Test
+    void packedDocumentsAreComputedWithoutWaiting() {
+        try (NDManager manager = engine.newBaseManager(Device.gpu(0))) {
+            Block block = filled(manager, EncodingType.ALIBI.attention(HEADS).build(), DataType.FLOAT32);
+            NDArray x = numbers(manager, 3, DataType.FLOAT32, 2, 6, SIZE);
+            NDArray mask = manager.ones(new Shape(2, 6));
+            PairList<String, Object> packed =
+                    Forward.params(PositionalEncodingBlock.DOCUMENTS, Documents.ofLengths(2, 1, 3));
+            Forward.infer(manager, block, packed, x, mask);
+            engine.takeWaits();
+            NDArray y = Forward.infer(manager, block, packed, x, mask);
+            assertThat(engine.takeWaits()).isZero();
+            assertThat(y.getDevice()).isEqualTo(Device.gpu(0));
         }
     }
 
