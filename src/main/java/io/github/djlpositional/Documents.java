@@ -22,10 +22,9 @@ import java.util.stream.IntStream;
  * params.add(PositionalEncodingBlock.DOCUMENTS, Documents.ofLengths(3, 4)); // ids (B, 7)
  * }</pre>
  *
- * An attention computes the documents of each length as a batch. Memory for masks and scores therefore grows with the
- * square of the longest document, not of the sequence, and the kernel is the one for sequences without a mask. The
- * lengths have to add up to T: padding at the end belongs to a document, usually one of its own, and is hidden by a
- * mask (B, T).
+ * An attention computes the documents of each length as a batch. Scores are only those within documents, no mask
+ * separates them, and the kernel is the one for sequences without a mask. The lengths have to add up to T: padding at
+ * the end belongs to a document, usually one of its own, and is hidden by a mask (B, T).
  */
 public final class Documents {
 

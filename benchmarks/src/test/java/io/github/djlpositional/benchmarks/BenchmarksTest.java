@@ -57,6 +57,7 @@ class BenchmarksTest {
         "AdditionBenchmark, 1x8x64, 4",
         "AttentionBenchmark, 1x8x64, 26",
         "AttentionTrainingBenchmark, 1x8x64, 17",
+        "DocumentsBenchmark, 1x8x64, 8",
         "EmbeddingBenchmark, 1x8x64, 6",
         "LayerBenchmark, 1x8x64, 8",
         "PositionStepBenchmark, 1x1x64, 3",

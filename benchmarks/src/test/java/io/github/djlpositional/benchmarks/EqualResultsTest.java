@@ -136,6 +136,20 @@ class EqualResultsTest {
         requireEqual(attention(kind), numbers(at, new RealPositionsBenchmark()::library));
     }
 
+    private static <S extends DocumentsBenchmark.Packed> S packed(S attention, AttentionKind kind) {
+        attention.positions = kind;
+        attention.shape = "1x32x64";
+        return attention;
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"ROTARY", "ALIBI"})
+    void packedDocumentsAreThoseOfAMask(AttentionKind kind) throws Exception {
+        requireEqual(
+                numbers(packed(new DocumentsBenchmark.Library(), kind), new DocumentsBenchmark()::library),
+                numbers(packed(new DocumentsBenchmark.Masked(), kind), new DocumentsBenchmark()::mask));
+    }
+
     private static <S extends TrainingBenchmark.Library> S encoder(S encoder) {
         encoder.shape = "4x16";
         return encoder;
