@@ -20,6 +20,15 @@ def key_heads():
         yield x_transformers_case(x_transformers(one_kv_head=True, causal=True), mask=mask, steps=steps)
 
 
+@part.kind("values of another size", "MultiHeadAttentionBlock", "x-transformers")
+def value_sizes():
+    for size in (3, 8):
+        for causal in (False, True):
+            yield x_transformers_case(x_transformers(causal=causal, value_dim_head=size))
+        for mask, steps in ways():
+            yield x_transformers_case(x_transformers(kv_heads=2, causal=True, value_dim_head=size), mask=mask, steps=steps)
+
+
 @part.kind("cap", "MultiHeadAttentionBlock", "x-transformers")
 def cap():
     for limit in (0.5, 3.0):

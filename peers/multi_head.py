@@ -24,7 +24,8 @@ def case(x, y, projections, encoding=None, heads=HEADS, mask=None, own=None, **o
     for name, (weight, bias) in dict(query=query, key=key, value=value, result=result).items():
         parameters |= {f"p.{name}Projection_weight": weight, f"p.{name}Projection_bias": bias}
     head_size = len(query[0]) // heads
-    sizes = dict(heads=heads, head_size=head_size, key_heads=len(key[0]) // head_size)
+    key_heads = len(key[0]) // head_size
+    sizes = dict(heads=heads, head_size=head_size, key_heads=key_heads, value_head_size=len(value[0]) // key_heads)
     arrays = {"x": x} if mask is None else {"x": x, "mask": mask}
     return sizes | dict(causal=False, sinks=False, cosine=False) | options, arrays | parameters, y
 

@@ -27,7 +27,7 @@ import java.util.Map;
 /**
  * One forward of a {@link MultiHeadAttentionBlock}, from top to bottom: project, reserve room in the cache, encode,
  * see, choose a kernel, attend slice by slice of the queries, commit, project. B sequences, T queries, F keys, N heads,
- * K key heads, H the size of a head.
+ * K key heads, H the size of a head, V the size of a head of the values.
  */
 final class AttentionForward implements AutoCloseable {
 
@@ -109,7 +109,7 @@ final class AttentionForward implements AutoCloseable {
     private NDArray compute(NDArray queries, CachedTokens.KeysAndValues keysAndValues) {
         Kernel.Operands operands = operands(queries, keysAndValues);
         kernel = Kernel.choose(operands);
-        NDArray results = attend(Kernel.of(kernel, temporaries, operands)); // (B, N, T, H)
+        NDArray results = attend(Kernel.of(kernel, temporaries, operands)); // (B, N, T, V)
         keysAndValues.commit().run();
         // queries, keys and values of a long sequence are large
         temporaries.close();
@@ -301,7 +301,7 @@ final class AttentionForward implements AutoCloseable {
         return new Kernel.Operands(attention, call, queries, withFactors(call, encoded), keysAndValues, visibility);
     }
 
-    /** The results of all queries, (B, N, T, H), computed in slices that fit in the processor's caches: a new array. */
+    /** The results of all queries, (B, N, T, V), computed in slices that fit in the processor's caches: a new array. */
     private NDArray attend(Kernel chosen) {
         Kernel.Operands operands = chosen.operands;
         AttentionCall call = operands.call();
@@ -475,29 +475,42 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private NDArray queryHeads() {
-        return ofUnitLength(
-                heads(attention.getQueryProjection(), inputs.queries(), options.headCount(), attention.getQueryNorm()));
+        return ofUnitLength(heads(
+                attention.getQueryProjection(),
+                inputs.queries(),
+                options.headCount(),
+                options.headSize(),
+                attention.getQueryNorm()));
     }
 
     private NDArray keyHeads() {
         return ofUnitLength(heads(
-                attention.getKeyProjection(), inputs.keys(), options.keyValueHeadCount(), attention.getKeyNorm()));
+                attention.getKeyProjection(),
+                inputs.keys(),
+                options.keyValueHeadCount(),
+                options.headSize(),
+                attention.getKeyNorm()));
     }
 
     private NDArray valueHeads() {
-        return heads(attention.getValueProjection(), inputs.values(), options.keyValueHeadCount(), null);
+        return heads(
+                attention.getValueProjection(),
+                inputs.values(),
+                options.keyValueHeadCount(),
+                options.sizeOfValues(),
+                null);
     }
 
-    /** A projection split into heads, from (B, T, D) to (B, N, T, H), and normalized unless the norm is null. */
-    private NDArray heads(Linear projection, NDArray input, int count, Block norm) {
+    /** A projection split into heads, from (B, T, D) to (B, N, T, size), and normalized unless the norm is null. */
+    private NDArray heads(Linear projection, NDArray input, int count, int size, Block norm) {
         Shape shape = input.getShape();
         NDArray flat = temporaries.add(linear(projection, input));
         Block normOfHead = options.normOfAllHeads() ? null : norm;
         NDArray all = limited(normOfHead == norm ? flat : normalize(norm, flat));
         if (shape.get(1) == 1 && normOfHead == null) {
-            return temporaries.add(all.reshape(shape.get(0), count, 1, options.headSize()));
+            return temporaries.add(all.reshape(shape.get(0), count, 1, size));
         }
-        NDArray split = temporaries.add(all.reshape(shape.get(0), shape.get(1), count, options.headSize()));
+        NDArray split = temporaries.add(all.reshape(shape.get(0), shape.get(1), count, size));
         return temporaries.add((normOfHead == null ? split : normalize(normOfHead, split)).transpose(0, 2, 1, 3));
     }
 

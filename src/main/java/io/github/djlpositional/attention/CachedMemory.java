@@ -15,7 +15,7 @@ import java.util.Map;
  * @param inputs what the keys and values were computed from
  * @param positions the positions of the keys; their array belongs to this object
  * @param keys encoded, (B, K, F, H); null for positions only
- * @param values (B, K, F, H)
+ * @param values (B, K, F, V)
  * @param features the features of the keys that terms computed, (B, F, W)
  * @param hidden which of the keys are hidden, (B, F); null for none
  */

@@ -37,7 +37,7 @@ final class CachedTokens implements AutoCloseable {
      * @param tokens the keys and their positions
      * @param keys encoded, (B, K, F, H); in a step, the keys of its own tokens only, until {@link #writeStep} writes
      *     them
-     * @param values (B, K, F, H), like the keys
+     * @param values (B, K, F, V), like the keys
      * @param features the features of the keys that terms computed, (B, F, W), like the keys
      * @param hiddenKeys which keys a mask of keys hides, (B, F), of this forward or from a cache; null for none
      * @param cached in a step, the cached tokens, with room for the keys and values of the step; otherwise null
@@ -90,6 +90,7 @@ final class CachedTokens implements AutoCloseable {
     /** (B, K, n, H). */
     private final TokenColumn keys;
 
+    /** (B, K, n, V). */
     private final TokenColumn values;
 
     /** 1 for each hidden token and 0 for others, (B, n), INT32; empty until a step has a mask. */
@@ -253,7 +254,7 @@ final class CachedTokens implements AutoCloseable {
      * step needs. The keys and values are then written by {@link #write} or the kernel of a step. Returns the cached
      * tokens, whose positions belong to this object.
      *
-     * @param shape the shape of the keys and of the values, (B, K, T, H)
+     * @param shape the shape of the keys, (B, K, T, H)
      * @param like an array of their data type and device
      * @param added the positions of the new tokens
      * @param newHidden 1 for each hidden token of the step, (B, T), or of all tokens so far, (B, F), INT32; null if all
@@ -274,7 +275,7 @@ final class CachedTokens implements AutoCloseable {
             Positions allTokens = cached.followedBy(added);
             temporaries.addUnless(null, allTokens.array());
             keys.reserve(shape, like, first, room());
-            values.reserve(shape, like, first, room());
+            values.reserve(attention.options().shapeOfValues(shape), like, first, room());
             masked.removeIf(tokensOfMask -> tokensOfMask.end <= first);
             if (masked.isEmpty() && paddingEnd <= first) {
                 hidden.close();
@@ -347,7 +348,7 @@ final class CachedTokens implements AutoCloseable {
         }
     }
 
-    /** The columns of keys, (B, K, n, H), and values. */
+    /** The columns of keys, (B, K, n, H), and of values, (B, K, n, V). */
     TokenColumn keys() {
         return keys;
     }
@@ -366,7 +367,7 @@ final class CachedTokens implements AutoCloseable {
         return keys.view(receiver, tokens.first());
     }
 
-    /** The values of the cached tokens, (B, K, n, H): a new array. */
+    /** The values of the cached tokens, (B, K, n, V): a new array. */
     NDArray values(NDManager receiver) {
         return values.view(receiver, tokens.first());
     }

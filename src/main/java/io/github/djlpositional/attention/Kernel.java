@@ -129,7 +129,7 @@ abstract class Kernel {
     /** How many array elements are computed at a time for each query and key. */
     abstract long sizePerQueryAndKey();
 
-    /** The results of the queries of a slice of the forward, (B, N, T, H): a new array. */
+    /** The results of the queries of a slice of the forward, (B, N, T, V): a new array. */
     abstract NDArray attend(Temporaries temporaries, AttentionCall call);
 
     /** The slice of an array of all queries, (B, N, T, …), that belongs to a call. */

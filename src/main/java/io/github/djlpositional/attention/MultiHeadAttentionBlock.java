@@ -49,7 +49,7 @@ import java.util.stream.Stream;
  *
  * <h2>Inputs and output</h2>
  *
- * By default, K = N and H = D / N. The inputs have the order of DJL's
+ * By default, K = N, H = D / N and V = H. The inputs have the order of DJL's
  * {@link ai.djl.nn.transformer.ScaledDotProductAttentionBlock}, keys first; with the same weights and no relative
  * encoding both blocks have the same output.
  *
@@ -103,6 +103,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
             @Range(min = 1) int headCount,
             @Range(min = 1) Integer keyValueHeadCount,
             @Range(min = 1) Integer headSize,
+            @Range(min = 1) Integer valueHeadSize,
             @Default("false") boolean causal,
 
             @Range(min = 1, max = ForwardParameters.UNLIMITED)
@@ -139,10 +140,10 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
                 Check.divides("headCount", headCount, "embeddingSize", embeddingSize);
                 headSize = embeddingSize / headCount;
             }
-            Check.that(
-                    (long) headCount * headSize <= Integer.MAX_VALUE,
-                    "headCount " + headCount + " with headSize " + headSize + ": expected a product of at most "
-                            + Integer.MAX_VALUE + "; set smaller values");
+            // files without it stay valid
+            valueHeadSize = headSize.equals(valueHeadSize) ? null : valueHeadSize;
+            requireProduct(headCount, "headSize", headSize);
+            requireProduct(headCount, "valueHeadSize", Objects.requireNonNullElse(valueHeadSize, headSize));
             keyValueHeadCount = Objects.requireNonNullElse(keyValueHeadCount, headCount);
             Check.that(
                     headCount % keyValueHeadCount == 0,
@@ -184,6 +185,13 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
                             + " with fusedKernel false: expected a fused kernel with this type; leave one of them out");
         }
 
+        private static void requireProduct(int headCount, String name, int size) {
+            Check.that(
+                    (long) headCount * size <= Integer.MAX_VALUE,
+                    () -> "headCount " + headCount + " with " + name + " " + size + ": expected a product of at most "
+                            + Integer.MAX_VALUE + "; set smaller values");
+        }
+
         private static Stream<RelativeEncoding> encodings(List<RelativeEncoding> all) {
             return all == null ? Stream.empty() : all.stream();
         }
@@ -191,6 +199,16 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         /** The relative encodings; empty for none. */
         List<RelativeEncoding> encodings() {
             return relativeEncoding == null ? List.of() : relativeEncoding;
+        }
+
+        /** V, the size of a head of the values. */
+        int sizeOfValues() {
+            return valueHeadSize == null ? headSize : valueHeadSize;
+        }
+
+        /** The shape of values, (B, K, F, V), whose keys have the specified shape, (B, K, F, H). */
+        Shape shapeOfValues(Shape keys) {
+            return valueHeadSize == null ? keys : Shape.update(keys, 3, valueHeadSize);
         }
 
         boolean hasKeyBias() {
@@ -263,15 +281,22 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
             encoding.requireFits(
                     options.headCount(), options.keyValueHeadCount(), options.headSize(), options.embeddingSize());
         }
+        Check.that(
+                options.valueHeadSize() == null || !terms.haveValues(),
+                () -> "valueHeadSize " + options.valueHeadSize() + " with " + terms.encodings()
+                        + ", which adds vectors of headSize " + options.headSize()
+                        + " to the values: expected the same size; leave optValueHeadSize or these vectors out");
         queryNorm = addUnlessNull("queryNorm", options.queryNorm());
         keyNorm = addUnlessNull("keyNorm", options.keyNorm());
         int size = options.embeddingSize();
         int keySize = options.keyValueHeadCount() * options.headSize();
         int querySize = options.headCount() * options.headSize();
+        int valueSize = options.keyValueHeadCount() * options.sizeOfValues();
+        int resultSize = options.headCount() * options.sizeOfValues();
         keyProjection = addProjection("keyProjection", size, keySize, options.hasKeyBias());
         queryProjection = addProjection("queryProjection", size, querySize, options.bias());
-        valueProjection = addProjection("valueProjection", size, keySize, options.bias());
-        resultProjection = addProjection("resultProjection", querySize, size, options.resultBias());
+        valueProjection = addProjection("valueProjection", size, valueSize, options.bias());
+        resultProjection = addProjection("resultProjection", resultSize, size, options.resultBias());
         Shape heads = new Shape(options.headCount());
         Float initial = options.initialTemperature();
         temperature = initial == null ? null : addParameter("temperature", heads, new ConstantInitializer(initial));
@@ -335,9 +360,14 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         return options.keyValueHeadCount();
     }
 
-    /** {@return H, the size of a head} */
+    /** {@return H, the size of a head of queries and keys} */
     public int getHeadSize() {
         return options.headSize();
+    }
+
+    /** {@return V, the size of a head of the values, H by default} */
+    public int getValueHeadSize() {
+        return options.sizeOfValues();
     }
 
     /**
@@ -357,12 +387,12 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         return queryProjection;
     }
 
-    /** {@return the projection of the values, from D to K · H} */
+    /** {@return the projection of the values, from D to K · V} */
     public Linear getValueProjection() {
         return valueProjection;
     }
 
-    /** {@return the projection of the heads' results, from N · H to D} */
+    /** {@return the projection of the heads' results, from N · V to D} */
     public Linear getResultProjection() {
         return resultProjection;
     }
@@ -513,7 +543,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         for (Linear projection : List.of(keyProjection, queryProjection, valueProjection)) {
             initializeChild(projection, manager, dataType, x);
         }
-        Shape results = new Shape(-1, (long) options.headCount() * options.headSize());
+        Shape results = new Shape(-1, (long) options.headCount() * options.sizeOfValues());
         initializeChild(resultProjection, manager, dataType, results);
     }
 
@@ -547,6 +577,15 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         /** Sets H, the size of a head (default: D / N); in Gemma and Qwen 3, N · H is not D. */
         public Builder optHeadSize(int headSize) {
             return set("headSize", headSize);
+        }
+
+        /**
+         * Sets V, the size of a head of the values and of their result (default: H); 128 beside H = 192 in
+         * MiMo-V2-Flash and in DeepSeek-V3 without its latent form. Encodings that add to the values, such as
+         * {@link io.github.djlpositional.relative.ShawRelativePositionBlock} with vectors of values, need V = H.
+         */
+        public Builder optValueHeadSize(int valueHeadSize) {
+            return set("valueHeadSize", valueHeadSize);
         }
 
         /**

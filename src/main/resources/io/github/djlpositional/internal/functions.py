@@ -1,6 +1,6 @@
 # Functions of PyTorch that DJL lacks, or that are faster than DJL's. TorchFunctions.java calls them as TorchScript.
 #
-# Shapes: B batch, N heads, K key heads, each of which is shared by N / K heads, T queries, F keys, H head size.
+# Shapes: B batch, N heads, K key heads, each of which is shared by N / K heads, T queries, F keys, H head size, V head size of values.
 # An array "sizes" has no elements: its sizes are whole numbers, which need not be read from a GPU. An empty array stands
 # for None. Data types are PyTorch's numbers: 5 FLOAT16, 6 FLOAT32, 7 FLOAT64, 15 BFLOAT16.
 class M(Module):
@@ -76,10 +76,11 @@ class M(Module):
             y[:, a:a + step] = torch.addmm(b3, weight3, units)
         return y
 
-    # The fused attention: softmax(q kᵀ / √H + mask) v, (B, N, T, H), without an array of all scores, after Dao et al.,
-    # FlashAttention (2022). q (B, N, T, H), k and v (B, K, F, H), mask (1 or B, 1 or N, 1 or T, F). It computes in the
+    # The fused attention: softmax(q kᵀ / √H + mask) v, (B, N, T, V), without an array of all scores, after Dao et al.,
+    # FlashAttention (2022). q (B, N, T, H), k (B, K, F, H), v (B, K, F, V), mask (1 or B, 1 or N, 1 or T, F). It computes in the
     # data type sizes[0], with sizes[1] more keys, which are hidden; sizes[2] is 1 if query i sees the keys 0 … i only.
-    # Heads that share a key head see a view of it, which takes no memory.
+    # Heads that share a key head see a view of it, which takes no memory. PyTorch's kernels need V = H: the narrower ones of
+    # queries and keys, and of values, get zeros.
     def fused(self, q, k, v, mask: Optional[Tensor], sizes):
         type = sizes.size(0)
         padding = sizes.size(1)
@@ -99,8 +100,18 @@ class M(Module):
             q = q.reshape([-1, group, q.size(2), q.size(3)])
             k = k.reshape([-1, 1, k.size(2), k.size(3)]).expand([-1, group, -1, -1])
             v = v.reshape([-1, 1, v.size(2), v.size(3)]).expand([-1, group, -1, -1])
-        y = torch.scaled_dot_product_attention(q, k, v, mask, 0., causal)
-        return y.reshape(size).to(result)
+        wider = v.size(3) - q.size(3)
+        if wider == 0:
+            y = torch.scaled_dot_product_attention(q, k, v, mask, 0., causal)
+            return y.reshape(size).to(result)
+        scale = float(q.size(3)) ** -0.5
+        width = v.size(3)
+        if wider > 0:
+            q, k = torch.constant_pad_nd(q, [0, wider]), torch.constant_pad_nd(k, [0, wider])
+        else:
+            v = torch.constant_pad_nd(v, [0, -wider])
+        y = torch.scaled_dot_product_attention(q, k, v, mask, 0., causal, scale=scale)
+        return y.narrow(3, 0, width).reshape([size[0], size[1], size[2], width]).to(result)
 
     # The fused attention without a mask.
     def unmasked(self, q, k, v, sizes):
@@ -291,8 +302,8 @@ class M(Module):
         y = x + self.linear(a if wg.numel() == 0 else a * hidden, w2, b2)
         return y if first else self.norm(y, factor, offset, epsilon)
 
-    # One query of a self-attention with a cache, without gradients: q (B, N, 1, H) to (B, N, 1, H). The key and the value,
-    # (B, K, 1, H), are written to the cached ones, keys and values (B, K, n, H), at the index 64 · blocks[0] + sizes[0]; the
+    # One query of a self-attention with a cache, without gradients: q (B, N, 1, H) to (B, N, 1, V). The key (B, K, 1, H) and the
+    # value (B, K, 1, V) are written to the cached ones, keys (B, K, n, H) and values (B, K, n, V), at the index 64 · blocks[0] + sizes[0]; the
     # first key that the query sees is 64 · blocks[1] + sizes[1]. mask (B, n or fewer) is 0 for visible keys; bias (1 or N, n or
     # more) is added to the scores; the token is the last of both. Queries are multiplied by scale, 1 / √H if None. The queries
     # that share a key head stand in place of the queries of a sequence.
@@ -317,12 +328,12 @@ class M(Module):
         seenValues = self.wide(values.narrow(2, first, count))
         if mask.numel() == 0:
             y = torch.scaled_dot_product_attention(queries, seenKeys, seenValues, added, scale=factor)
-            return y.to(q.dtype).reshape(q.shape)
+            return y.to(q.dtype).reshape([b, n, 1, -1])
         hidden = (mask.narrow(1, mask.size(1) - count, count) != 0).reshape([-1, 1, 1, count])
         shown = torch.zeros([1, 1, 1, 1], dtype=queries.dtype, device=q.device) if added is None else added
         shown = shown.expand([hidden.size(0), -1, -1, count]).masked_fill(hidden, float("-inf"))
         y = torch.scaled_dot_product_attention(queries, seenKeys, seenValues, shown.expand([b, k, group, count]), scale=factor)
-        return y.masked_fill(hidden.all(-1, True), 0).to(q.dtype).reshape(q.shape)
+        return y.masked_fill(hidden.all(-1, True), 0).to(q.dtype).reshape([b, n, 1, -1])
 
     # A self-attention for one token with a cache, without gradients: x (B, 1, D) to (B, 1, D). Weights and biases of queries,
     # keys, values and results; factors, offset and epsilon of the norms of queries and of keys; rows of angles, those of the keys
@@ -333,7 +344,7 @@ class M(Module):
         b, n, k, h = x.size(0), sizes.size(2), keys.size(1), keys.size(3)
         q = self.linear(x, wq, bq).reshape([b, n, 1, h])
         key = self.linear(x, wk, bk).reshape([b, k, 1, h])
-        value = self.linear(x, wv, bv).reshape([b, k, 1, h])
+        value = self.linear(x, wv, bv).reshape([b, k, 1, -1])
         if fq.numel() != 0:
             q = self.norm(q, fq, oq, eq)
         if fk.numel() != 0:

@@ -97,6 +97,8 @@ class KernelTest extends OnEachEngine {
                 new Case("grouped keys", grouped(NONE), Input.PROMPT, CAUSAL),
                 new Case("grouped keys", grouped(NONE), Input.PROMPT_WITH_MASK_OF_HEADS, PLAIN),
                 new Case("grouped keys", grouped(NONE), Input.STEP, Kernel.Name.STEP),
+                new Case("values of another size", causal(NONE).optValueHeadSize(3), Input.PROMPT, CAUSAL),
+                new Case("values of another size", causal(NONE).optValueHeadSize(3), Input.STEP, Kernel.Name.STEP),
                 new Case("kernels off", causal(NONE).optFusedKernel(false), Input.PROMPT, PLAIN),
                 new Case("kernels off", causal(NONE).optFusedKernel(false), Input.STEP, PLAIN),
                 new Case("score cap", causal(NONE).optScoreCap(5), Input.PROMPT, PLAIN),

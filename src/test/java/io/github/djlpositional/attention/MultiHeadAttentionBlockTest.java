@@ -17,6 +17,7 @@ import static io.github.djlpositional.support.Rejections.rejectedWithoutLeak;
 import static io.github.djlpositional.support.SmallLayers.attention;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertAll;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
@@ -298,6 +299,60 @@ class MultiHeadAttentionBlockTest extends OnEachEngine {
         requireClose(infer(manager, block, keys, queries, values), expected, TOLERANCE);
     }
 
+    private static boolean addsToValues(EncodingType type) {
+        return type.attention(HEADS).build().terms().haveValues();
+    }
+
+    /** Queries and keys have heads of size 4. */
+    @CartesianTest
+    void valuesMayHaveHeadsOfAnotherSize(
+            @CartesianTest.Enum EncodingType type,
+            @Values(ints = {3, 8}) int valueHeadSize,
+            @Values(booleans = {true, false}) boolean fused) {
+        assumeFalse(addsToValues(type));
+        MultiHeadAttentionBlock block = filled(
+                manager,
+                type.attention(HEADS)
+                        .optCausal(true)
+                        .optValueHeadSize(valueHeadSize)
+                        .optFusedKernel(fused)
+                        .build(),
+                DataType.FLOAT64);
+        assertThat(block.getValueHeadSize()).isEqualTo(valueHeadSize);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 5, SIZE);
+        NDArray values = numbers(manager, 2, DataType.FLOAT64, 2, 5, SIZE);
+        double[] expected = new NaiveAttention(type, block).forward(0, x, x, values);
+        requireClose(infer(manager, block, x, x, values), expected, 1e-11);
+    }
+
+    @Test
+    void rejectsVectorsOfValuesOfAnotherSize() {
+        ShawRelativePositionBlock shaw =
+                ShawRelativePositionBlock.builder().setHeadSize(4).build();
+        assertAll(rejectedOptions(
+                builder -> builder.optValueHeadSize(3).optRelativeEncoding(shaw),
+                "valueHeadSize 3",
+                "ShawRelativePositionBlock",
+                "headSize 4",
+                "optValueHeadSize"));
+        ShawRelativePositionBlock ofKeys = ShawRelativePositionBlock.builder()
+                .setHeadSize(4)
+                .optValues(false)
+                .build();
+        assertThat(attention()
+                        .optValueHeadSize(3)
+                        .optRelativeEncoding(ofKeys)
+                        .build()
+                        .getValueHeadSize())
+                .isEqualTo(3);
+    }
+
+    @Test
+    void aValueHeadSizeThatIsTheHeadSizeIsNotAnArgument() {
+        assertThat(attention().optValueHeadSize(4).build().getArguments())
+                .isEqualTo(attention().build().getArguments());
+    }
+
     private MultiHeadAttentionBlock ofFormula(boolean causal, boolean fused) {
         return filled(
                 manager,
@@ -488,6 +543,13 @@ class MultiHeadAttentionBlockTest extends OnEachEngine {
                 rejectedOptions(builder -> builder.setHeadCount(0), "headCount", 0),
                 rejectedOptions(builder -> builder.optKeyValueHeadCount(0), "keyValueHeadCount", 0),
                 rejectedOptions(builder -> builder.optHeadSize(0), "headSize", 0),
+                rejectedOptions(builder -> builder.optValueHeadSize(0), "valueHeadSize", 0),
+                rejectedOptions(
+                        builder ->
+                                builder.setHeadCount(manyHeads).optHeadSize(1).optValueHeadSize(4),
+                        manyHeads,
+                        "valueHeadSize",
+                        4),
                 rejectedOptions(builder -> builder.setHeadCount(manyHeads).optHeadSize(4), manyHeads, "headSize", 4),
                 rejectedOptions(builder -> builder.optWindow(0), "window", 0),
                 rejectedOptions(builder -> builder.optWindow(536870913), "window", 536870913),

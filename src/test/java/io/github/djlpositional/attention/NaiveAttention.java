@@ -110,14 +110,18 @@ public final class NaiveAttention {
     private double[][] forward(int first, NDArray queries, NDArray keys, double[][] values) {
         double[][][] weights = probabilities(first, rows(queries), rows(keys));
         double[][] v = linear(block.getValueProjection(), values);
-        double[][] together = new double[weights[0].length][size];
+        int width = block.getValueHeadSize();
+        double[][] together = new double[weights[0].length][heads * width];
         for (int head = 0; head < heads; head++) {
             for (int i = 0; i < together.length; i++) {
                 for (int j = 0; j < v.length; j++) {
                     Pair at = new Pair(this, head, null, null, position(first + i), positionOfKey(j), null);
-                    double[] value = plus(part(v[j], head), type.addedValue(at));
-                    for (int h = 0; h < H; h++) {
-                        together[i][head * H + h] += weights[head][i][j] * value[h];
+                    double[] value = part(v[j], head, width);
+                    if (width == H) {
+                        value = plus(value, type.addedValue(at));
+                    }
+                    for (int h = 0; h < width; h++) {
+                        together[i][head * width + h] += weights[head][i][j] * value[h];
                     }
                 }
             }
@@ -161,8 +165,8 @@ public final class NaiveAttention {
                         double score = type.score(new Pair(
                                 this,
                                 head,
-                                part(q[i], head),
-                                part(k[j], head),
+                                part(q[i], head, H),
+                                part(k[j], head, H),
                                 position(first + i),
                                 positionOfKey(j),
                                 new Tokens(queries[i], keys, first + i, j, this::isHidden)));
@@ -189,8 +193,8 @@ public final class NaiveAttention {
         return block.getRelativeEncodings().get(0).getParameters();
     }
 
-    private static double[] part(double[] row, int head) {
-        return Arrays.copyOfRange(row, head * H, (head + 1) * H);
+    private static double[] part(double[] row, int head, int width) {
+        return Arrays.copyOfRange(row, head * width, (head + 1) * width);
     }
 
     /**

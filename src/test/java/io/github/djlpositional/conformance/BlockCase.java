@@ -286,6 +286,12 @@ public enum BlockCase implements TestBlocks {
     ATTENTION_OF_LIMITED_PROJECTIONS(
             inSteps(2, 3, 8),
             () -> causal().optKeyBias(false).optProjectionLimit(0.75).build()),
+    ATTENTION_OF_OTHER_VALUES(
+            inSteps(2, 3, 8),
+            () -> causal().optKeyValueHeadCount(1)
+                    .optValueHeadSize(3)
+                    .optRelativeEncoding(rotary(4).build())
+                    .build()),
     ATTENTION_IN_CHUNKS(
             input(2, 3, 8),
             () -> attention()

@@ -97,6 +97,10 @@ class StepsTest extends OnEachEngine {
         return Stream.of(
                 argumentSet("grouped keys", causal(ROTARY).optKeyValueHeadCount(1)),
                 argumentSet("heads of another size", causal(NONE).optHeadSize(3)),
+                argumentSet(
+                        "values of another size",
+                        causal(ROTARY).optKeyValueHeadCount(1).optValueHeadSize(3)),
+                argumentSet("larger values", causal(ALIBI).optValueHeadSize(2 * HEAD_SIZE)),
                 argumentSet("no biases", causal(NONE).optBias(false)),
                 argumentSet(
                         "norms of heads",

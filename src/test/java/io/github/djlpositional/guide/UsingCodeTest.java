@@ -313,6 +313,30 @@ class UsingCodeTest extends OnEachEngine {
     }
 
     @Test
+    void valueHeads() {
+        // tag::valueHeads[]
+        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(64)
+                .setHeadCount(4)
+                .optKeyValueHeadCount(2)
+                .optHeadSize(24) // of queries and keys
+                .optValueHeadSize(16)
+                .optCausal(true)
+                .build();
+        // end::valueHeads[]
+        NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, 3, 64);
+        attention.initialize(manager, DataType.FLOAT32, x.getShape());
+        assertThat(Forward.infer(manager, attention, x).getShape()).isEqualTo(x.getShape());
+        assertThat(attention
+                        .getValueProjection()
+                        .getParameters()
+                        .valueAt(0)
+                        .getArray()
+                        .getShape())
+                .isEqualTo(new Shape(32, 64));
+    }
+
+    @Test
     void attentionMaps() {
         TransformerStackBlock stack = TransformerStackBlock.builder()
                 .optInput(InputEmbeddingBlock.builder()

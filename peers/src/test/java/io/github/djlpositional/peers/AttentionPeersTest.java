@@ -40,6 +40,7 @@ class AttentionPeersTest extends EncodingPeersTest {
                         entry("LTX-2", AttentionPeersTest::ltx2),
                         entry("probabilities", AttentionPeersTest::probabilities),
                         entry("heads of keys", Attentions::output),
+                        entry("values of another size", Attentions::output),
                         entry("cap", Attentions::output),
                         entry("sinks", Attentions::output),
                         entry("cosine", Attentions::output),

@@ -137,6 +137,7 @@ final class Attentions {
                 .setEmbeddingSize((int) peers.array("x").getShape().get(2))
                 .setHeadCount(peer.integer("heads"))
                 .optHeadSize(peer.integer("head_size"))
+                .optValueHeadSize(peer.integer("value_head_size"))
                 .optKeyValueHeadCount(peer.integer("key_heads"))
                 .optRelativeEncoding(encodings)
                 .optCausal(peer.is("causal"))
