@@ -29,6 +29,18 @@ def value_sizes():
             yield x_transformers_case(x_transformers(kv_heads=2, causal=True, value_dim_head=size), mask=mask, steps=steps)
 
 
+@part.kind("output gate", "MultiHeadAttentionBlock", "x-transformers")
+def output_gate():
+    # of each number of the results, without a bias, and of each head
+    for options in (dict(gate_values=True, value_dim_head=5), dict(gate_values=True, gate_values_headwise=True), dict(gate_value_heads=True)):
+        module = x_transformers(causal=True, **options)
+        gate = module.to_v_gate or module.to_v_head_gate
+        bias = gate(torch.zeros(SIZE))
+        own = {"gateProjection_weight": (gate(torch.eye(SIZE)) - bias).T, "gateProjection_bias": bias}
+        for mask, steps in ways():
+            yield x_transformers_case(module, own=own, mask=mask, steps=steps, gate="SIGMOID", gate_by_head=len(bias) == HEADS)
+
+
 @part.kind("cap", "MultiHeadAttentionBlock", "x-transformers")
 def cap():
     for limit in (0.5, 3.0):

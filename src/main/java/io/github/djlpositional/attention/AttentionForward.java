@@ -26,8 +26,8 @@ import java.util.Map;
 
 /**
  * One forward of a {@link MultiHeadAttentionBlock}, from top to bottom: project, reserve room in the cache, encode,
- * see, choose a kernel, attend slice by slice of the queries, commit, project. B sequences, T queries, F keys, N heads,
- * K key heads, H the size of a head, V the size of a head of the values.
+ * see, choose a kernel, attend slice by slice of the queries, commit, gate, project. B sequences, T queries, F keys, N
+ * heads, K key heads, H the size of a head, V the size of a head of the values.
  */
 final class AttentionForward implements AutoCloseable {
 
@@ -117,8 +117,26 @@ final class AttentionForward implements AutoCloseable {
         Shape shape = inputs.queries().getShape();
         // the heads of a single token are already contiguous
         NDArray byToken = shape.get(1) == 1 ? results : temporaries.add(results.transpose(0, 2, 1, 3));
-        return linear(
-                attention.getResultProjection(), temporaries.add(byToken.reshape(shape.get(0), shape.get(1), -1)));
+        NDArray flat = temporaries.add(byToken.reshape(shape.get(0), shape.get(1), -1));
+        return linear(attention.getResultProjection(), gated(flat));
+    }
+
+    /** The heads' results, (B, T, N · V), times the output gate of their token; themselves without a gate. */
+    private NDArray gated(NDArray results) {
+        if (attention.getGateProjection() == null) {
+            return results;
+        }
+        NDArray projected = temporaries.add(linear(attention.getGateProjection(), inputs.queries()));
+        return temporaries.addResult(() -> {
+            NDArray wide = Arithmetic.toType(projected, DataTypes.ofScores(projected));
+            NDArray gate = Arithmetic.toType(options.outputGate().apply(wide), results.getDataType());
+            Shape shape = results.getShape();
+            return options.outputGateByHead() == null
+                    ? results.mul(gate)
+                    : results.reshape(shape.get(0), shape.get(1), options.headCount(), -1)
+                            .mul(gate.expandDims(3))
+                            .reshape(shape);
+        });
     }
 
     /** The kernel of the last {@link #result}. */

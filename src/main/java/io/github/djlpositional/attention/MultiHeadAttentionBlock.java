@@ -7,6 +7,7 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Activation;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
@@ -32,6 +33,7 @@ import io.github.djlpositional.math.QueryScale;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
 /**
@@ -98,6 +100,25 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
      */
     public static final String MEMORY_POSITIONS = ForwardParameters.MEMORY_POSITIONS;
 
+    /** The function of an {@linkplain Builder#optOutputGate output gate}. */
+    public enum OutputGate {
+        /** 1 / (1 + exp(-g)), as in Qwen3-Next, Qwen 3.5, Trinity and Step 3.5. */
+        SIGMOID(Activation::sigmoid),
+        /** ln(1 + exp(g)), as in Laguna. */
+        SOFTPLUS(Activation::softPlus);
+
+        private final UnaryOperator<NDArray> function;
+
+        OutputGate(UnaryOperator<NDArray> function) {
+            this.function = function;
+        }
+
+        /** Computes the factors of results, in the data type of the scores: a new array. */
+        NDArray apply(NDArray gate) {
+            return function.apply(gate);
+        }
+    }
+
     record Options(
             @Range(min = 1) int embeddingSize,
             @Range(min = 1) int headCount,
@@ -120,6 +141,9 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
             Boolean keyBias,
             Boolean resultBias,
             @Range(above = 0) Double projectionLimit,
+            OutputGate outputGate,
+            Boolean outputGateByHead,
+            Boolean outputGateBias,
             List<RelativeEncoding> relativeEncoding,
             Block queryNorm,
             Block keyNorm,
@@ -176,6 +200,12 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
             // files without it stay valid
             keyBias = (keyBias == null || keyBias.equals(bias)) ? null : keyBias;
             Check.that(
+                    outputGate != null || (outputGateByHead == null && outputGateBias == null),
+                    "outputGateByHead " + outputGateByHead + " and outputGateBias " + outputGateBias
+                            + " without an output gate: expected one; set optOutputGate, or leave them out");
+            outputGateByHead = Boolean.TRUE.equals(outputGateByHead) ? true : null;
+            outputGateBias = (outputGateBias == null || outputGateBias.equals(bias)) ? null : outputGateBias;
+            Check.that(
                     kernelType == null || kernelType == DataType.FLOAT16 || kernelType == DataType.BFLOAT16,
                     "kernelType " + kernelType
                             + ": expected FLOAT16 or BFLOAT16; leave it out for the type of the input");
@@ -213,6 +243,10 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
 
         boolean hasKeyBias() {
             return keyBias == null ? bias : keyBias;
+        }
+
+        boolean hasOutputGateBias() {
+            return outputGateBias == null ? bias : outputGateBias;
         }
 
         /** Whether several query heads share a head of keys and values. */
@@ -261,6 +295,9 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
     private final Linear valueProjection;
     private final Linear resultProjection;
 
+    /** The projection of the output gate; null for none. */
+    private final Linear gateProjection;
+
     /** The norm of the queries; null for none. */
     private final Block queryNorm;
 
@@ -297,6 +334,13 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         queryProjection = addProjection("queryProjection", size, querySize, options.bias());
         valueProjection = addProjection("valueProjection", size, valueSize, options.bias());
         resultProjection = addProjection("resultProjection", resultSize, size, options.resultBias());
+        gateProjection = options.outputGate() == null
+                ? null
+                : addProjection(
+                        "gateProjection",
+                        size,
+                        options.outputGateByHead() == null ? resultSize : options.headCount(),
+                        options.hasOutputGateBias());
         Shape heads = new Shape(options.headCount());
         Float initial = options.initialTemperature();
         temperature = initial == null ? null : addParameter("temperature", heads, new ConstantInitializer(initial));
@@ -395,6 +439,14 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
     /** {@return the projection of the heads' results, from N · V to D} */
     public Linear getResultProjection() {
         return resultProjection;
+    }
+
+    /**
+     * {@return the projection of the {@linkplain Builder#optOutputGate output gate}, from D to N · V, or to N if the
+     * gate is by head; null for none}
+     */
+    public Linear getGateProjection() {
+        return gateProjection;
     }
 
     /** {@return the normalization of the queries; null for none} */
@@ -543,6 +595,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
         for (Linear projection : List.of(keyProjection, queryProjection, valueProjection)) {
             initializeChild(projection, manager, dataType, x);
         }
+        initializeChild(gateProjection, manager, dataType, x);
         Shape results = new Shape(-1, (long) options.headCount() * options.sizeOfValues());
         initializeChild(resultProjection, manager, dataType, results);
     }
@@ -651,6 +704,29 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
          */
         public Builder optResultBias(boolean resultBias) {
             return set("resultBias", resultBias);
+        }
+
+        /**
+         * Multiplies the heads' results by a function of g = G x before the result projection, where x are the queries'
+         * inputs (default: no gate): o ⊙ sigmoid(G x) in Qwen3-Next, Qwen 3.5 and Trinity. A gate lets a head return
+         * little where no key has what it needs. After Qiu et al., <em>Gated Attention for Large Language Models</em>
+         * (2025).
+         */
+        public Builder optOutputGate(OutputGate outputGate) {
+            return set("outputGate", outputGate);
+        }
+
+        /**
+         * Sets whether the gate is one number for each head, (B, T, N), as in Step 3.5 (default: false, one for each
+         * number of the results, (B, T, N · V)).
+         */
+        public Builder optOutputGateByHead(boolean outputGateByHead) {
+            return set("outputGateByHead", outputGateByHead);
+        }
+
+        /** Adds a bias to the projection of the gate (default: as for the others). */
+        public Builder optOutputGateBias(boolean outputGateBias) {
+            return set("outputGateBias", outputGateBias);
         }
 
         /**

@@ -65,6 +65,7 @@ final class StepInOneCall {
                 && !options.normOfAllHeads()
                 && !options.cosine()
                 && options.projectionLimit() == null
+                && options.outputGate() == null
                 && attention.getTemperature() == null
                 && attention.queryFactors() == null;
     }

@@ -80,6 +80,8 @@ public final class TensorNames {
             String value,
             String queryKeyValue,
             @Default("CONTIGUOUS") Fusion fusion,
+            String queryOutputGate,
+            String outputGate,
             String result,
             String queryNorm,
             String keyNorm,
@@ -293,11 +295,19 @@ public final class TensorNames {
         List<Block> projections =
                 List.of(attention.getQueryProjection(), attention.getKeyProjection(), attention.getValueProjection());
         if (options.queryKeyValue == null) {
-            found.add(options.query, projections.get(0));
+            if (options.queryOutputGate == null) {
+                found.add(options.query, projections.get(0));
+            } else {
+                List<Block> queryAndGate = Arrays.asList(projections.get(0), attention.getGateProjection());
+                found.addFused(options.queryOutputGate, attention.getHeadCount(), queryAndGate);
+            }
             found.add(options.key, projections.get(1));
             found.add(options.value, projections.get(2));
         } else {
             found.addFused(options.queryKeyValue, groups(attention), projections);
+        }
+        if (options.queryOutputGate == null) {
+            found.add(options.outputGate, attention.getGateProjection());
         }
         found.add(options.result, attention.getResultProjection());
         found.add(options.queryNorm, attention.getQueryNorm());
@@ -523,6 +533,19 @@ public final class TensorNames {
         /** Sets one module for queries, keys and values instead of three; see {@link #optFusion}. */
         public Builder optQueryKeyValue(String queryKeyValue) {
             return set("queryKeyValue", queryKeyValue);
+        }
+
+        /**
+         * Sets one module for the query and the output gate of each head, one head after another, as in Qwen3-Next and
+         * Qwen 3.5, instead of {@link #optQuery} and {@link #optOutputGate}.
+         */
+        public Builder optQueryOutputGate(String queryOutputGate) {
+            return set("queryOutputGate", queryOutputGate);
+        }
+
+        /** Sets the projection of the {@link MultiHeadAttentionBlock.Builder#optOutputGate output gate}. */
+        public Builder optOutputGate(String outputGate) {
+            return set("outputGate", outputGate);
         }
 
         /** Sets the projection of the heads' results. */

@@ -76,6 +76,10 @@ class KernelTest extends OnEachEngine {
                 .optQueryNorm(RmsNormBlock.builder().setEmbeddingSize(SIZE).build());
     }
 
+    private static MultiHeadAttentionBlock.Builder gated() {
+        return causal(NONE).optOutputGate(MultiHeadAttentionBlock.OutputGate.SIGMOID);
+    }
+
     private static MultiHeadAttentionBlock.Builder learnedQueryScale() {
         return causal(NONE).optQueryScale(new QueryScale.LearnedLogN(0.43));
     }
@@ -99,6 +103,8 @@ class KernelTest extends OnEachEngine {
                 new Case("grouped keys", grouped(NONE), Input.STEP, Kernel.Name.STEP),
                 new Case("values of another size", causal(NONE).optValueHeadSize(3), Input.PROMPT, CAUSAL),
                 new Case("values of another size", causal(NONE).optValueHeadSize(3), Input.STEP, Kernel.Name.STEP),
+                new Case("output gate", gated(), Input.PROMPT, CAUSAL),
+                new Case("output gate", gated(), Input.STEP, Kernel.Name.STEP),
                 new Case("kernels off", causal(NONE).optFusedKernel(false), Input.PROMPT, PLAIN),
                 new Case("kernels off", causal(NONE).optFusedKernel(false), Input.STEP, PLAIN),
                 new Case("score cap", causal(NONE).optScoreCap(5), Input.PROMPT, PLAIN),

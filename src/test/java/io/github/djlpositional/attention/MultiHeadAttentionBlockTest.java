@@ -353,6 +353,68 @@ class MultiHeadAttentionBlockTest extends OnEachEngine {
                 .isEqualTo(attention().build().getArguments());
     }
 
+    @CartesianTest
+    void aGateMultipliesTheResultsOfTheHeads(
+            @CartesianTest.Enum MultiHeadAttentionBlock.OutputGate gate,
+            @Values(booleans = {true, false}) boolean isByHead,
+            @Values(booleans = {true, false}) boolean fused) {
+        MultiHeadAttentionBlock block = filled(
+                manager,
+                EncodingType.ROTARY
+                        .attention(HEADS)
+                        .optOutputGate(gate)
+                        .optOutputGateByHead(isByHead)
+                        .optValueHeadSize(3)
+                        .optFusedKernel(fused)
+                        .build(),
+                DataType.FLOAT64);
+        NDArray queries = numbers(manager, 1, DataType.FLOAT64, 2, 3, SIZE);
+        NDArray keys = numbers(manager, 2, DataType.FLOAT64, 2, 5, SIZE);
+        double[] expected = new NaiveAttention(EncodingType.ROTARY, block).forward(0, queries, keys, keys);
+        requireClose(infer(manager, block, keys, queries, keys), expected, TOLERANCE);
+        double[] ofItself = new NaiveAttention(EncodingType.ROTARY, block).forward(0, queries, queries, queries);
+        requireClose(infer(manager, block, queries), ofItself, TOLERANCE);
+    }
+
+    @Test
+    void theGateHasABiasWhereTheOthersHaveOneUnlessItIsSet() {
+        MultiHeadAttentionBlock.Builder gated = attention().optOutputGate(MultiHeadAttentionBlock.OutputGate.SIGMOID);
+        assertThat(attention().build().getGateProjection()).isNull();
+        assertThat(gated.build().getGateProjection().getDirectParameters().keys())
+                .containsExactly("weight", "bias");
+        assertThat(gated.optBias(false)
+                        .build()
+                        .getGateProjection()
+                        .getDirectParameters()
+                        .keys())
+                .containsExactly("weight");
+        MultiHeadAttentionBlock other = gated.optOutputGateBias(true).build();
+        assertThat(other.getGateProjection().getDirectParameters().keys()).containsExactly("weight", "bias");
+        assertThat(MultiHeadAttentionBlock.fromArguments(other.getArguments()).getArguments())
+                .isEqualTo(other.getArguments())
+                .containsEntry("outputGateBias", true)
+                .doesNotContainKey("outputGateByHead");
+    }
+
+    @Test
+    void rejectsSettingsOfAGateWithoutOne() {
+        assertAll(
+                rejectedOptions(builder -> builder.optOutputGateByHead(true), "outputGateByHead true", "optOutputGate"),
+                rejectedOptions(builder -> builder.optOutputGateBias(false), "outputGateBias false", "optOutputGate"),
+                rejectedArgument("outputGate", "TANH", "outputGate", "TANH", "SIGMOID", "SOFTPLUS"));
+    }
+
+    /** The weights of a gate by head do not fit a gate by element. */
+    @Test
+    void rejectsTheFileOfAGateOfAnotherSize() throws Exception {
+        MultiHeadAttentionBlock.Builder gated = attention().optOutputGate(MultiHeadAttentionBlock.OutputGate.SIGMOID);
+        MultiHeadAttentionBlock byElement = gated.build();
+        byte[] file = fileOf(gated.optOutputGateByHead(true).build());
+        assertAll(rejected(
+                MalformedModelException.class, () -> BlockBytes.load(manager, byElement, file), "outputGateByHead"));
+        assertThat(byElement.isInitialized()).isFalse();
+    }
+
     private MultiHeadAttentionBlock ofFormula(boolean causal, boolean fused) {
         return filled(
                 manager,
@@ -736,6 +798,7 @@ class MultiHeadAttentionBlockTest extends OnEachEngine {
                 .optKeyValueHeadCount(1)
                 .optSinks(true)
                 .optCosine(true)
+                .optOutputGate(MultiHeadAttentionBlock.OutputGate.SOFTPLUS)
                 .optQueryNorm(RmsNormBlock.builder().setEmbeddingSize(4).build())
                 .optRelativeEncoding(
                         ShawRelativePositionBlock.builder().setHeadSize(4).build());

@@ -126,7 +126,25 @@ public final class NaiveAttention {
                 }
             }
         }
-        return linear(block.getResultProjection(), together);
+        return linear(block.getResultProjection(), gated(together, rows(queries)));
+    }
+
+    private double[][] gated(double[][] results, double[][] queries) {
+        MultiHeadAttentionBlock.OutputGate gate = block.options().outputGate();
+        if (gate != null) {
+            double[][] projected = linear(block.getGateProjection(), queries);
+            int shared = block.options().outputGateByHead() == null ? 1 : block.getValueHeadSize();
+            for (int i = 0; i < results.length; i++) {
+                for (int unit = 0; unit < results[i].length; unit++) {
+                    double power = Math.exp(projected[i][unit / shared]);
+                    results[i][unit] *= switch (gate) {
+                        case SIGMOID -> power / (1 + power);
+                        case SOFTPLUS -> Math.log1p(power);
+                    };
+                }
+            }
+        }
+        return results;
     }
 
     /** Whether the options let a query see a key, both counted from 0. */

@@ -21,6 +21,7 @@ import io.github.djlpositional.PatchEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock.OutputGate;
 import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.FourierFeatures;
 import io.github.djlpositional.math.Frequencies;
@@ -291,6 +292,18 @@ public enum BlockCase implements TestBlocks {
             () -> causal().optKeyValueHeadCount(1)
                     .optValueHeadSize(3)
                     .optRelativeEncoding(rotary(4).build())
+                    .build()),
+    ATTENTION_WITH_A_GATE(
+            inSteps(2, 3, 8),
+            () -> causal().optOutputGate(OutputGate.SIGMOID)
+                    .optOutputGateBias(false)
+                    .optRelativeEncoding(rotary(4).build())
+                    .build()),
+    ATTENTION_WITH_A_GATE_OF_EACH_HEAD(
+            inSteps(2, 3, 8),
+            () -> causal().optOutputGate(OutputGate.SOFTPLUS)
+                    .optOutputGateByHead(true)
+                    .optValueHeadSize(6)
                     .build()),
     ATTENTION_IN_CHUNKS(
             input(2, 3, 8),

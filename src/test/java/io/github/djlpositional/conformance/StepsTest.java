@@ -19,6 +19,7 @@ import ai.djl.nn.Block;
 import io.github.djlpositional.LayerNormBlock;
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock.OutputGate;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.QueryScale;
 import io.github.djlpositional.relative.EncodingType;
@@ -129,6 +130,10 @@ class StepsTest extends OnEachEngine {
                 argumentSet("a scale", causal(ROTARY).optScale(0.3)),
                 argumentSet("a cap of scores", causal(ALIBI).optScoreCap(2)),
                 argumentSet("sinks", causal(ROTARY).optSinks(true)),
+                argumentSet("an output gate", causal(ROTARY).optOutputGate(OutputGate.SIGMOID)),
+                argumentSet(
+                        "an output gate of each head",
+                        causal(ALIBI).optOutputGate(OutputGate.SOFTPLUS).optOutputGateByHead(true)),
                 argumentSet("cosines", causal(ALIBI).optCosine(true)),
                 argumentSet("factors of queries by position", causal(ROTARY).optQueryScale(new QueryScale.LogN(3))),
                 argumentSet(

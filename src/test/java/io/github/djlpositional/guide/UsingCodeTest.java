@@ -14,6 +14,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.BlockFactory;
+import ai.djl.nn.Parameter;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.repository.zoo.Criteria;
@@ -29,6 +30,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock.OutputGate;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.options.HasArguments;
 import io.github.djlpositional.relative.AlibiBiasBlock;
@@ -44,6 +46,9 @@ import io.github.djlpositional.transformer.TokenDataset;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import io.github.djlpositional.weights.SavedBlockFactory;
+import io.github.djlpositional.weights.WeightFile;
+import io.github.djlpositional.weights.WeightLoader;
+import io.github.djlpositional.weights.Weights;
 import java.io.IOException;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
@@ -56,6 +61,13 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The code of docs/using.md. */
 class UsingCodeTest extends OnEachEngine {
+
+    /** The header of a file of zeros with the weights of an attention, whose queries and gates share a module. */
+    private static final String HEADER_OF_A_GATE = """
+            {"self_attn.q_proj.weight": {"dtype": "F32", "shape": [160, 64], "data_offsets": [0, 40960]},
+            "self_attn.k_proj.weight": {"dtype": "F32", "shape": [48, 64], "data_offsets": [40960, 53248]},
+            "self_attn.v_proj.weight": {"dtype": "F32", "shape": [32, 64], "data_offsets": [53248, 61440]},
+            "self_attn.o_proj.weight": {"dtype": "F32", "shape": [64, 64], "data_offsets": [61440, 77824]}}""";
 
     @TempDir
     private Path folder;
@@ -312,28 +324,45 @@ class UsingCodeTest extends OnEachEngine {
         requireClose(y, doubles(all.get(":, :3")), 64 * 0x1p-23); // sums of 64 products of numbers below 1
     }
 
+    private static long[] shape(Linear projection) {
+        return projection.getParameters().get("weight").getShape().getShape();
+    }
+
     @Test
-    void valueHeads() {
-        // tag::valueHeads[]
+    void gate() throws Exception {
+        // tag::gate[]
         MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(64)
                 .setHeadCount(4)
                 .optKeyValueHeadCount(2)
                 .optHeadSize(24) // of queries and keys
                 .optValueHeadSize(16)
+                .optOutputGate(OutputGate.SIGMOID)
+                .optBias(false)
                 .optCausal(true)
                 .build();
-        // end::valueHeads[]
+        // end::gate[]
         NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, 3, 64);
         attention.initialize(manager, DataType.FLOAT32, x.getShape());
+        assertThat(shape(attention.getValueProjection())).containsExactly(32, 64);
+        assertThat(shape(attention.getGateProjection())).containsExactly(64, 64);
         assertThat(Forward.infer(manager, attention, x).getShape()).isEqualTo(x.getShape());
-        assertThat(attention
-                        .getValueProjection()
-                        .getParameters()
-                        .valueAt(0)
-                        .getArray()
-                        .getShape())
-                .isEqualTo(new Shape(32, 64));
+        int rows = 4 * (24 + 16) + 2 * 24 + 2 * 16 + 64;
+        byte[] bytes = Weights.safetensors(HEADER_OF_A_GATE, rows * 64 * Float.BYTES);
+        WeightFile file = WeightFile.open(Files.write(folder.resolve("model.safetensors"), bytes));
+        // tag::loadGate[]
+        Parameter query = attention.getQueryProjection().getParameters().get("weight");
+        Parameter gate = attention.getGateProjection().getParameters().get("weight");
+        WeightLoader.of(file)
+                .rowsOfGroups("self_attn.q_proj.weight", 4, 0, 24, query) // rows 0 … 23 of each of 4 heads
+                .rowsOfGroups("self_attn.q_proj.weight", 4, 24, 40, gate)
+                .module("self_attn.k_proj.", attention.getKeyProjection())
+                .module("self_attn.v_proj.", attention.getValueProjection())
+                .module("self_attn.o_proj.", attention.getResultProjection())
+                .load(attention);
+        // end::loadGate[]
+        assertThat(gate.getArray().toFloatArray()).containsOnly(0);
+        assertThat(query.getArray().toFloatArray()).containsOnly(0);
     }
 
     @Test

@@ -10,11 +10,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
+import ai.djl.nn.core.Linear;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LayerNormBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock.OutputGate;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.Forward;
@@ -24,10 +27,18 @@ import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock.Norm;
 import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.StringJoiner;
 import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junitpioneer.jupiter.cartesian.CartesianTest;
 
@@ -36,6 +47,9 @@ import org.junitpioneer.jupiter.cartesian.CartesianTest;
  * outputs equal the formulas of their classes. D = 8, two heads, hidden size 16, 11 tokens, two layers.
  */
 class TensorNamesTest extends OnEachEngine {
+
+    @TempDir
+    private Path folder;
 
     /** The models of the files. */
     @SuppressWarnings("ImmutableEnumChecker") // suppliers have no state
@@ -148,6 +162,79 @@ class TensorNamesTest extends OnEachEngine {
         NDArray output = Forward.infer(manager, stack, outputs.read(manager, "ids"));
         double[] expected = doubles(outputs.read(manager, model.label()));
         requireClose(output, expected, type == DataType.FLOAT32 ? 1e-5 : 1e-10);
+    }
+
+    /** A safetensors file of the tensors of a stack, whose numbers count. */
+    private Path counted(TransformerStackBlock stack, TensorNames names) throws IOException {
+        StringJoiner header = new StringJoiner(",", "{", "}");
+        int end = 0;
+        for (TensorNames.Tensor tensor : names.tensors(stack)) {
+            long rows = tensor.parameters().stream()
+                    .mapToLong(parameter -> parameter.getShape().get(0))
+                    .sum();
+            Shape shape = Shape.update(tensor.parameters().get(0).getShape(), 0, rows);
+            int from = end;
+            end += Math.toIntExact(shape.size() * Float.BYTES);
+            header.add("\"%s\":{\"dtype\":\"F32\",\"shape\":%s,\"data_offsets\":[%d,%d]}"
+                    .formatted(tensor.name(), Arrays.toString(shape.getShape()), from, end));
+        }
+        byte[] file = Weights.safetensors(header.toString(), end);
+        for (int i = 0; i < end / Float.BYTES; i++) {
+            Weights.littleEndian(file).putFloat(file.length - end + i * Float.BYTES, i);
+        }
+        return Files.write(folder.resolve("model.safetensors"), file);
+    }
+
+    /** Two heads of size 4: rows 0 to 3 of a head are of its query, the others of its gate. */
+    @ParameterizedTest
+    @CsvSource({"false, 8", "true, 5"})
+    void queriesAndGatesOfEachHeadMayHaveOneModule(boolean isByHead, int rowsOfHead) throws Exception {
+        TransformerStackBlock stack =
+                llama(() -> llamaAttention().optOutputGate(OutputGate.SIGMOID).optOutputGateByHead(isByHead));
+        stack.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
+        TensorNames names = TensorNames.builder()
+                .setLayers("layers.")
+                .optTokens("tokens.weight")
+                .optQueryOutputGate("q_proj")
+                .optKey("k_proj")
+                .optValue("v_proj")
+                .optResult("o_proj")
+                .optAttentionNorm("norm1")
+                .optGate("gate")
+                .optHidden("up")
+                .optOutput("down")
+                .optFeedForwardNorm("norm2")
+                .optFinalNorm("norm")
+                .build();
+        WeightFile file = WeightFile.open(counted(stack, names));
+        WeightLoader.of(file).module("", stack, names).load(stack);
+        MultiHeadAttentionBlock attention = stack.getLayers().get(1).getAttention();
+        NDArray stored = file.read(manager, "layers.1.q_proj.weight").reshape(2, rowsOfHead, 8);
+        requireClose(weight(attention.getQueryProjection()), doubles(stored.get(":, :4")), 0);
+        requireClose(weight(attention.getGateProjection()), doubles(stored.get(":, 4:")), 0);
+    }
+
+    private static NDArray weight(Linear projection) {
+        return projection.getParameters().get("weight").getArray();
+    }
+
+    @Test
+    void gatesMayHaveAModuleOfTheirOwn() throws Exception {
+        TransformerStackBlock stack = llama(() -> llamaAttention().optOutputGate(OutputGate.SOFTPLUS));
+        stack.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
+        TensorNames names = TensorNames.builder()
+                .setLayers("layers.")
+                .optQuery("q_proj")
+                .optOutputGate("gate_proj")
+                .build();
+        Parameter gate = stack.getLayers()
+                .get(0)
+                .getAttention()
+                .getGateProjection()
+                .getParameters()
+                .get("weight");
+        assertThat(names.tensors(stack))
+                .contains(new TensorNames.Tensor("layers.0.gate_proj.weight", List.of(gate), false, 1, 0));
     }
 
     /** As for saving under the names of a model. */

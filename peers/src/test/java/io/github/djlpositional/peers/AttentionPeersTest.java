@@ -41,6 +41,7 @@ class AttentionPeersTest extends EncodingPeersTest {
                         entry("probabilities", AttentionPeersTest::probabilities),
                         entry("heads of keys", Attentions::output),
                         entry("values of another size", Attentions::output),
+                        entry("output gate", Attentions::output),
                         entry("cap", Attentions::output),
                         entry("sinks", Attentions::output),
                         entry("cosine", Attentions::output),

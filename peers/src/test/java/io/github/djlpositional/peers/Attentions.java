@@ -12,6 +12,7 @@ import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock.OutputGate;
 import io.github.djlpositional.attention.RelativeEncoding;
 import java.io.IOException;
 import java.util.Map;
@@ -143,6 +144,9 @@ final class Attentions {
                 .optCausal(peer.is("causal"))
                 .optSinks(peer.is("sinks"))
                 .optCosine(peer.is("cosine"));
+        if (peer.has("gate")) {
+            builder.optOutputGate(OutputGate.valueOf(peer.text("gate"))).optOutputGateByHead(peer.is("gate_by_head"));
+        }
         if (peer.has("scale")) {
             builder.optScale(peer.number("scale"));
         }
