@@ -1,5 +1,9 @@
 """Options of an attention without an encoding."""
 
+import importlib
+import inspect
+import json
+
 import torch
 
 from multi_head import (
@@ -329,3 +333,89 @@ def packed_pictures():
             y = module(x, hidden, position_embeddings=rotary(x, places))[0]
             options, arrays, y = case(x, y, projections, causal=True, sections=(1, 1, 1))
             yield options, arrays | {"packed": packed, "positions": places}, y
+
+
+def configured_cases(name, attention, rotary, layers=(0, 1), gate=None, **options):
+    """Cases of the attentions of a configuration, as its model calls them. The gate gets the module."""
+    from transformers import DynamicCache
+
+    module = importlib.import_module(f"transformers.models.{name}.modeling_{name}")
+    config_class = getattr(module, attention.replace("Attention", "TextConfig"), None) or getattr(module, attention.replace("Attention", "Config"))
+    config = eager(config_class(**{**SMALL, "layer_types": ["full_attention", "sliding_attention"], "sliding_window": 4, **options}))
+    rotation = getattr(module, rotary)(config)
+    for layer in layers:
+        heads = getattr(config, "num_attention_heads_per_layer", None)
+        attend = randomize(getattr(module, attention)(config, layer, *([heads[layer]] if heads else [])))
+        kind = config.layer_types[layer]
+        window = config.sliding_window if kind == "sliding_attention" else None
+        for mask, steps in ways():
+            x, cache = normal(2, 9, SIZE), DynamicCache() if steps else None
+
+            def forward(piece, end):
+                length = piece.shape[1]
+                places = torch.arange(end - length, end)[None].expand(2, -1)
+                by_kind = "layer_type" in inspect.signature(rotation.forward).parameters
+                turned = rotation(piece, places, kind) if by_kind else rotation(piece, places)
+                hidden = additive(visible(end, length, True, mask, window).expand(2, 1, length, end))
+                return attend(piece, position_embeddings=turned, attention_mask=hidden, past_key_values=cache)[0]
+
+            # packages differ in the outputs of queries that see no key
+            y = seeing(in_steps(x, steps, forward), mask)
+            arrays = {"x": x} | ({} if mask is None else {"mask": mask})
+            arrays |= {f"p.{key}": value for key, value in configured_parameters(attend, gate).items()}
+            yield dict(file=config.to_json_string(use_diff=False), layer=layer, steps=steps), arrays, y
+
+
+def configured_parameters(attend, gate):
+    """The parameters of an attention with the names that the library has."""
+    names = {"q_proj": "queryProjection", "k_proj": "keyProjection", "v_proj": "valueProjection", "o_proj": "resultProjection",
+             "gate_proj": "gateProjection", "g_proj": "gateProjection"}
+    norms = {"q_norm": "queryNorm_gamma", "k_norm": "keyNorm_gamma"}
+    parameters = {}
+    for key, value in attend.named_parameters():
+        child, _, kind = key.partition(".")
+        if child in norms:
+            parameters[norms[child]] = value + 1 if gate == "interleaved" else value
+        elif child == "q_proj" and gate == "interleaved":
+            query, gates = value.unflatten(0, (-1, 2, attend.head_dim)).unbind(1)
+            parameters |= {f"queryProjection_{kind}": query.flatten(0, 1), f"gateProjection_{kind}": gates.flatten(0, 1)}
+        else:
+            parameters[f"{names[child]}_{kind}" if kind else key] = value
+    return parameters
+
+
+@part.kind("Qwen3-Next", "MultiHeadAttentionBlock", "transformers")
+def qwen3_next():
+    for bias in (False, True):
+        rope = {"rope_type": "default", "rope_theta": 1000.0, "partial_rotary_factor": 0.5}
+        yield from configured_cases("qwen3_next", "Qwen3NextAttention", "Qwen3NextRotaryEmbedding", (0,), "interleaved", head_dim=8,
+                                    attention_bias=bias, layer_types=["full_attention", "linear_attention"], rope_parameters=rope)
+
+
+@part.kind("Qwen 3.5", "MultiHeadAttentionBlock", "transformers")
+def qwen3_5():
+    rope = {"rope_type": "default", "rope_theta": 1000.0, "partial_rotary_factor": 0.5, "mrope_section": [2, 1, 1], "mrope_interleaved": True}
+    for name, prefix in (("qwen3_5", "Qwen3_5"), ("qwen3_5_moe", "Qwen3_5Moe")):
+        yield from configured_cases(name, f"{prefix}Attention", f"{prefix}TextRotaryEmbedding", (1,), "interleaved", head_dim=16,
+                                    layer_types=["linear_attention", "full_attention"], rope_parameters=rope)
+
+
+@part.kind("Trinity", "MultiHeadAttentionBlock", "transformers")
+def afmoe():
+    for bias in (False, True):
+        yield from configured_cases("afmoe", "AfmoeAttention", "AfmoeRotaryEmbedding", attention_bias=bias)
+
+
+@part.kind("Laguna", "MultiHeadAttentionBlock", "transformers")
+def laguna():
+    for gating in (True, "per-head", "per-element"):
+        yield from configured_cases("laguna", "LagunaAttention", "LagunaRotaryEmbedding", head_dim=8, gating=gating,
+                                    num_attention_heads_per_layer=[4, 6])
+
+
+@part.kind("MiMo-V2-Flash", "MultiHeadAttentionBlock", "transformers")
+def mimo_v2_flash():
+    for options in (dict(v_head_dim=8), dict(v_head_dim=32, attention_value_scale=None, attention_bias=True),
+                    dict(v_head_dim=24, attention_value_scale=1.5, sliding_window_size=2)):
+        yield from configured_cases("mimo_v2_flash", "MiMoV2FlashAttention", "MiMoV2FlashRotaryEmbedding", head_dim=24,
+                                    num_key_value_heads=2, **options)

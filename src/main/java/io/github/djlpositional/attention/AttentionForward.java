@@ -511,12 +511,14 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private NDArray valueHeads() {
-        return heads(
+        NDArray values = heads(
                 attention.getValueProjection(),
                 inputs.values(),
                 options.keyValueHeadCount(),
                 options.sizeOfValues(),
                 null);
+        Double scale = options.valueScale();
+        return scale == null ? values : temporaries.add(Arithmetic.multiply(values, scale));
     }
 
     /** A projection split into heads, from (B, T, D) to (B, N, T, size), and normalized unless the norm is null. */

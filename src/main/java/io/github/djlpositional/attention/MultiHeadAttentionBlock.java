@@ -125,6 +125,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
             @Range(min = 1) Integer keyValueHeadCount,
             @Range(min = 1) Integer headSize,
             @Range(min = 1) Integer valueHeadSize,
+            @Range(above = 0) Double valueScale,
             @Default("false") boolean causal,
 
             @Range(min = 1, max = ForwardParameters.UNLIMITED)
@@ -639,6 +640,11 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
          */
         public Builder optValueHeadSize(int valueHeadSize) {
             return set("valueHeadSize", valueHeadSize);
+        }
+
+        /** Multiplies the projected values by a positive factor, 0.707 in MiMo-V2-Flash (default: none). */
+        public Builder optValueScale(double valueScale) {
+            return set("valueScale", valueScale);
         }
 
         /**

@@ -66,6 +66,7 @@ final class StepInOneCall {
                 && !options.cosine()
                 && options.projectionLimit() == null
                 && options.outputGate() == null
+                && options.valueScale() == null
                 && attention.getTemperature() == null
                 && attention.queryFactors() == null;
     }

@@ -314,9 +314,10 @@ public final class HuggingFaceConfig {
      *
      * @param layer the number of the layer, from 0
      * @return a new builder with all that the configuration and the model type fix: sizes, biases, norms of queries and
-     *     keys, rotary encoding, window or chunks, scale, cap and sinks; each encoding is a new block
-     * @throws IllegalArgumentException if the model has no such layer, a {@link MultiHeadAttentionBlock} cannot compute
-     *     its attention, or the rope type is {@code longrope}, or {@code dynamic} without {@code alpha}
+     *     keys, rotary encoding, window or chunks, scale, cap, sinks and output gate; each encoding is a new block
+     * @throws IllegalArgumentException if the model has no such layer, the layer has no attention, as most layers of
+     *     Qwen3-Next, a {@link MultiHeadAttentionBlock} cannot compute it, or the rope type is {@code longrope}, or
+     *     {@code dynamic} without {@code alpha}
      */
     public MultiHeadAttentionBlock.Builder attention(int layer) {
         return new ModelAttention(this, layer).builder(null);

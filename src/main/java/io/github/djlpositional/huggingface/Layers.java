@@ -118,7 +118,8 @@ record Layers(Facts facts) {
         if (facts.isOn("null_section_without_rotary") && new RopeSections(facts).isNull(type(layer))) {
             return false;
         }
-        if (facts.value("rotary_layer_type") != null && facts.value("sliding_window") != null) {
+        if (facts.value("rotary_layer_type") != null
+                && (facts.value("sliding_window") != null || facts.isOn("rotary_layer_type_without_window"))) {
             return facts.value("rotary_layer_type").equals(type(layer));
         }
         List<?> rotated = facts.get("no_rope_layers", List.class);
@@ -128,6 +129,17 @@ record Layers(Facts facts) {
         }
         Object flag = ofLayer(facts.type().keyOf("no_rope_layers"), rotated, layer);
         return Boolean.TRUE.equals(flag) || (flag instanceof Number number && number.doubleValue() != 0);
+    }
+
+    /** Returns the number of heads of a layer. */
+    int headCount(int layer) {
+        List<?> counts = facts.get("num_attention_heads_per_layer", List.class);
+        return counts == null
+                ? facts.requireInt("num_attention_heads")
+                : Facts.converted(
+                        "num_attention_heads_per_layer",
+                        ofLayer("num_attention_heads_per_layer", counts, layer),
+                        Integer.class);
     }
 
     /** Returns the value for a layer in a list of a configuration with one for each. */

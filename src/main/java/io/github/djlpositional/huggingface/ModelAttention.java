@@ -4,6 +4,7 @@ import static io.github.djlpositional.internal.InvalidFileException.shown;
 
 import io.github.djlpositional.RmsNormBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock.OutputGate;
 import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.math.QueryScale;
 import io.github.djlpositional.relative.AlibiBiasBlock;
@@ -28,7 +29,7 @@ final class ModelAttention {
 
     /** Layers of a configuration with the same kind have the same attention. */
     String kind() {
-        return layerType() + " " + isRotated();
+        return layerType() + " " + isRotated() + " " + config.layers.headCount(layer);
     }
 
     /**
@@ -56,14 +57,22 @@ final class ModelAttention {
         config.requireBuilt();
         Check.between("layer", layer, 0, facts.requireInt("num_hidden_layers") - 1L);
         String layerType = layerType();
-        int headCount = facts.requireInt("num_attention_heads");
+        Check.that(
+                ModelType.ATTENTIONS.contains(layerType),
+                () -> "layer " + layer + " of " + config + " has the type " + layerType + ": expected one of "
+                        + ModelType.ATTENTIONS + ", which have an attention; pass the number of another layer");
+        int headCount = config.layers.headCount(layer);
         int headSize = config.headSize(layerType);
+        boolean isSliding = layerType.equals(ModelType.SLIDING);
         boolean hasOne = facts.isOn("multi_query") && !facts.isOn("new_decoder_architecture");
         boolean hasAll = facts.type().reads("multi_query")
                 && !facts.isOn("multi_query")
                 && !facts.isOn("new_decoder_architecture");
         Integer named = hasAll ? null : facts.get("num_key_value_heads", Integer.class);
         int keyHeadCount = hasOne ? 1 : Objects.requireNonNullElse(named, headCount);
+        if (isSliding && facts.isOn("key_heads_are_doubled")) {
+            keyHeadCount = Objects.requireNonNullElse(facts.whole("sliding_num_key_value_heads"), 2 * keyHeadCount);
+        }
         boolean hasBias = facts.isOn("attention_bias");
         MultiHeadAttentionBlock.Builder builder = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(facts.requireInt("hidden_size"))
@@ -74,17 +83,26 @@ final class ModelAttention {
                 .optCausal(facts.isOn("causal"))
                 .optBias(hasBias)
                 .optResultBias(facts.value("result_bias") == null ? hasBias : facts.isOn("result_bias"))
-                .optSinks(facts.isOn("sinks"));
+                .optSinks(facts.isOn("sinks") || (isSliding && facts.isOn("sliding_sinks")));
+        addGate(builder);
+        if (facts.value("value_head_size") != null) {
+            builder.optValueHeadSize(facts.requireInt("value_head_size"));
+        }
+        if (facts.value("value_scale") != null) {
+            builder.optValueScale(facts.number("value_scale"));
+        }
         if (hasBias && !facts.isOn("key_bias")) {
             builder.optKeyBias(false);
         }
         if (facts.value("patch_size") != null) {
             new VisionModel(config).addPositions(builder, headCount, headSize);
         }
-        boolean isSliding = layerType.equals(ModelType.SLIDING)
+        boolean hasWindow = isSliding
                 && (facts.isOn("use_sliding_window")
                         || (facts.value("layer_types") != null && !facts.type().reads("max_window_layers")));
-        if (isSliding && facts.value("sliding_window") != null) {
+        if (hasWindow && facts.value("sliding_window_size") != null) {
+            builder.optWindow(1 + facts.requireInt("sliding_window_size"));
+        } else if (hasWindow && facts.value("sliding_window") != null) {
             builder.optWindow(facts.requireInt("sliding_window"));
         }
         if (layerType.equals(ModelType.CHUNKED) && facts.value("attention_chunk_size") != null) {
@@ -133,6 +151,18 @@ final class ModelAttention {
             builder.optQueryScale(new QueryScale.LogN(facts.requireInt("seq_length")));
         }
         return builder;
+    }
+
+    private void addGate(MultiHeadAttentionBlock.Builder builder) {
+        if (facts.value("output_gate") == null) {
+            return;
+        }
+        Object granularity = facts.value("output_gate_by_head");
+        builder.optOutputGate(OutputGate.valueOf((String) facts.value("output_gate")))
+                .optOutputGateByHead(Boolean.TRUE.equals(granularity) || "per-head".equals(granularity));
+        if (facts.value("output_gate_bias") != null) {
+            builder.optOutputGateBias(facts.isOn("output_gate_bias"));
+        }
     }
 
     /** The attention to the output of an encoder, of a model that has one. */

@@ -315,6 +315,7 @@ class MultiHeadAttentionBlockTest extends OnEachEngine {
                 type.attention(HEADS)
                         .optCausal(true)
                         .optValueHeadSize(valueHeadSize)
+                        .optValueScale(0.7)
                         .optFusedKernel(fused)
                         .build(),
                 DataType.FLOAT64);
@@ -623,6 +624,7 @@ class MultiHeadAttentionBlockTest extends OnEachEngine {
     void rejectsNumbersOutOfRange() {
         assertAll(
                 rejectedOptions(builder -> builder.optScale(0), "scale", 0.0),
+                rejectedOptions(builder -> builder.optValueScale(-1), "valueScale", -1.0),
                 rejectedOptions(builder -> builder.optScoreCap(0), "scoreCap", 0.0),
                 rejectedOptions(builder -> builder.optScoreCap(-50), "scoreCap", -50.0),
                 rejectedOptions(builder -> builder.optScoreCap(Double.POSITIVE_INFINITY), "scoreCap", "Infinity"),

@@ -117,6 +117,10 @@ public final class NaiveAttention {
                 for (int j = 0; j < v.length; j++) {
                     Pair at = new Pair(this, head, null, null, position(first + i), positionOfKey(j), null);
                     double[] value = part(v[j], head, width);
+                    Double scale = block.options().valueScale();
+                    value = Arrays.stream(value)
+                            .map(each -> scale == null ? each : scale * each)
+                            .toArray();
                     if (width == H) {
                         value = plus(value, type.addedValue(at));
                     }

@@ -304,6 +304,7 @@ public enum BlockCase implements TestBlocks {
             () -> causal().optOutputGate(OutputGate.SOFTPLUS)
                     .optOutputGateByHead(true)
                     .optValueHeadSize(6)
+                    .optValueScale(0.75)
                     .build()),
     ATTENTION_IN_CHUNKS(
             input(2, 3, 8),

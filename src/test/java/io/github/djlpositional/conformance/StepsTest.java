@@ -100,7 +100,10 @@ class StepsTest extends OnEachEngine {
                 argumentSet("heads of another size", causal(NONE).optHeadSize(3)),
                 argumentSet(
                         "values of another size",
-                        causal(ROTARY).optKeyValueHeadCount(1).optValueHeadSize(3)),
+                        causal(ROTARY)
+                                .optKeyValueHeadCount(1)
+                                .optValueHeadSize(3)
+                                .optValueScale(0.7)),
                 argumentSet("larger values", causal(ALIBI).optValueHeadSize(2 * HEAD_SIZE)),
                 argumentSet("no biases", causal(NONE).optBias(false)),
                 argumentSet(

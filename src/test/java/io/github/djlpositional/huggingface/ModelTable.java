@@ -135,9 +135,11 @@ public final class ModelTable {
                 .collect(Collectors.joining(", "));
     }
 
-    /** Whether a type has all facts of another type. */
-    static boolean isOnlyLike(ModelType type) {
-        return type.line().keySet().equals(Set.of("like"));
+    /** Whether a type has all facts of another type, of whose attention it may have the rotary encoding only. */
+    private static boolean isOnlyLike(ModelType type) {
+        boolean isOnlyRotary = type.line().get("fixed") instanceof Map<?, ?> fixed
+                && fixed.keySet().equals(Set.of("other_attention"));
+        return type.line().keySet().equals(isOnlyRotary ? Set.of("like", "fixed") : Set.of("like"));
     }
 
     private static String meaning(ModelType type) {

@@ -12,7 +12,9 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.Documents;
 import io.github.djlpositional.PositionalEncodingBlock;
+import ai.djl.util.JsonUtils;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.huggingface.HuggingFaceConfig;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.QueryScale;
 import io.github.djlpositional.relative.AlibiBiasBlock;
@@ -21,6 +23,7 @@ import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.RotaryPresets;
 import java.io.IOException;
+import java.util.HashMap;
 import java.util.Map;
 
 /** The options of an attention, without an encoding or with positions of the keys; most are arguments of the cases. */
@@ -52,8 +55,21 @@ class AttentionPeersTest extends EncodingPeersTest {
                         entry("GPT-OSS", Attentions::output),
                         entry("Qwen 3", peers -> output(peers, withNorms(peers, false, Attentions.builder(peers)))),
                         entry("OLMo 2", peers -> output(peers, withNorms(peers, true, Attentions.builder(peers)))),
+                        entry("Qwen3-Next", AttentionPeersTest::configured),
+                        entry("Qwen 3.5", AttentionPeersTest::configured),
+                        entry("Trinity", AttentionPeersTest::configured),
+                        entry("Laguna", AttentionPeersTest::configured),
+                        entry("MiMo-V2-Flash", AttentionPeersTest::configured),
                         entry("Llama 4", AttentionPeersTest::llama4),
                         entry("Llama 4 with chunks", Attentions::output)));
+    }
+
+    /** The attention of a layer of a configuration. */
+    private static NDArray configured(Peers peers) throws IOException, MalformedModelException {
+        Map<?, ?> config = JsonUtils.GSON.fromJson(peers.peer().text("file"), Map.class);
+        Map<String, Object> values = new HashMap<>();
+        config.forEach((key, value) -> values.put(key.toString(), value));
+        return output(peers, HuggingFaceConfig.of(values).attention(peers.peer().integer("layer")));
     }
 
     private static NDArray llama4(Peers peers) throws IOException, MalformedModelException {
