@@ -287,6 +287,8 @@ family("qwen2", "Qwen2ForCausalLM", decoder, GROUPED, tie_word_embeddings=True, 
 family("qwen2_layers", "Qwen2ForCausalLM", decoder, UNTIED, use_sliding_window=True, sliding_window=8,
        max_window_layers=1, rope_parameters=YARN, compared=True)
 family("qwen3", "Qwen3ForCausalLM", decoder, UNTIED, head_dim=24, compared=True)
+family("qwen3_5", "Qwen3_5ForCausalLM", decoder, UNTIED, head_dim=32, layer_types=["full_attention"] * LAYERS,
+       rope_parameters=ROPE | dict(partial_rotary_factor=0.25, mrope_section=[2, 1, 1], mrope_interleaved=True), compared=True)
 family("gemma", "GemmaForCausalLM", decoder, GROUPED, head_dim=24, table=0.03, compared=True)
 family("gemma2", "Gemma2ForCausalLM", decoder, WINDOWS, head_dim=24, query_pre_attn_scalar=20, table=0.03,
        attn_logit_softcapping=5.0, final_logit_softcapping=4.0, compared=True)
@@ -326,8 +328,6 @@ family("gpt_oss", "GptOssForCausalLM", attentions, TWO, sliding_window=8, num_lo
 family("llama4", "Llama4ForCausalLM", attentions, TWO, intermediate_size_mlp=HIDDEN, moe_layers=[], num_local_experts=2,
        attention_chunk_size=8, no_rope_layers=[1, 0], floor_scale=8, attn_scale=0.5)
 family("qwen3_next", "Qwen3NextForCausalLM", attentions, FULL, mlp_only_layers=[0, 1], num_experts=0)
-family("qwen3_5", "Qwen3_5ForCausalLM", attentions, FULL | dict(head_dim=32),
-       rope_parameters=ROPE | dict(partial_rotary_factor=0.25, mrope_section=[2, 1, 1], mrope_interleaved=True))
 
 # other decoders
 GPT2 = IDS | dict(n_embd=SIZE, n_layer=LAYERS, n_head=HEADS, n_inner=HIDDEN, n_positions=POSITIONS)

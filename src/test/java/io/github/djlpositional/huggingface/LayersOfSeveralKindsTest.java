@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.junit.jupiter.api.Assertions.assertAll;
 
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.internal.Json;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
@@ -48,6 +49,39 @@ class LayersOfSeveralKindsTest {
         requireRotation(step.rotary(FULL).build(), 5e6, 64, RotaryScaling.llama3(2, 1, 32, 131072));
         requireRotation(step.rotary(SLIDING).build(), 1e4, 128, RotaryScaling.none());
         assertThat(step.layerType(1)).isEqualTo(SLIDING);
+    }
+
+    /** Qwen3-Next: three of four layers have a recurrence instead. */
+    @Test
+    void hasNoAttentionOfOtherLayers() throws Exception {
+        HuggingFaceConfig config = of("{\"model_type\": \"qwen3_next\"}");
+        assertThat(config.attention(3).build().getGateProjection()).isNotNull();
+        assertAll(rejected(() -> config.attention(2), "layer 2", "linear_attention", FULL));
+    }
+
+    /** Laguna: a number of heads for each layer. */
+    @Test
+    void readsHeadsOfEachLayer() throws Exception {
+        String laguna = """
+                {"model_type": "laguna", "num_hidden_layers": 2, "num_attention_heads_per_layer": [48, %s]}""";
+        HuggingFaceConfig config = of(laguna.formatted("64"));
+        assertThat(config.attention(0).build().getHeadCount()).isEqualTo(48);
+        assertThat(config.attention(1).build().getHeadCount()).isEqualTo(64);
+        assertAll(rejected(() -> of(laguna.formatted("\"x\"")).attention(1), "num_attention_heads_per_layer", "x"));
+    }
+
+    /** MiMo-V2-Flash: layers with windows have sinks, and twice as many key heads. */
+    @Test
+    void readsSinksAndKeyHeadsOfLayersWithWindows() throws Exception {
+        HuggingFaceConfig config = of("{\"model_type\": \"mimo_v2_flash\"}");
+        MultiHeadAttentionBlock full = config.attention(0).build();
+        MultiHeadAttentionBlock sliding = config.attention(1).build();
+        assertThat(full.getSinks()).isNull();
+        assertThat(full.getKeyValueHeadCount()).isEqualTo(4);
+        assertThat(full.getValueHeadSize()).isEqualTo(128);
+        assertThat(sliding.getSinks()).isNotNull();
+        assertThat(sliding.getKeyValueHeadCount()).isEqualTo(8);
+        assertThat(sliding.getArguments()).containsEntry("window", 129).containsEntry("valueScale", 0.707);
     }
 
     /** Muse and Granite 4: 0 stands for no rotation. */

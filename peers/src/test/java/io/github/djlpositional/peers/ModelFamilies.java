@@ -24,6 +24,7 @@ final class ModelFamilies {
             "qwen2_layers",
             "qwen2_vl",
             "qwen3",
+            "qwen3_5",
             "gemma",
             "gemma2",
             "gemma3",
