@@ -33,6 +33,7 @@ import io.github.djlpositional.math.RotaryAxes;
 import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.Sampled;
 import io.github.djlpositional.support.TestEngine;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -51,6 +52,7 @@ import org.junitpioneer.jupiter.cartesian.CartesianTest;
 import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
 
 /** An attention of packed documents is that of each document alone. */
+@Sampled(oneIn = 2)
 class PackedDocumentsTest extends OnEachEngine {
 
     /** FLOAT64; documents of one length are computed together, whose sums may be rounded in another order. */

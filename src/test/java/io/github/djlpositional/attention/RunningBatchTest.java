@@ -20,6 +20,7 @@ import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.conformance.RandomCases;
 import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.Sampled;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -34,6 +35,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 /**
  * Sequences that join and leave a running batch: each step of a {@link RunningBatch} compares each with itself alone.
  */
+@Sampled(oneIn = 4)
 class RunningBatchTest extends OnEachEngine {
 
     private static final UnaryOperator<MultiHeadAttentionBlock.Builder> GROUPED =
