@@ -23,6 +23,7 @@ import java.util.function.Function;
 import java.util.function.IntToDoubleFunction;
 import java.util.function.IntUnaryOperator;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -57,19 +58,23 @@ public final class HostData {
      * they do not have, and kill the process when the array is written. The memory of a GPU is not checked.
      */
     public static void requireRoomFor(Shape shape, DataType type, Device device) {
-        long needed = bytes(shape, type);
+        requireRoomFor(bytes(shape, type), device, () -> "a table of shape " + shape + " in " + type);
+    }
+
+    /** Checks that so many bytes fit into the memory of the machine, as for an array. */
+    public static void requireRoomFor(long needed, Device device, Supplier<String> what) {
         if (isHost(device) && needed >= CHECKED_BYTES) {
             long found = availableBytes.getAsLong();
             Check.that(
                     needed <= found,
-                    () -> "a table of shape " + shape + " in " + type + " needs " + needed
+                    () -> what.get() + " needs " + needed
                             + " bytes of memory: expected at most the " + found
                             + " that are available; check positions and sizes for mistakes, use smaller ones, or free memory");
         }
     }
 
     /** Returns the size of an array in bytes, at most {@link Long#MAX_VALUE}. */
-    static long bytes(Shape shape, DataType type) {
+    public static long bytes(Shape shape, DataType type) {
         boolean isEmpty = Arrays.stream(shape.getShape()).anyMatch(size -> size == 0);
         long bytes = isEmpty ? 0 : type.getNumOfBytes();
         for (long size : shape.getShape()) {

@@ -1,5 +1,6 @@
 package io.github.djlpositional.internal;
 
+import com.google.gson.Gson;
 import com.google.gson.stream.JsonReader;
 import com.google.gson.stream.JsonToken;
 import com.google.gson.stream.MalformedJsonException;
@@ -15,7 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Parses untrusted JSON strictly into plain values. */
+/** Writes JSON, and parses untrusted JSON strictly into plain values. */
 public final class Json {
 
     private static final int MAX_DEPTH = 16;
@@ -59,6 +60,11 @@ public final class Json {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** Returns plain values as JSON. */
+    public static byte[] write(Map<String, ?> values) {
+        return new Gson().toJson(values).getBytes(StandardCharsets.UTF_8);
     }
 
     private static void require(boolean holds, String otherwise) throws MalformedJsonException {

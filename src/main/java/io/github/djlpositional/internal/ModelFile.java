@@ -3,12 +3,10 @@ package io.github.djlpositional.internal;
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
-import com.google.gson.Gson;
 import com.google.gson.stream.MalformedJsonException;
 import io.github.djlpositional.internal.options.Settings;
 import java.io.DataInputStream;
@@ -16,7 +14,6 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -30,7 +27,7 @@ import java.util.stream.Stream;
  * <p>A file is not trusted. Options are parsed into plain values and compared with the options of the block; no object
  * is created from them. Every size in the file is compared with what the block needs before memory is allocated for it.
  */
-final class ModelFile {
+public final class ModelFile {
 
     /**
      * No block of DJL has this version. After a version that DJL knows, it would read the options as shapes, and
@@ -47,9 +44,6 @@ final class ModelFile {
     /** The longest text of a file that a message quotes. */
     private static final int MAX_TEXT = 200;
 
-    /** A multiple of the size of a number. */
-    private static final int BUFFER_BYTES = 1 << 16;
-
     // DJL's format of a parameter, of a version that it reads in all its releases from 0.28 on
     private static final char PARAMETER = 'P';
     private static final byte PARAMETER_VERSION = 1;
@@ -57,13 +51,29 @@ final class ModelFile {
     private static final int ARRAY_VERSION = 3;
     private static final String DENSE = "DENSE";
 
+    private final String file;
     private final String block;
     private final Record options;
 
-    /** Describes the section of a block. */
-    ModelFile(String block, Record options) {
+    /**
+     * Describes the section of a block.
+     *
+     * @param file the file, for messages
+     */
+    ModelFile(String file, String block, Record options) {
+        this.file = file;
         this.block = block;
         this.options = options;
+    }
+
+    /**
+     * Returns the sections of a block and of the blocks of this library within it, each once, for another file that
+     * belongs to them.
+     *
+     * @param file the file, for messages
+     */
+    public static List<ModelFile> sections(String file, OptionsBlock block) {
+        return block.sections(file);
     }
 
     private static boolean hasSection(Object option) {
@@ -85,12 +95,19 @@ final class ModelFile {
         }
     }
 
-    /** The options as JSON. The section of a block within this block has its options; this section has its class. */
-    private byte[] json() {
+    /**
+     * Returns the options as plain values. The section of a block within this block has its options; this section has
+     * its class.
+     */
+    public Map<String, Object> options() {
         Map<String, Object> saved = new LinkedHashMap<>();
         saved.put(Settings.TYPE, block);
         saved.putAll(Settings.saved(options, ModelFile::hasSection));
-        return new Gson().toJson(saved).getBytes(StandardCharsets.UTF_8);
+        return saved;
+    }
+
+    private byte[] json() {
+        return Json.write(options());
     }
 
     /** Reads the output of {@link #write(DataOutputStream, Shape...)}, and returns the shapes of the inputs. */
@@ -113,7 +130,7 @@ final class ModelFile {
 
     private void require(boolean holds, String found, String expected) throws MalformedModelException {
         if (!holds) {
-            throw new MalformedModelException("the model file has " + found + " for " + block + ": expected " + expected
+            throw new MalformedModelException(file + " has " + found + " for " + block + ": expected " + expected
                     + "; it is damaged, or was saved by a model with other blocks, such as fewer layers, or by another"
                     + " version of the library: load another, or build the model as it was saved");
         }
@@ -134,15 +151,36 @@ final class ModelFile {
         return new Shape(sizes);
     }
 
-    private void requireSame(Map<String, Object> file) throws MalformedModelException {
-        Map<String, Object> saved = new LinkedHashMap<>(file);
+    private void requireSame(Map<String, Object> found) throws MalformedModelException {
+        require(difference(found), found);
+    }
+
+    /** Checks that {@link #options} of a file are those of the block, also where a model file may have others. */
+    public void requireEqual(Map<?, ?> found) throws MalformedModelException {
+        String name = difference(found);
+        require(
+                name != null
+                        ? name
+                        : options().keySet().stream()
+                                .filter(each -> !found.containsKey(each))
+                                .findFirst()
+                                .orElse(null),
+                found);
+    }
+
+    /** The name of the first option that differs; null for none. */
+    private String difference(Map<?, ?> found) {
+        Map<Object, Object> saved = new LinkedHashMap<>(found);
         Object type = saved.remove(Settings.TYPE);
-        String name = block.equals(type) ? Settings.difference(options, saved, ModelFile::hasSection) : Settings.TYPE;
+        return block.equals(type) ? Settings.difference(options, saved, ModelFile::hasSection) : Settings.TYPE;
+    }
+
+    private void require(String name, Map<?, ?> found) throws MalformedModelException {
         if (name != null) {
             Object own = name.equals(Settings.TYPE)
                     ? block
                     : Settings.saved(options, ModelFile::hasSection).get(name);
-            throw new MalformedModelException("the model file was saved with " + difference(name, file.get(name), own)
+            throw new MalformedModelException(file + " was saved with " + difference(name, found.get(name), own)
                     + ": build the " + block + " with the options of the file, or load the file that belongs to it");
         }
     }
@@ -186,14 +224,9 @@ final class ModelFile {
         out.writeUTF(array.getDataType().name());
         out.write(array.getShape().getEncoded());
         ByteBuffer values = HostData.read(array, NDArray::toByteBuffer);
-        out.writeByte(values.order() == ByteOrder.BIG_ENDIAN ? '>' : '<');
+        ArrayValues.writeOrder(out, values);
         out.writeInt(values.remaining());
-        byte[] piece = new byte[BUFFER_BYTES];
-        while (values.hasRemaining()) {
-            int count = Math.min(piece.length, values.remaining());
-            values.get(piece, 0, count);
-            out.write(piece, 0, count);
-        }
+        ArrayValues.write(out, values);
     }
 
     /** The type of a parameter's values in the file, and the order of their bytes. */
@@ -210,7 +243,7 @@ final class ModelFile {
         Shape shape = readShape(in);
         int layout = count(in, MAX_DIMENSIONS, "letters of a layout");
         in.readFully(new byte[layout * Character.BYTES]);
-        ByteOrder order = in.readByte() == '>' ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
+        ByteOrder order = ArrayValues.readOrder(in);
         int bytes = in.readInt();
         DataType dataType = Stream.of(DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64)
                 .filter(each -> each.name().equals(type))
@@ -232,14 +265,7 @@ final class ModelFile {
     NDArray read(DataInputStream in, Parameter parameter, NDManager manager)
             throws IOException, MalformedModelException {
         Format format = readFormat(in, parameter);
-        Shape shape = parameter.getShape();
-        ByteBuffer values = HostData.bufferFor(manager, shape, format.type);
-        while (values.hasRemaining()) {
-            values.put(readPiece(in, format, values.remaining()));
-        }
-        NDArray array = HostData.toArray(manager, manager.getDevice(), values.rewind(), shape, format.type);
-        NDScope.unregister(array);
-        return array;
+        return ArrayValues.read(in, format.order, parameter.getShape(), format.type, manager);
     }
 
     /** Reads the values of a parameter that has the values of an earlier section, which must be the same. */
@@ -249,7 +275,7 @@ final class ModelFile {
         requireShared(format.type == array.getDataType(), parameter);
         ByteBuffer values = HostData.read(array, NDArray::toByteBuffer);
         while (values.hasRemaining()) {
-            ByteBuffer piece = readPiece(in, format, values.remaining());
+            ByteBuffer piece = ArrayValues.readPiece(in, format.order, format.type, values.remaining());
             ByteBuffer own = values.slice(values.position(), piece.remaining());
             requireShared(own.equals(piece), parameter);
             values.position(values.position() + piece.remaining());
@@ -259,34 +285,17 @@ final class ModelFile {
     /** Checks that the values of a parameter in two sections are the same. */
     void requireShared(boolean isSame, Parameter parameter) throws MalformedModelException {
         if (!isSame) {
-            throw new MalformedModelException("the model file has other values for the parameter " + parameter.getName()
+            throw new MalformedModelException(file + " has other values for the parameter " + parameter.getName()
                     + " " + parameter.getShape() + " of " + block + " than in an earlier section: expected the same,"
                     + " since several blocks of this model share the parameter; build the model as it was saved, with"
                     + " a block of its own in each place");
         }
     }
 
-    /** Reads some of the values of a parameter, in the byte order of this machine. */
-    private static ByteBuffer readPiece(DataInputStream in, Format format, int remaining) throws IOException {
-        byte[] piece = new byte[Math.min(BUFFER_BYTES, remaining)];
-        in.readFully(piece);
-        if (format.order != ByteOrder.nativeOrder()) {
-            int size = format.type.getNumOfBytes();
-            for (int at = 0; at < piece.length; at += size) {
-                for (int i = 0; i < size / 2; i++) {
-                    byte first = piece[at + i];
-                    piece[at + i] = piece[at + size - 1 - i];
-                    piece[at + size - 1 - i] = first;
-                }
-            }
-        }
-        return ByteBuffer.wrap(piece);
-    }
-
     /** The error for a file that ends too soon, or holds values that cannot be decoded. */
     MalformedModelException damaged(Exception cause) {
         return new MalformedModelException(
-                "the model file ends or is damaged within " + block + " (" + cause
+                file + " ends or is damaged within " + block + " (" + cause
                         + "): expected a complete section; load a file that was saved completely, by a model with"
                         + " as many blocks",
                 cause);

@@ -302,7 +302,16 @@ public abstract class OptionsBlock extends AbstractBlock implements HasArguments
     }
 
     private ModelFile section() {
-        return new ModelFile(Settings.classOf(this), options);
+        return section("the model file");
+    }
+
+    private ModelFile section(String file) {
+        return new ModelFile(file, Settings.classOf(this), options);
+    }
+
+    /** The sections of this block and of the blocks of this library within it, each once. */
+    final List<ModelFile> sections(String file) {
+        return tree().stream().map(block -> block.section(file)).toList();
     }
 
     /** The children with a section of their own. */

@@ -36,6 +36,20 @@ public final class TokenColumn implements AutoCloseable {
         this.axis = axis;
     }
 
+    /**
+     * Creates a column of tokens.
+     *
+     * @param array the tokens, and any further ones; it belongs to the column
+     * @param first the index of the first token
+     * @param end one more than the index of the last
+     */
+    public TokenColumn(NDManager manager, int axis, NDArray array, int first, int end) {
+        this(manager, axis);
+        this.array = array;
+        origin = first;
+        this.end = end;
+    }
+
     /** Returns whether no token was added yet. */
     public boolean isEmpty() {
         return array == null;
@@ -151,6 +165,13 @@ public final class TokenColumn implements AutoCloseable {
     /** Returns the tokens from an index on, a new array on a manager. */
     public NDArray view(NDManager receiver, int first) {
         return array.get(receiver, NDIndex.sliceAxis(axis, first - origin, end - origin));
+    }
+
+    /** Returns the tokens from an index on, or one of zeros if there are none, a new array on a manager. */
+    public NDArray viewOrZeros(NDManager receiver, int first) {
+        return first < end
+                ? view(receiver, first)
+                : receiver.zeros(Shape.update(array.getShape(), axis, 1), array.getDataType(), array.getDevice());
     }
 
     /** Drops the tokens from an index on. */
