@@ -12,13 +12,17 @@ import io.github.djlpositional.Positions;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ForwardParameters;
+import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TokenColumn;
 import io.github.djlpositional.internal.options.Check;
+import io.github.djlpositional.internal.options.Range;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -79,7 +83,91 @@ final class CachedTokens implements AutoCloseable {
      * @param end one more than the index of the last
      * @param first the first token that was cached with them; no window over them needs earlier ones
      */
-    private record Masked(int from, int end, int first) {}
+    private record Masked(
+            @Range(min = 0) int from,
+            @Range(min = 0) int end,
+            @Range(min = 0) int first) {}
+
+    /** The data type and the shape of an array. */
+    record Form(DataType type, Shape shape) {}
+
+    /**
+     * The tokens in a file, beside the elements of their arrays.
+     *
+     * @param dataType the data type of keys and values
+     * @param first the index of the first token
+     * @param end the end of the positions
+     * @param isMasked whether there is an array of hidden tokens
+     * @param positionType the data type of explicit positions; null for none
+     * @param positionSizes the sizes of explicit positions except the last, which is that of the tokens
+     * @param featureTypes the data types of the features of tokens, in the order of the terms
+     * @param featureSizes the last sizes of the features
+     */
+    record State(
+            DataType dataType,
+            @Range(min = 0) int first,
+            @Range(min = 0) int end,
+            boolean isMasked,
+            DataType positionType,
+            @Range(min = 1) List<Long> positionSizes,
+            List<DataType> featureTypes,
+            @Range(min = 1) List<Long> featureSizes,
+            @Range(min = 0) int firstExplicit,
+            boolean areConsecutive,
+            @Range(min = 0) int paddingEnd,
+            @Range(min = 0) int joinedLength,
+            @Range(min = 0) int firstJoined,
+            @Range(min = 0) int firstOfAll,
+            List<Masked> masked,
+            @Range(min = 0) int lengthBefore,
+            @Range(min = 0) int endBefore) {
+
+        /** Checks what the forms of the arrays do not show. */
+        void requireFits(MultiHeadAttentionBlock attention, long batch, int length) {
+            int terms = attention.terms().termsOfKeys().size();
+            boolean areIndices = positionType == null;
+            boolean fits = DataTypes.isEmbedding(dataType)
+                    && first <= length
+                    && firstJoined <= length
+                    && (areIndices ? end >= length : arePositions(batch))
+                    && featureTypes.size() == terms
+                    && featureSizes.size() == terms
+                    && featureTypes.stream().allMatch(DataTypes::isEmbedding)
+                    && masked.stream().allMatch(each -> each.from <= each.end && each.end <= length);
+            Check.that(
+                    fits,
+                    () -> "tokens from " + first + " on in " + dataType + ": expected up to " + length + " of " + batch
+                            + " sequences with " + terms + " features");
+        }
+
+        private boolean arePositions(long batch) {
+            int dimensions = positionSizes == null ? 0 : positionSizes.size();
+            return (positionType == DataType.INT32 || positionType == DataType.FLOAT64)
+                    && (dimensions == 1 || dimensions == 2)
+                    && (positionSizes.get(dimensions - 1) == 1 || positionSizes.get(dimensions - 1) == batch);
+        }
+
+        /** The forms of {@link CachedTokens#arrays}. */
+        List<Form> forms(MultiHeadAttentionBlock attention, long batch, int length) {
+            MultiHeadAttentionBlock.Options options = attention.options();
+            // MXNet has no arrays without elements
+            int count = Math.max(1, length - first);
+            Shape ofKeys = new Shape(batch, options.keyValueHeadCount(), count, options.headSize());
+            List<Form> forms = new ArrayList<>();
+            forms.add(new Form(dataType, ofKeys));
+            forms.add(new Form(dataType, options.shapeOfValues(ofKeys)));
+            if (isMasked) {
+                forms.add(new Form(DataType.INT32, new Shape(batch, count)));
+            }
+            if (positionType != null) {
+                forms.add(new Form(positionType, new Shape(positionSizes).add(count)));
+            }
+            for (int i = 0; i < featureTypes.size(); i++) {
+                forms.add(new Form(featureTypes.get(i), new Shape(batch, count, featureSizes.get(i))));
+            }
+            return forms;
+        }
+    }
 
     private final NDManager manager;
     private final MultiHeadAttentionBlock attention;
@@ -157,6 +245,111 @@ final class CachedTokens implements AutoCloseable {
                 return TokenColumn.owned(manager, created.stopGradient());
             }
         });
+    }
+
+    /**
+     * Creates the tokens of a file.
+     *
+     * @param arrays arrays of the manager, {@link #arrays}
+     */
+    CachedTokens(
+            NDManager manager,
+            MultiHeadAttentionBlock attention,
+            int capacity,
+            State state,
+            int length,
+            Iterator<NDArray> arrays) {
+        this(
+                manager,
+                attention,
+                capacity,
+                new TokenColumn(manager, 2, arrays.next(), state.first, length),
+                new TokenColumn(manager, 2, arrays.next(), state.first, length),
+                state.isMasked
+                        ? new TokenColumn(manager, 1, requireBits(arrays.next()), state.first, length)
+                        : new TokenColumn(manager, 1));
+        Positions indices = Positions.of(state.first, length - state.first);
+        NDArray positions = state.positionType == null ? null : arrays.next();
+        int end = positions == null
+                ? length
+                : Positions.of(positions)
+                        .between(1 - ForwardParameters.UNLIMITED, ForwardParameters.UNLIMITED, true)
+                        .end();
+        Check.that(
+                end <= state.end,
+                () -> "positions up to " + (end - 1) + ": expected less than " + state.end + ", as the file says");
+        tokens = indices.with(positions, state.end);
+        attention
+                .terms()
+                .termsOfKeys()
+                .forEach(term -> features.put(term, new TokenColumn(manager, 1, arrays.next(), state.first, length)));
+        firstExplicit = state.firstExplicit;
+        areConsecutive = state.areConsecutive;
+        paddingEnd = state.paddingEnd;
+        joinedLength = state.joinedLength;
+        firstJoined = state.firstJoined;
+        firstOfAll = state.firstOfAll;
+        masked.addAll(state.masked);
+        lengthBefore = state.lengthBefore;
+        endBefore = state.endBefore;
+    }
+
+    private static NDArray requireBits(NDArray hidden) {
+        Check.that(
+                Arrays.stream(HostData.doubles(hidden)).allMatch(value -> value == 0 || value == 1),
+                () -> "a mask " + hidden.getShape() + " with other numbers: expected 0 and 1");
+        return hidden;
+    }
+
+    /** What a file has of these tokens, beside {@link #arrays}. */
+    State state() {
+        NDArray positions = tokens.array();
+        List<TokenColumn> ofTerms = columnsOfTerms();
+        return new State(
+                keys.array().getDataType(),
+                tokens.first(),
+                tokens.end(),
+                !hidden.isEmpty(),
+                positions == null ? null : positions.getDataType(),
+                positions == null
+                        ? null
+                        : Arrays.stream(positions.getShape().getShape())
+                                .limit(positions.getShape().dimension() - 1L)
+                                .boxed()
+                                .toList(),
+                ofTerms.stream().map(column -> column.array().getDataType()).toList(),
+                ofTerms.stream().map(column -> column.array().getShape().get(2)).toList(),
+                firstExplicit,
+                areConsecutive,
+                paddingEnd,
+                joinedLength,
+                firstJoined,
+                firstOfAll,
+                List.copyOf(masked),
+                lengthBefore,
+                endBefore);
+    }
+
+    private List<TokenColumn> columnsOfTerms() {
+        return attention.terms().termsOfKeys().stream().map(features::get).toList();
+    }
+
+    /**
+     * The arrays of the tokens: keys, values, hidden tokens and positions if there are any, and the features of each
+     * term. Those of the columns are new arrays. They have one token of zeros if there are none.
+     */
+    List<NDArray> arrays(Temporaries temporaries) {
+        List<TokenColumn> columns = new ArrayList<>(List.of(keys, values));
+        if (!hidden.isEmpty()) {
+            columns.add(hidden);
+        }
+        List<NDArray> arrays = new ArrayList<>();
+        columns.forEach(column -> arrays.add(temporaries.add(column.viewOrZeros(manager, tokens.first()))));
+        if (tokens.array() != null) {
+            arrays.add(tokens.array());
+        }
+        columnsOfTerms().forEach(column -> arrays.add(temporaries.add(column.viewOrZeros(manager, tokens.first()))));
+        return arrays;
     }
 
     /**

@@ -1,6 +1,7 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.Device;
+import ai.djl.MalformedModelException;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
@@ -14,8 +15,12 @@ import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.TokenColumn;
 import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.internal.options.Settings;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.IdentityHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
@@ -95,6 +100,8 @@ import java.util.stream.IntStream;
  *     throw e;
  * }
  * }</pre>
+ *
+ * <p>{@link #save} and {@link #load} continue in another process, from the same tokens.
  *
  * <h2>Exceptions</h2>
  *
@@ -586,6 +593,84 @@ public final class KeyValueCache implements AutoCloseable {
             }
             return copy;
         });
+    }
+
+    /**
+     * Saves the tokens of all self-attentions, for another process, or for later; see {@link #load}. Tokens that only
+     * some of the attentions have processed are dropped. If this fails, an earlier file stays as it was.
+     *
+     * <p>A file has no memory of a cross-attention, which belongs to arrays of this process: pass it again at the next
+     * step, with its mask and {@link MultiHeadAttentionBlock#MEMORY_POSITIONS}.
+     *
+     * @param file the file, which is replaced if it exists
+     * @param model the block that has processed the tokens, such as {@code model.getBlock()}; an attention is known by
+     *     the names of the children that lead to it
+     * @throws IOException if the file cannot be written
+     * @throws IllegalArgumentException if an attention that has processed tokens is not within the model
+     * @throws IllegalStateException if there are no tokens of a self-attention
+     */
+    public void save(Path file, Block model) throws IOException {
+        try {
+            exclusively(() -> {
+                rewind(getLength());
+                tokens.values().removeIf(CachedTokens::isEmpty);
+                if (tokens.isEmpty()) {
+                    throw new IllegalStateException("a cache without tokens cannot be saved: expected the keys of a"
+                            + " prompt; process it with nextStep() first");
+                }
+                CacheFile.Sequences sequences = new CacheFile.Sequences(
+                        getLength(),
+                        tokens.values().iterator().next().keys().batch(),
+                        starts == null ? null : Arrays.stream(starts).boxed().toList());
+                try {
+                    new CacheFile(file, model)
+                            .write(new CacheFile.Contents(sequences, List.copyOf(lengths.keySet()), tokens));
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+                return null;
+            });
+        } catch (UncheckedIOException e) {
+            throw e.getCause();
+        }
+    }
+
+    /**
+     * {@return a cache with the tokens that another has {@linkplain #save saved}, closed by the caller} Decoding
+     * continues as with the other cache. The file may come from another process, device or engine that has the data
+     * type; only rounding differs then.
+     *
+     * <p>The model must be the one that processed the tokens: this checks the attentions and their options, and not the
+     * values of parameters. No memory is allocated for a file that does not have as many bytes as it says, and no
+     * object is created from a name in it.
+     *
+     * @param file the file
+     * @param model the block that will continue, with the same attentions; it need not be initialized
+     * @param manager the parent of the manager that the arrays are attached to, on its device; they are freed with it
+     *     or by {@link #close}
+     * @throws IOException if the file cannot be read
+     * @throws MalformedModelException if the file is damaged, or the model has other attentions
+     * @throws IllegalArgumentException if the machine has no memory for the arrays
+     */
+    public static KeyValueCache load(Path file, Block model, NDManager manager)
+            throws IOException, MalformedModelException {
+        KeyValueCache cache = new KeyValueCache(manager);
+        boolean isComplete = false;
+        try {
+            CacheFile.Contents contents = new CacheFile(file, model).read(cache.manager, cache.capacity);
+            CacheFile.Sequences sequences = contents.sequences();
+            contents.attentions().forEach(attention -> cache.lengths.put(attention, sequences.length()));
+            cache.tokens.putAll(contents.tokens());
+            cache.starts = sequences.starts() == null
+                    ? null
+                    : sequences.starts().stream().mapToInt(start -> start).toArray();
+            isComplete = true;
+            return cache;
+        } finally {
+            if (!isComplete) {
+                cache.close();
+            }
+        }
     }
 
     /** Frees all keys and values, so that another sequence can begin. */

@@ -257,6 +257,11 @@ final class Terms {
         return term.again(owners.get(term), call, x, like, isUndone);
     }
 
+    /** The terms that compute features of keys. */
+    List<ScoreTerm> termsOfKeys() {
+        return scoreTerms.stream().filter(term -> term.keys() != null).toList();
+    }
+
     /** The features of each token of queries or keys, (B, n, W), by term; see {@link Term#scoresOfTokens}. */
     Map<Term, NDArray> features(Temporaries temporaries, AttentionCall call, NDArray input, boolean areKeys) {
         Map<Term, NDArray> features = new HashMap<>();

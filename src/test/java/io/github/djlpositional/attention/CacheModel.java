@@ -411,7 +411,20 @@ final class CacheModel {
 
     /** A copy whose next tokens are others. */
     CacheModel fork() {
-        CacheModel copy = new CacheModel(manager, cache.fork(), seeds);
+        return with(cache.fork());
+    }
+
+    /** A copy that was saved and loaded. Its memory has to be passed with its mask and its positions. */
+    CacheModel reloaded() {
+        CacheModel copy = with(SavedCache.reloaded(
+                manager, cache, attentions.stream().map(Attention::block).toList()));
+        copy.extras.memoryMask = memoryMask;
+        copy.extras.memoryPositions = memoryPositions;
+        return copy;
+    }
+
+    private CacheModel with(KeyValueCache copied) {
+        CacheModel copy = new CacheModel(manager, copied, seeds);
         copy.attentions.addAll(attentions);
         copy.batch = batch;
         copy.tokens = tokens;

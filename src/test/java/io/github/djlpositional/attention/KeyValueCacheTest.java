@@ -106,6 +106,12 @@ class KeyValueCacheTest extends OnEachEngine {
         return fork;
     }
 
+    private CacheModel reloaded(CacheModel cache) {
+        CacheModel reloaded = cache.reloaded();
+        caches.add(reloaded.cache());
+        return reloaded;
+    }
+
     private static int[] row(int... mask) {
         return mask;
     }
@@ -832,6 +838,73 @@ class KeyValueCacheTest extends OnEachEngine {
                 .step(1)
                 .at(4.5)
                 .step(1);
+    }
+
+    // saving
+
+    /** The mask hides keys, also of the last step, which a rewind drops. */
+    @ParameterizedTest
+    @EnumSource
+    void savesMasksAndPositionsWithEachEncoding(EncodingType type) {
+        CacheModel masked =
+                cache(causal(type), causal(type).optWindow(3), causal(type).optChunkSize(3));
+        masked = reloaded(masked.mask(row(1, 1, 0), row(0, 1, 1)).step(3));
+        masked = reloaded(masked.step(2)).rewind(4).step(1);
+        reloaded(masked.mask(row(1), row(0)).step(1)).select(1, 0, 1).step(1);
+        CacheModel explicit =
+                reloaded(cache(causal(type), causal(type).optWindow(2).optWindowByPosition(true))
+                        .step(2)
+                        .at(1)
+                        .step(1));
+        reloaded(explicit.atRows(positions(2, 0), positions(1, 3)).step(2))
+                .rewind(4)
+                .at(2)
+                .step(1)
+                .rewind(2)
+                .step(2);
+    }
+
+    @Test
+    void savesNegativeAndRealPositionsAndShifts() {
+        CacheModel cache = reloaded(cache(causal(ROTARY)).at(-3, 2, 9).step(3));
+        cache.shift(1, -4);
+        cache = reloaded(cache).remove(1, 2).at(7).step(1);
+        reloaded(cache.at(0.25).step(1)).at(-1.5, 3).step(2);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aSavedCacheNeedsTheOutputOfAnEncoderAgain(EncodingType type) {
+        CacheModel cache = cache(causal(NONE))
+                .crossAttention(type.attention(HEADS))
+                .memoryAt(OF_MEMORY)
+                .memoryMask(row(1, 1, 1, 0), row(1, 0, 1, 1))
+                .step(2);
+        reloaded(reloaded(cache).step(1)).steps(1, 2);
+    }
+
+    /** An attention without an encoding accepts positions on several axes. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2})
+    void savesPositionsOnSeveralAxes(int rows) {
+        MultiHeadAttentionBlock block =
+                filled(manager, causal(EncodingType.ROPE_MIXED).build(), DataType.FLOAT64);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 4, SIZE);
+        NDArray positions = manager.arange(2 * rows * 4).reshape(2, rows, 4);
+        PairList<String, Object> all = new PairList<>();
+        all.add(POSITIONS, positions);
+        NDArray whole = infer(manager, block, all, x);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            PairList<String, Object> first = cache.nextStep();
+            first.add(POSITIONS, positions.get("..., :3"));
+            infer(manager, block, first, x.get(":, :3"));
+            try (KeyValueCache loaded = SavedCache.reloaded(manager, cache, List.of(block))) {
+                PairList<String, Object> next = loaded.nextStep();
+                next.add(POSITIONS, positions.get("..., 3:"));
+                NDArray y = infer(manager, block, next, x.get(":, 3:"));
+                requireClose(y, doubles(whole.get(":, 3:")), 1e-12);
+            }
+        }
     }
 
     /** An attention without an encoding accepts positions on several axes. */

@@ -235,7 +235,7 @@ class RandomProgramsTest extends OnEachEngine {
      * Causal attentions with masks at some steps: one of the step's keys is appended to those of before, one of all
      * keys replaces them, and one with an axis of queries counts for its step. Between steps, the cache is forked,
      * rewound, or continued with other rows of the batch. Some attentions have a window, of which the cache drops
-     * earlier tokens. Tokens in the middle are removed.
+     * earlier tokens. Tokens in the middle are removed. The cache is saved and loaded.
      */
     private void checkSteps(int cases) {
         assumeCpu();
@@ -277,7 +277,7 @@ class RandomProgramsTest extends OnEachEngine {
                     double[] whole = expected(
                             type, block, from, part, x.get(":, :" + to), positions, positions, ofKeys, ofQueries);
                     requireClose(y, whole, 1e-11);
-                    switch (random.nextInt(6)) {
+                    switch (random.nextInt(7)) {
                         case 0 -> {
                             cache = cache.fork();
                             from = to;
@@ -302,6 +302,10 @@ class RandomProgramsTest extends OnEachEngine {
                                 int[][] ofTokens = positions.clone();
                                 Arrays.setAll(positions, row -> ofTokens[rows[row]]);
                             }
+                        }
+                        case 4 -> {
+                            cache = SavedCache.reloaded(own, cache, List.of(block));
+                            from = to;
                         }
                         case 3 -> {
                             int first = random.nextInt(to);

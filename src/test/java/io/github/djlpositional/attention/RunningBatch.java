@@ -169,6 +169,16 @@ final class RunningBatch implements AutoCloseable {
         return fork;
     }
 
+    /** The same requests, whose cache was saved and loaded. */
+    RunningBatch reloaded() {
+        RunningBatch reloaded = new RunningBatch(manager, attentions, SavedCache.reloaded(manager, cache, attentions));
+        reloaded.requests = requests;
+        reloaded.seed = seed;
+        reloaded.requireLength();
+        close();
+        return reloaded;
+    }
+
     /** Drops tokens of all requests. */
     RunningBatch rewindBy(int count) {
         cache.rewind(cache.getLength() - count);

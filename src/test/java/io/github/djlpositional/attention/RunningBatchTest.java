@@ -21,6 +21,7 @@ import io.github.djlpositional.conformance.RandomCases;
 import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.Sampled;
+import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -48,6 +49,9 @@ class RunningBatchTest extends OnEachEngine {
             attention -> attention.optChunkSize(3),
             GROUPED,
             attention -> attention.optFusedKernel(false));
+
+    private static final UnaryOperator<MultiHeadAttentionBlock.Builder> WIDER_VALUES =
+            attention -> attention.optValueHeadSize(6);
 
     private MultiHeadAttentionBlock causal(EncodingType type, UnaryOperator<MultiHeadAttentionBlock.Builder> form) {
         MultiHeadAttentionBlock block = filled(
@@ -218,6 +222,37 @@ class RunningBatchTest extends OnEachEngine {
         }
     }
 
+    // saving
+
+    /** Also values of another size, which an encoding of values does not have. */
+    @ParameterizedTest
+    @EnumSource
+    void sequencesAreSavedAndLoadedWithEachEncoding(EncodingType type) {
+        List<MultiHeadAttentionBlock> all = new ArrayList<>(attentions(type));
+        if (!all.get(0).terms().haveValues()) {
+            all.add(causal(type, WIDER_VALUES));
+        }
+        RunningBatch batch = new RunningBatch(manager, all.toArray(MultiHeadAttentionBlock[]::new));
+        batch = batch.join(1, 3).reloaded().step(1).join(2, 1).reloaded().step(1);
+        batch = batch.select(1, 2).reloaded().rewindBy(1).reloaded().step(2);
+        batch = batch.join(1, 2, 1, 1)
+                .select(2, 0)
+                .reloaded()
+                .step(1)
+                .extract(1)
+                .reloaded();
+        batch.step(2).close();
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void tokensAreSavedAfterARemovalWithEachEncoding(EncodingType type) {
+        if (type != EncodingType.ROTARY_BY_DIMENSION) {
+            RunningBatch batch = wholeBatch(type).join(2, 5, 1, 0, 1, 1, 1).remove(1, 3);
+            batch.reloaded().step(2).remove(0, 1).reloaded().step(1).close();
+        }
+    }
+
     private static long[] row(long... ids) {
         return ids;
     }
@@ -260,7 +295,7 @@ class RunningBatchTest extends OnEachEngine {
         int length = random.nextInt(1, 4);
         int[] mask =
                 random.nextInt(3) > 0 ? new int[0] : random.ints(length, 0, 2).toArray();
-        switch (batch.count() == 0 ? 0 : random.nextInt(6)) {
+        switch (batch.count() == 0 ? 0 : random.nextInt(7)) {
             case 0 -> batch.join(random.nextInt(1, 3), length, mask);
             case 1 -> batch.select(rows(batch, random));
             case 2 -> {
@@ -274,6 +309,9 @@ class RunningBatchTest extends OnEachEngine {
                 return batch.join(others);
             }
             case 4 -> remove(batch, random);
+            case 5 -> {
+                return batch.reloaded();
+            }
             default -> {
                 if (batch.longest() + length <= LONGEST) {
                     batch.step(length, mask);
@@ -293,7 +331,7 @@ class RunningBatchTest extends OnEachEngine {
         try {
             batch.remove(from, to);
         } catch (IllegalArgumentException e) {
-            assertThat(e.getMessage()).containsAnyOf("no longer cached", "its own angle");
+            assertThat(e.getMessage()).containsAnyOf("no longer cached", "would reach back", "its own angle");
         }
     }
 

@@ -16,16 +16,23 @@ import ai.djl.nn.Block;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.attention.KeyValueCache;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.SavedCache;
 import io.github.djlpositional.relative.AlibiBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.relative.TransformerXlPositionBlock;
 import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -111,6 +118,30 @@ class MachineMemoryTest extends OnEachEngine {
         }
         assertThat(block.getEncodings()).isSameAs(table);
         assertThat(table.isReleased()).isFalse();
+    }
+
+    /** The file has 600,000 tokens, whose keys and values are 0: most file systems store none of them. */
+    @Test
+    void rejectsTheFileOfACacheBeforeItsArraysAreRead(@TempDir Path folder) throws IOException {
+        assumeCpu();
+        MultiHeadAttentionBlock block = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(8)
+                .setHeadCount(2)
+                .optCausal(true)
+                .build();
+        block.initialize(manager, DataType.FLOAT64, new Shape(1, 3, 8));
+        Path file = folder.resolve("cache");
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            Forward.infer(manager, block, cache.nextStep(), manager.zeros(new Shape(1, 3, 8), DataType.FLOAT64));
+            cache.save(file, block);
+        }
+        byte[] longer = SavedCache.withHeader(Files.readAllBytes(file), "\"length\":3", "\"length\":600000");
+        Files.write(file, SavedCache.withHeader(longer, "\"end\":3", "\"end\":600000"));
+        try (RandomAccessFile whole = new RandomAccessFile(file.toFile(), "rw")) {
+            whole.setLength(whole.length() + (600_000 - 3) * 2 * 8L * Double.BYTES);
+        }
+        HostData.detectMemoryBy(() -> 1000);
+        refused(() -> KeyValueCache.load(file, block, manager), "the cache file", "76800002 bytes", "1000");
     }
 
     @Test
