@@ -18,6 +18,7 @@ import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.transformer.TokenGenerator;
 import io.github.djlpositional.transformer.TransformerStackBlock;
+import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -25,6 +26,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The code of docs/serving.md that serves a decoder. */
 class ServingCodeTest extends OnEachEngine {
@@ -176,6 +178,37 @@ class ServingCodeTest extends OnEachEngine {
 
     private static long[] longs(List<Long> tokens) {
         return tokens.stream().mapToLong(Long::longValue).toArray();
+    }
+
+    @Test
+    void aPromptCacheOnDisk(@TempDir Path folder) throws Exception {
+        Block model = model();
+        ParameterStore store = new ParameterStore(manager, false);
+        Path file = folder.resolve("prompt.cache");
+        long[] before = {5, 17, 3, 9, 8, 4};
+        long[] prompt = {5, 17, 3, 9, 20, 21, 22};
+        try (KeyValueCache served = new KeyValueCache(manager)) {
+            NDArray all = manager.create(before).expandDims(0);
+            model.forward(store, new NDList(all), false, served.nextStep());
+            // tag::save[]
+            served.save(file, model); // the keys and values of the tokens `before`
+            // end::save[]
+        }
+        // tag::load[]
+        try (KeyValueCache cache = KeyValueCache.load(file, model, manager)) {
+            int prefix = cache.rewindToPrefix(before, prompt); // 4
+            long[] rest = Arrays.copyOfRange(prompt, prefix, prompt.length);
+            NDArray ids = manager.create(rest).expandDims(0);
+            NDArray scores = model.forward(store, new NDList(ids), false, cache.nextStep())
+                    .head();
+            // end::load[]
+            assertThat(prefix).isEqualTo(4);
+            NDArray expected =
+                    Forward.infer(manager, model, manager.create(prompt).expandDims(0));
+            requireClose(scores.get("0, -1"), doubles(expected.get("0, -1")), TOLERANCE);
+            // tag::load[]
+        }
+        // end::load[]
     }
 
     @Test
