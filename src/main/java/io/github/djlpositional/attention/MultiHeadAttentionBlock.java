@@ -101,6 +101,7 @@ public final class MultiHeadAttentionBlock extends OptionsBlock {
     public static final String MEMORY_POSITIONS = ForwardParameters.MEMORY_POSITIONS;
 
     /** The function of an {@linkplain Builder#optOutputGate output gate}. */
+    @SuppressWarnings("ImmutableEnumChecker") // the functions have no state
     public enum OutputGate {
         /** 1 / (1 + exp(-g)), as in Qwen3-Next, Qwen 3.5, Trinity and Step 3.5. */
         SIGMOID(Activation::sigmoid),
