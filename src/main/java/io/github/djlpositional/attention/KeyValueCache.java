@@ -606,7 +606,8 @@ public final class KeyValueCache implements AutoCloseable {
      * @param model the block that has processed the tokens, such as {@code model.getBlock()}; an attention is known by
      *     the names of the children that lead to it
      * @throws IOException if the file cannot be written
-     * @throws IllegalArgumentException if an attention that has processed tokens is not within the model
+     * @throws IllegalArgumentException if an attention that has processed tokens is not within the model, or its keys
+     *     have more than 2<sup>31</sup> - 1 bytes
      * @throws IllegalStateException if there are no tokens of a self-attention
      */
     public void save(Path file, Block model) throws IOException {

@@ -21,6 +21,7 @@ public final class ArrayValues {
 
     /** Writes the order of the bytes of an array, as DJL does, and the values. */
     public static void write(DataOutputStream out, NDArray array) throws IOException {
+        HostData.requireBuffer(array.getShape(), array.getDataType());
         ByteBuffer values = HostData.read(array, NDArray::toByteBuffer);
         writeOrder(out, values);
         write(out, values);

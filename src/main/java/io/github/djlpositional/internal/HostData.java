@@ -203,12 +203,17 @@ public final class HostData {
 
     /** Allocates a direct buffer for all values of an array. */
     public static ByteBuffer bufferFor(NDManager manager, Shape shape, DataType type) {
+        requireBuffer(shape, type);
+        return manager.allocateDirect((int) bytes(shape, type));
+    }
+
+    /** Checks that a buffer can have all values of an array. */
+    static void requireBuffer(Shape shape, DataType type) {
         long bytes = bytes(shape, type);
         Check.that(
                 bytes <= Integer.MAX_VALUE,
                 () -> "an array of shape " + shape + " in " + type + " has " + bytes + " bytes: expected at most "
                         + Integer.MAX_VALUE + "; use a smaller one");
-        return manager.allocateDirect((int) bytes);
     }
 
     /**
