@@ -1,6 +1,7 @@
 package io.github.djlpositional;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.util.PairList;
 import io.github.djlpositional.internal.ForwardParameters;
@@ -10,7 +11,8 @@ import io.github.djlpositional.internal.options.Settings;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.function.DoubleBinaryOperator;
+import java.util.function.IntPredicate;
+import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 
 /**
@@ -88,7 +90,14 @@ public final class Documents {
                 numbers.getDataType().isInteger(),
                 () -> "document numbers " + numbers.getShape() + " have data type " + numbers.getDataType()
                         + ": expected an integer type; convert them with toType(DataType.INT64, false)");
-        return read("document numbers", numbers, (before, number) -> number - before);
+        requireTokens("document numbers", numbers);
+        // other types become FLOAT64 without rounding
+        long[] all = numbers.getDataType() == DataType.INT64
+                ? numbers.toLongArray()
+                : DoubleStream.of(HostData.doubles(numbers))
+                        .mapToLong(number -> (long) number)
+                        .toArray();
+        return split(numbers.getShape(), i -> all[i] != all[i - 1]);
     }
 
     /**
@@ -99,28 +108,33 @@ public final class Documents {
      * @throws IllegalArgumentException for another shape, or an empty array
      */
     public static Documents ofPositions(NDArray positions) {
-        return read("packed positions", positions, (before, position) -> position > before ? 0 : 1);
+        requireTokens("packed positions", positions);
+        double[] all = HostData.doubles(positions);
+        return split(positions.getShape(), i -> !(all[i] > all[i - 1]));
     }
 
-    /**
-     * Reads the documents of tokens.
-     *
-     * @param begins returns 0 for the numbers of two tokens of the same document
-     */
-    private static Documents read(String name, NDArray tokens, DoubleBinaryOperator begins) {
+    private static void requireTokens(String name, NDArray tokens) {
         Shape shape = tokens.getShape();
         Check.that(
                 (shape.dimension() == 1 || shape.dimension() == 2) && shape.size() > 0,
                 () -> name + " of shape " + shape
                         + ": expected (T) or (B, T) with T of 1 or more; pass one number for each token");
-        double[] all = HostData.doubles(tokens);
+    }
+
+    /**
+     * Splits rows into documents.
+     *
+     * @param shape (T) or (B, T)
+     * @param begins whether the token of an index, which is not the first of its row, begins a document
+     */
+    private static Documents split(Shape shape, IntPredicate begins) {
         int width = Math.toIntExact(shape.getLastDimension());
         List<List<Integer>> rows = new ArrayList<>();
-        for (int start = 0; start < all.length; start += width) {
+        for (int start = 0; start < shape.size(); start += width) {
             List<Integer> lengths = new ArrayList<>();
             int from = 0;
             for (int i = 1; i <= width; i++) {
-                if (i == width || begins.applyAsDouble(all[start + i - 1], all[start + i]) != 0) {
+                if (i == width || begins.test(start + i)) {
                     lengths.add(i - from);
                     from = i;
                 }
@@ -189,13 +203,22 @@ public final class Documents {
      * {@return the position of each token in its document, INT32, on the manager and the device of an array: (T) if all
      * rows have the same documents, otherwise (B, T), or (T, B) if T is the first axis; a new array}
      *
-     * @param x the tokens, (B, …, T, …) or (T, …)
-     * @param axis the axis of T
-     * @throws IllegalArgumentException if the documents do not fit
+     * @param x the tokens, (B, …, T, …), (T, B, …) or (T, D)
+     * @param axis the axis of T, from 0, or from -1 for the last
+     * @throws IllegalArgumentException if the documents do not fit, or the tokens have no such axis
      */
     public NDArray positions(NDArray x, int axis) {
+        int rank = x.getShape().dimension();
+        Check.that(
+                axis >= -rank && axis < rank,
+                () -> "axis " + axis + " of tokens " + x.getShape() + ": expected the axis of T, from " + -rank + " to "
+                        + (rank - 1) + "; pass another one");
+        return positions(x, axis < 0 ? axis + rank : axis, rank > 2 || rows.size() > 1);
+    }
+
+    private NDArray positions(NDArray x, int axis, boolean isBatch) {
         Shape shape = x.getShape();
-        long batch = axis > 0 ? shape.get(0) : shape.dimension() > 2 ? shape.get(1) : 1;
+        long batch = axis > 0 ? shape.get(0) : isBatch && shape.dimension() > 1 ? shape.get(1) : 1;
         int length = Math.toIntExact(shape.get(axis));
         ofBatch(batch, length);
         int[] inDocument = rows.stream()

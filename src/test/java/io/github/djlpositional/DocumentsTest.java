@@ -52,6 +52,13 @@ class DocumentsTest extends OnEachEngine {
     }
 
     @Test
+    void largeNumbersOfDocumentsAreNotRounded() {
+        assertThat(Documents.ofNumbers(manager.create(new long[] {1L << 53, 1L + (1L << 53)}))
+                        .getLengths())
+                .containsExactly(List.of(1, 1));
+    }
+
+    @Test
     void aDocumentBeginsWhereThePositionIsNotGreaterThanTheOneBefore() {
         NDArray positions = manager.create(new int[][] {{0, 5, 5, 6, 9}, {1, 2, 3, 4, 3}});
         for (DataType type : List.of(DataType.INT64, DataType.FLOAT32)) {
@@ -65,7 +72,11 @@ class DocumentsTest extends OnEachEngine {
         NDArray x = x();
         try (NDArray one = Documents.ofLengths(2, 3).positions(x, 1);
                 NDArray each = ROWS.positions(x, 1);
-                NDArray timeMajor = ROWS.positions(x.transpose(1, 0, 2), 0)) {
+                NDArray timeMajor = ROWS.positions(x.transpose(1, 0, 2), 0);
+                NDArray ids = ROWS.positions(manager.zeros(new Shape(5, 2)), 0);
+                NDArray fromTheEnd = ROWS.positions(x, -2)) {
+            assertThat(ids).isEqualTo(timeMajor);
+            assertThat(fromTheEnd).isEqualTo(each);
             assertThat(one.getShape()).isEqualTo(new Shape(5));
             assertThat(one.toIntArray()).containsExactly(POSITIONS[0]);
             assertThat(each.getShape()).isEqualTo(new Shape(2, 5));
@@ -139,6 +150,7 @@ class DocumentsTest extends OnEachEngine {
         NDArray heads = numbers(manager, 1, DataType.FLOAT32, 1, 2, 5, 4);
         assertAll(
                 rejected(Documents::ofLengths, "lengths"),
+                rejected(() -> five.positions(ids, 2), "axis 2", "(1, 5)", "1"),
                 rejected(() -> Documents.ofLengths(3, 0), "document 1", "length 0"),
                 rejected(() -> Documents.ofLengths(3, -2), "document 1", "length -2"),
                 rejected(Documents::ofRows, "rows"),

@@ -209,7 +209,7 @@ final class AttentionForward implements AutoCloseable {
         requireEarlierKeys(first, tokens.count(), shape.get(1));
         Positions keyPositions = same != null
                 ? same.positions()
-                : memory(explicit != null ? explicit : positionsOfSelected(before, first));
+                : memory(explicit != null ? explicit : positionsOfSelected(cache, before, first));
         NDArray keys = same != null ? same.keys() : encodedKeys(keyPositions);
         NDArray values = same != null ? same.values() : valueHeads();
         Map<Term, NDArray> features = same != null ? same.features() : features(keyPositions, true);
@@ -240,12 +240,13 @@ final class AttentionForward implements AutoCloseable {
      * The positions of the memory of earlier steps, whose rows were selected; null without explicit ones. A sequence
      * that begins again may have another memory without positions.
      */
-    private Positions positionsOfSelected(CachedMemory before, int start) {
-        if (start == 0 || before == null || !before.hasPositions()) {
+    private Positions positionsOfSelected(KeyValueCache cache, CachedMemory before, int start) {
+        boolean areForgotten = cache.hasForgottenPositions(attention);
+        if (start == 0 || !(areForgotten || (before != null && before.hasPositions()))) {
             return null;
         }
         Check.that(
-                !before.hasKeys(),
+                !areForgotten && !before.hasKeys(),
                 () -> "memory " + inputs.keys().getShape() + " at position " + start + " without "
                         + ForwardParameters.MEMORY_POSITIONS
                         + " follows another memory with positions: expected positions"
@@ -278,7 +279,7 @@ final class AttentionForward implements AutoCloseable {
         }
         Positions tokens = tokens(length);
         Shape shape = new Shape(batch, options.keyValueHeadCount(), count, options.headSize());
-        Positions allTokens = cached.append(shape, x, tokens, hiddenKeys());
+        Positions allTokens = cached.append(shape, x, tokens, !cache.hasContinued(params), hiddenKeys());
         NDArray hidden = temporaries.addUnless(null, cached.hidden(x.getManager()));
         return new Appended(
                 tokens,

@@ -22,11 +22,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.zip.CRC32C;
 import java.util.zip.CheckedInputStream;
 import java.util.zip.CheckedOutputStream;
@@ -55,6 +57,7 @@ final class CacheFile {
     private static final String OPTIONS = "options";
     private static final String IS_CACHED = "isCached";
     private static final String TOKENS = "tokens";
+    private static final String HAD_MEMORY_POSITIONS = "hadMemoryPositions";
 
     /**
      * The sequences of a cache.
@@ -84,8 +87,10 @@ final class CacheFile {
      *
      * @param attentions those that have processed the tokens
      * @param tokens the tokens of the self-attentions among them
+     * @param forgotten the cross-attentions among them whose memory had positions
      */
-    record Contents(Sequences sequences, List<Block> attentions, Map<Block, CachedTokens> tokens) {}
+    record Contents(
+            Sequences sequences, List<Block> attentions, Map<Block, CachedTokens> tokens, Set<Block> forgotten) {}
 
     /** The tokens of an attention that are to be read. */
     private record Planned(
@@ -178,6 +183,7 @@ final class CacheFile {
                     OPTIONS,
                     sections(attention).stream().map(ModelFile::options).toList());
             described.put(IS_CACHED, contents.attentions.contains(attention));
+            described.put(HAD_MEMORY_POSITIONS, contents.forgotten.contains(attention));
             CachedTokens cached = contents.tokens.get(attention);
             if (cached != null) {
                 described.put(TOKENS, Settings.toMap(cached.state()));
@@ -211,11 +217,12 @@ final class CacheFile {
             requireSum(in, sum);
             Sequences sequences;
             List<Block> cached = new ArrayList<>();
+            Set<Block> forgotten = new HashSet<>();
             List<Planned> planned;
             try {
                 Map<String, Object> described = Json.read(header);
                 sequences = Settings.create(Sequences.class, typed(Map.class, described, SEQUENCES));
-                planned = plan(typed(List.class, described, ATTENTIONS), sequences, cached);
+                planned = plan(typed(List.class, described, ATTENTIONS), sequences, cached, forgotten);
             } catch (IOException | IllegalArgumentException e) {
                 throw damaged(e);
             }
@@ -232,12 +239,12 @@ final class CacheFile {
                 }
             }
             requireSum(in, sum);
-            return new Contents(sequences, cached, tokens);
+            return new Contents(sequences, cached, tokens, forgotten);
         }
     }
 
     /** Compares the attentions of a file with those of the model. */
-    private List<Planned> plan(List<?> described, Sequences sequences, List<Block> cached)
+    private List<Planned> plan(List<?> described, Sequences sequences, List<Block> cached, Set<Block> forgotten)
             throws MalformedModelException {
         List<Map<?, ?>> all = new ArrayList<>();
         for (Object each : described) {
@@ -260,6 +267,9 @@ final class CacheFile {
             }
             if (typed(Boolean.class, saved, IS_CACHED)) {
                 cached.add(attention);
+            }
+            if (typed(Boolean.class, saved, HAD_MEMORY_POSITIONS)) {
+                forgotten.add(attention);
             }
             if (saved.containsKey(TOKENS)) {
                 CachedTokens.State state = Settings.create(CachedTokens.State.class, typed(Map.class, saved, TOKENS));

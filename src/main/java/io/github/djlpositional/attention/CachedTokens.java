@@ -113,7 +113,7 @@ final class CachedTokens implements AutoCloseable {
             List<DataType> featureTypes,
             @Range(min = 1) List<Long> featureSizes,
             @Range(min = 0) int firstExplicit,
-            boolean areConsecutive,
+            @Range(min = 0) Integer firstPassed,
             @Range(min = 0) int paddingEnd,
             @Range(min = 0) int joinedLength,
             @Range(min = 0) int firstJoined,
@@ -193,8 +193,11 @@ final class CachedTokens implements AutoCloseable {
     /** The index of the first token with an explicit position. */
     private int firstExplicit;
 
-    /** Whether explicit positions follow one another in each row, as those of rows that were joined do. */
-    private boolean areConsecutive;
+    /**
+     * The index of the first token whose position the caller chose; null for none. Positions before it follow one
+     * another in each row, although those of rows that were joined are explicit.
+     */
+    private Integer firstPassed;
 
     /** Before this index, shorter rows have padding, which is hidden. Windows need no earlier tokens because of it. */
     private int paddingEnd;
@@ -284,7 +287,7 @@ final class CachedTokens implements AutoCloseable {
                 .termsOfKeys()
                 .forEach(term -> features.put(term, new TokenColumn(manager, 1, arrays.next(), state.first, length)));
         firstExplicit = state.firstExplicit;
-        areConsecutive = state.areConsecutive;
+        firstPassed = state.firstPassed;
         paddingEnd = state.paddingEnd;
         joinedLength = state.joinedLength;
         firstJoined = state.firstJoined;
@@ -320,7 +323,7 @@ final class CachedTokens implements AutoCloseable {
                 ofTerms.stream().map(column -> column.array().getDataType()).toList(),
                 ofTerms.stream().map(column -> column.array().getShape().get(2)).toList(),
                 firstExplicit,
-                areConsecutive,
+                firstPassed,
                 paddingEnd,
                 joinedLength,
                 firstJoined,
@@ -357,7 +360,7 @@ final class CachedTokens implements AutoCloseable {
      * null for all.
      */
     private Integer reach(int next) {
-        return attention.order().reach(tokens.array() != null && next > firstExplicit && !areConsecutive);
+        return attention.order().reach(firstPassed != null && next > firstPassed);
     }
 
     /** The first cached token that a query at or after an index may see. */
@@ -408,6 +411,7 @@ final class CachedTokens implements AutoCloseable {
         if (next == length()) {
             return;
         }
+        firstPassed = firstPassed != null && firstPassed < next ? firstPassed : null;
         int count = next - tokens.first();
         try (Temporaries temporaries = new Temporaries()) {
             Positions rest = next > firstExplicit
@@ -450,10 +454,11 @@ final class CachedTokens implements AutoCloseable {
      * @param shape the shape of the keys, (B, K, T, H)
      * @param like an array of their data type and device
      * @param added the positions of the new tokens
+     * @param arePassed whether the caller chose explicit positions
      * @param newHidden 1 for each hidden token of the step, (B, T), or of all tokens so far, (B, F), INT32; null if all
      *     tokens of the step are visible
      */
-    Positions append(Shape shape, NDArray like, Positions added, NDArray newHidden) {
+    Positions append(Shape shape, NDArray like, Positions added, boolean arePassed, NDArray newHidden) {
         int length = length();
         keys.requireFits(shape, like);
         Check.that(
@@ -478,6 +483,9 @@ final class CachedTokens implements AutoCloseable {
             lengthBefore = length;
             endBefore = tokens.end();
             firstExplicit = tokens.array() == null ? length : firstExplicit;
+            if (firstPassed == null && arePassed && added.array() != null) {
+                firstPassed = length;
+            }
             tokens = allTokens;
             if (tokens.array() != null) {
                 temporaries.remove(TokenColumn.owned(manager, tokens.array()));
@@ -630,7 +638,7 @@ final class CachedTokens implements AutoCloseable {
                 ? tokens.with(copied(tokens.array(), receiver), tokens.end())
                 : selected(receiver, tokens, rows);
         copy.firstExplicit = firstExplicit;
-        copy.areConsecutive = areConsecutive;
+        copy.firstPassed = firstPassed;
         copy.paddingEnd = paddingEnd;
         copy.joinedLength = joinedLength;
         copy.firstJoined = firstJoined;
@@ -704,8 +712,7 @@ final class CachedTokens implements AutoCloseable {
             joined.tokens =
                     Positions.of(first, last - first).with(positions, Math.max(tokens.end(), other.tokens.end()));
         }
-        joined.areConsecutive =
-                (tokens.array() == null || areConsecutive) && (other.tokens.array() == null || other.areConsecutive);
+        joined.firstPassed = firstPassed == null && other.firstPassed == null ? null : 0;
         joined.paddingEnd =
                 Math.max(end > first ? end : 0, Math.max(paddingEnd + added, other.paddingEnd + addedToOther));
         joined.joinedLength = last;
@@ -760,9 +767,35 @@ final class CachedTokens implements AutoCloseable {
                 : like.getManager().zeros(missing, type, like.getDevice()).concat(ofRows, -1);
     }
 
+    /** Checks that the position of the last token tells the next one. */
+    void requireNextPosition() {
+        NDArray positions = tokens.array();
+        Check.that(
+                positions == null || (axesOf(tokens) == 0 && !tokens.areReal()),
+                () -> "cached positions of shape " + positions.getShape() + " and type " + positions.getDataType()
+                        + ": expected integers, (T) or (B, T), to continue them; call nextStep() without the number of"
+                        + " tokens, and add the positions of the step");
+    }
+
+    /**
+     * The positions of the next tokens, (T) or (B, T), which follow those of the last ones: an array of the caller;
+     * null if they are the indices.
+     */
+    NDArray nextPositions(int count) {
+        NDArray positions = tokens.array();
+        if (positions == null) {
+            return null;
+        }
+        int axis = positions.getShape().dimension() - 1;
+        return TokenColumn.owned(manager, Temporaries.result(() -> {
+            NDArray last = positions.get(NDIndex.sliceAxis(axis, tokens.count() - 1L, tokens.count()));
+            return last.add(last.getManager().arange(1, count + 1, 1, last.getDataType(), last.getDevice()));
+        }));
+    }
+
     /** Whether a removal of tokens moves the positions of later ones, because they follow one another. */
     boolean haveConsecutivePositions() {
-        return tokens.array() == null || areConsecutive;
+        return firstPassed == null;
     }
 
     /** Checks that no window reaches back to tokens that are no longer cached after others are removed. */
@@ -819,9 +852,13 @@ final class CachedTokens implements AutoCloseable {
             Positions after = Positions.of(begin + added, count);
             if (before.array() != null) {
                 NDArray array = temporaries.add(Arithmetic.add(before.array(), added));
-                int end = haveConsecutivePositions()
-                        ? tokens.end()
-                        : Positions.of(array).signed().end();
+                int end = tokens.end();
+                if (haveConsecutivePositions()) {
+                    // tokens that a row has dropped have position 0
+                    array = temporaries.add(array.maximum(temporaries.add(array.zerosLike())));
+                } else {
+                    end = Positions.of(array).signed().end();
+                }
                 after = Positions.of(begin, count).with(array, end);
             }
             NDArray encoded = null;
@@ -874,6 +911,7 @@ final class CachedTokens implements AutoCloseable {
                 each -> new Masked(moved(each.from, from, to), moved(each.end, from, to), moved(each.first, from, to)));
         masked.removeIf(each -> each.from == each.end);
         firstExplicit = Math.min(firstExplicit, from);
+        firstPassed = firstPassed == null ? null : Integer.valueOf(moved(firstPassed, from, to));
         paddingEnd = moved(paddingEnd, from, to);
         joinedLength = moved(joinedLength, from, to);
         firstJoined = moved(firstJoined, from, to);
@@ -919,6 +957,7 @@ final class CachedTokens implements AutoCloseable {
         masked.replaceAll(
                 each -> new Masked(Math.max(0, each.from - count), each.end - count, Math.max(0, each.first - count)));
         firstExplicit = Math.max(0, firstExplicit - count);
+        firstPassed = firstPassed == null ? null : Integer.valueOf(Math.max(0, firstPassed - count));
         paddingEnd = Math.max(0, paddingEnd - count);
         joinedLength = Math.max(0, joinedLength - count);
         firstJoined = Math.max(0, firstJoined - count);

@@ -8,20 +8,23 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.util.PairList;
+import io.github.djlpositional.Positions;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ForwardParameters;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.InputMistakes;
-import io.github.djlpositional.internal.TokenColumn;
 import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.internal.options.Settings;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
@@ -133,6 +136,9 @@ public final class KeyValueCache implements AutoCloseable {
 
     private static final int INITIAL_CAPACITY = 64;
 
+    /** The sum of a position and a shift is an integer. */
+    private static final int LARGEST_SHIFT = 1 << 30;
+
     private final NDManager parent;
     private final NDManager manager;
     private final int capacity;
@@ -155,7 +161,10 @@ public final class KeyValueCache implements AutoCloseable {
     /** The index of the first token of each row; null unless rows were joined. */
     private int[] starts;
 
-    /** The positions of the step of joined rows; null for none. */
+    /** Cross-attentions whose memory had positions, which must be given with its keys. */
+    private final Set<Block> forgotten = Collections.newSetFromMap(new IdentityHashMap<>());
+
+    /** The positions of the step that {@link #nextStep(int)} has begun; null for none. */
     private NDArray stepPositions;
 
     /** Held by the thread that uses the arrays. */
@@ -217,32 +226,41 @@ public final class KeyValueCache implements AutoCloseable {
     }
 
     /**
-     * Begins the next step like {@link #nextStep()}. If rows have {@linkplain #join joined}, the forward parameters
-     * also have {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS}, (B, T) INT32, in which each row
-     * continues its own. A model whose tokens have other positions, such as times, needs {@link #nextStep()} and its
-     * positions.
+     * Begins the next step like {@link #nextStep()}. If the cached tokens have explicit positions, such as those of
+     * rows that have {@linkplain #join joined}, the forward parameters also have
+     * {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS}, (T) or (B, T) INT32: in each row, one more
+     * than the position of the last token, and so on.
      *
      * @param count the number of tokens of the step, T
      * @return new forward parameters, valid until the next step
-     * @throws IllegalArgumentException if the number is not positive
+     * @throws IllegalArgumentException if the number is not positive, or the cached positions are on several axes or
+     *     real numbers: call {@link #nextStep()}, and add the positions of the step
      * @throws IllegalStateException if the previous step did not reach an attention
      */
     public PairList<String, Object> nextStep(int count) {
         Check.positive("count", count);
+        exclusively(() -> {
+            tokens.values().forEach(CachedTokens::requireNextPosition);
+            return null;
+        });
         PairList<String, Object> parameters = nextStep();
-        if (starts != null) {
-            int length = (int) parameters.get(ForwardParameters.START);
+        NDArray next = tokens.values().stream()
+                .filter(cached -> !cached.isEmpty())
+                .findFirst()
+                .map(cached -> cached.nextPositions(count))
+                .orElse(null);
+        if (next != null) {
             closeStepPositions();
-            stepPositions = TokenColumn.owned(
-                    manager,
-                    HostData.integers(
-                            manager,
-                            device(),
-                            new Shape(starts.length, count),
-                            i -> length - starts[i / count] + i % count));
+            stepPositions = next;
             parameters.add(ForwardParameters.POSITIONS, stepPositions);
         }
         return parameters;
+    }
+
+    /** Whether the positions of a step are those of {@link #nextStep(int)}. */
+    boolean hasContinued(PairList<String, Object> params) {
+        Object given = params.get(ForwardParameters.POSITIONS);
+        return given != null && (given instanceof Positions positions ? positions.array() : given) == stepPositions;
     }
 
     private Device device() {
@@ -286,6 +304,7 @@ public final class KeyValueCache implements AutoCloseable {
                 // the positions of a memory are given with the first step
                 memories.values().stream().filter(CachedMemory::hasPositions).forEach(CachedMemory::close);
                 memories.values().removeIf(CachedMemory::hasPositions);
+                forgotten.clear();
                 forgetRows();
             }
             tokens.values().forEach(cached -> cached.rewind(length));
@@ -315,6 +334,9 @@ public final class KeyValueCache implements AutoCloseable {
                             + " prompt and of the tokens that were generated and processed");
             Check.that(prompt.length > 0, "no ids of a prompt: expected one or more; pass the ids of the prompt");
             requireAligned("a prefix");
+            long batch = batch();
+            Check.that(
+                    batch <= 1, () -> "a prefix of " + batch + " sequences: expected one sequence; extract() it first");
             int difference = Arrays.mismatch(ids, prompt);
             int common = Math.min(difference < 0 ? length : difference, prompt.length - 1);
             if (common > 0 && tokens.values().stream().allMatch(cached -> cached.isCached(common))) {
@@ -335,6 +357,8 @@ public final class KeyValueCache implements AutoCloseable {
      * not: their results for the later tokens were computed with the removed ones. Absolute encodings at the input of a
      * model do not move either.
      *
+     * <p>Each removal rounds the later keys again: in half precision, remove many tokens at once.
+     *
      * @param from the index of the first token to remove, from 0
      * @param to one more than the index of the last, up to {@link #getLength}
      * @throws IllegalArgumentException if the range is not within the cached tokens, the window of an attention would
@@ -344,8 +368,8 @@ public final class KeyValueCache implements AutoCloseable {
     public void remove(int from, int to) {
         exclusively(() -> {
             rewind(getLength());
-            Check.between("to", to, 0, getLength());
-            Check.between("from", from, 0, to);
+            Check.between("from", from, 0, getLength());
+            Check.between("to", to, from, getLength());
             requireAligned("tokens " + from + " to " + (to - 1));
             if (from == to || to == getLength()) {
                 rewind(from == to ? getLength() : from);
@@ -377,6 +401,7 @@ public final class KeyValueCache implements AutoCloseable {
                     () -> "a shift of tokens by " + added
                             + ", whose positions are their indices: expected positions that"
                             + " were passed with the tokens; call remove() to move tokens to other indices");
+            Check.between("added", added, -LARGEST_SHIFT, LARGEST_SHIFT);
             change(from, added, cached -> true, cached -> {});
             return null;
         });
@@ -392,6 +417,15 @@ public final class KeyValueCache implements AutoCloseable {
         } finally {
             moved.values().forEach(CachedTokens.Moved::close);
         }
+    }
+
+    /** The number of sequences; 0 without tokens of a self-attention. */
+    private long batch() {
+        return tokens.values().stream()
+                .filter(cached -> !cached.isEmpty())
+                .mapToLong(cached -> cached.keys().batch())
+                .findFirst()
+                .orElse(0);
     }
 
     private void requireAligned(String what) {
@@ -417,11 +451,12 @@ public final class KeyValueCache implements AutoCloseable {
      * <p>A cross-attention forgets its memory: pass the memory of all sequences at the next step, with its mask and
      * positions.
      *
-     * @param other a cache that the same attentions have filled
+     * @param other another cache that the same attentions have filled
      * @throws IllegalArgumentException if other attentions have filled it, or the data types, devices, or axes of
      *     positions differ; this cache is then unchanged
      */
     public void join(KeyValueCache other) {
+        Check.that(other != this, "a cache joins itself: expected another; join its fork() to repeat its sequences");
         exclusively(() -> other.exclusively(() -> {
             other.rewind(other.getLength());
             rewind(getLength());
@@ -452,10 +487,28 @@ public final class KeyValueCache implements AutoCloseable {
             tokens.values().forEach(CachedTokens::close);
             tokens.clear();
             tokens.putAll(joined);
+            forgotten.addAll(withMemoryPositions());
+            forgotten.addAll(other.withMemoryPositions());
             memories.values().forEach(CachedMemory::close);
             memories.clear();
             return null;
         }));
+    }
+
+    /** The cross-attentions whose memory has positions, or had them. */
+    private Set<Block> withMemoryPositions() {
+        Set<Block> all = new HashSet<>(forgotten);
+        memories.forEach((attention, memory) -> {
+            if (memory.hasPositions()) {
+                all.add(attention);
+            }
+        });
+        return all;
+    }
+
+    /** Whether the memory of a cross-attention had positions, which must be given with its keys. */
+    boolean hasForgottenPositions(Block attention) {
+        return forgotten.contains(attention);
     }
 
     private void requireJoins(KeyValueCache other) {
@@ -468,21 +521,24 @@ public final class KeyValueCache implements AutoCloseable {
             throw DataTypes.otherEngine(
                     "the sequences", other.manager.getEngine(), manager.getEngine(), "the KeyValueCache");
         }
+        Check.that(
+                other.lengths.keySet().containsAll(other.tokens.keySet()),
+                () -> "a cache joins another after a step that only " + other.lengths.size()
+                        + " attentions have processed: expected all; clear() the cache, and process the prompt again");
         if (tokens.isEmpty()) {
             return;
         }
         Check.that(
-                tokens.keySet().equals(other.tokens.keySet()),
-                () -> "a cache of " + other.tokens.size() + " self-attentions joins another of " + tokens.size()
+                lengths.keySet().equals(other.lengths.keySet())
+                        && tokens.keySet().equals(other.tokens.keySet()),
+                () -> "a cache of " + other.lengths.size() + " attentions joins another of " + lengths.size()
                         + ": expected the same attentions in both; process the prompts with the same model");
         tokens.forEach((attention, cached) -> cached.requireJoins(other.tokens.get(attention)));
     }
 
     /** The index of the first token of each row, after it grows by a number. */
     private int[] firstTokens(int moved) {
-        int[] first = starts == null
-                ? new int[(int) tokens.values().iterator().next().keys().batch()]
-                : starts.clone();
+        int[] first = starts == null ? new int[(int) batch()] : starts.clone();
         Arrays.setAll(first, row -> first[row] + moved);
         return first;
     }
@@ -498,6 +554,10 @@ public final class KeyValueCache implements AutoCloseable {
     public KeyValueCache extract(int... rows) {
         Check.that(rows.length > 0, "no rows: expected one or more; pass the indices of the sequences to extract");
         return exclusively(() -> {
+            tokens.values().removeIf(CachedTokens::isEmpty);
+            Check.that(
+                    !lengths.isEmpty(),
+                    "the cache has no tokens: expected those of a prompt; process it with nextStep() first");
             try (NDArray indices = HostData.integers(manager, device(), new Shape(rows.length), i -> rows[i])) {
                 requireRows(indices);
                 return fork(attention -> true, indices);
@@ -577,6 +637,7 @@ public final class KeyValueCache implements AutoCloseable {
         return exclusively(() -> {
             KeyValueCache copy = new KeyValueCache(parent, capacity);
             copy.starts = starts;
+            forgotten.stream().filter(isCopied).forEach(copy.forgotten::add);
             for (Block attention : lengths.keySet().stream().filter(isCopied).toList()) {
                 copy.lengths.put(attention, lengths.get(attention));
                 if (tokens.containsKey(attention)) {
@@ -621,11 +682,12 @@ public final class KeyValueCache implements AutoCloseable {
                 }
                 CacheFile.Sequences sequences = new CacheFile.Sequences(
                         getLength(),
-                        tokens.values().iterator().next().keys().batch(),
+                        batch(),
                         starts == null ? null : Arrays.stream(starts).boxed().toList());
                 try {
                     new CacheFile(file, model)
-                            .write(new CacheFile.Contents(sequences, List.copyOf(lengths.keySet()), tokens));
+                            .write(new CacheFile.Contents(
+                                    sequences, List.copyOf(lengths.keySet()), tokens, withMemoryPositions()));
                 } catch (IOException e) {
                     throw new UncheckedIOException(e);
                 }
@@ -662,6 +724,7 @@ public final class KeyValueCache implements AutoCloseable {
             CacheFile.Sequences sequences = contents.sequences();
             contents.attentions().forEach(attention -> cache.lengths.put(attention, sequences.length()));
             cache.tokens.putAll(contents.tokens());
+            cache.forgotten.addAll(contents.forgotten());
             cache.starts = sequences.starts() == null
                     ? null
                     : sequences.starts().stream().mapToInt(start -> start).toArray();
@@ -684,6 +747,7 @@ public final class KeyValueCache implements AutoCloseable {
             tokens.clear();
             memories.values().forEach(CachedMemory::close);
             memories.clear();
+            forgotten.clear();
             forgetRows();
             return null;
         });
@@ -818,6 +882,7 @@ public final class KeyValueCache implements AutoCloseable {
     /** Caches a copy of a memory. */
     void putMemory(Block attention, CachedMemory memory) {
         CachedMemory before = memories.put(attention, memory.copy(manager));
+        forgotten.remove(attention);
         if (before != null) {
             before.close();
         }

@@ -270,9 +270,9 @@ class CacheFileTest extends OnEachEngine {
                 "\"masked\":[{\"from\":0 \"masked\":[{\"from\":4",
                 "\"masked\":[{\"from\":0 \"masked\":[{\"other\":0",
                 "\"endBefore\":0 \"endBefore\":null",
-                "\"areConsecutive\":false \"areConsecutive\":false,\"positionType\":\"INT32\",\"positionSizes\":[3]",
-                "\"areConsecutive\":false \"areConsecutive\":false,\"positionType\":\"FLOAT32\",\"positionSizes\":[2]",
-                "\"areConsecutive\":false \"areConsecutive\":false,\"positionType\":\"INT32\""
+                "\"firstExplicit\":0 \"firstExplicit\":0,\"positionType\":\"INT32\",\"positionSizes\":[3]",
+                "\"firstExplicit\":0 \"firstExplicit\":0,\"positionType\":\"FLOAT32\",\"positionSizes\":[2]",
+                "\"firstExplicit\":0 \"firstExplicit\":0,\"positionType\":\"INT32\""
             })
     void rejectsAHeaderThatDoesNotFit(String change) throws Throwable {
         MultiHeadAttentionBlock block = block(FORGETTING);

@@ -185,7 +185,8 @@ class KeyValueCacheTest extends OnEachEngine {
         CacheModel window = cache(causal(ROTARY).optWindow(3)).steps(4, 1, 1, 1, 1);
         assertAll(
                 rejected(() -> cache.cache().remove(2, 4), "to", "4", "3"),
-                rejected(() -> cache.cache().remove(2, 1), "from", "2", "1"),
+                rejected(() -> cache.cache().remove(2, 1), "to", "1", "2"),
+                rejected(() -> explicit.cache().shift(0, Integer.MAX_VALUE), "added", "2147483647"),
                 rejected(() -> cache.cache().remove(-1, 1), "from", "-1"),
                 rejected(() -> cache.cache().shift(1, 2), "indices", "remove()"),
                 rejected(() -> byDimension.cache().remove(0, 1), "RotaryEmbeddingBlock", "pairs", "clear()"),

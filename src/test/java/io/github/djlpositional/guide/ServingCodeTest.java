@@ -144,18 +144,19 @@ class ServingCodeTest extends OnEachEngine {
         model.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
         ParameterStore store = new ParameterStore(manager, false);
         List<Long> kept = new ArrayList<>();
-        long[] prompt = {5, 17, 3, 9, 8};
+        long[] prompt = {5, 17, 3, 9, 8, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
         int removals = 0;
         // tag::shift[]
         int first = 4; // attention sinks
         int limit = 16; // of the cache
+        int latest = limit / 2 - first; // that stay with them; in StreamingLLM limit - 1 - first
         NDArray ids = manager.create(prompt).expandDims(0); // (1, T), then (1, 1)
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             for (int step = 0; step < 40; step++) {
-                if (cache.getLength() == limit) {
-                    cache.remove(first, first + limit / 2); // the later tokens move back; StreamingLLM: first + 1
+                if (cache.getLength() >= limit) {
+                    cache.remove(first, cache.getLength() - latest); // the latest tokens move back
                     // end::shift[]
-                    kept.subList(first, first + limit / 2).clear();
+                    kept.subList(first, kept.size() - latest).clear();
                     removals++;
                     // tag::shift[]
                 }
@@ -173,7 +174,7 @@ class ServingCodeTest extends OnEachEngine {
             }
         }
         // end::shift[]
-        assertThat(removals).isEqualTo(4);
+        assertThat(removals).isEqualTo(5);
     }
 
     private static long[] longs(List<Long> tokens) {

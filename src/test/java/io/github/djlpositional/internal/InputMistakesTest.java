@@ -170,6 +170,11 @@ class InputMistakesTest extends OnEachEngine {
         NDArray inverted = array(DataType.INT32, new Shape(2, 3), 0, 0, 0, 0, 0, 1);
         assertAll(
                 notWarned(() -> Forward.infer(manager, attention(manager, true), packed, x, mask)),
+                notWarned(() -> Forward.infer(
+                        manager,
+                        PositionalEncodingBlock.builder().setEmbeddingSize(4).build(),
+                        packed,
+                        x)),
                 warned(() -> Forward.infer(manager, attention(manager, true), packed, x, inverted), "mask (2, 3)"));
     }
 
