@@ -90,7 +90,7 @@ final class CacheFile {
      * @param forgotten the cross-attentions among them whose memory had positions
      */
     record Contents(
-            Sequences sequences, List<Block> attentions, Map<Block, CachedTokens> tokens, Set<Block> forgotten) {}
+            Sequences sequences, List<Block> attentions, IdentityHashMap<Block, CachedTokens> tokens, Set<Block> forgotten) {}
 
     /** The tokens of an attention that are to be read. */
     private record Planned(
@@ -227,7 +227,7 @@ final class CacheFile {
                 throw damaged(e);
             }
             requireSize(planned, rest, manager);
-            Map<Block, CachedTokens> tokens = new IdentityHashMap<>();
+            IdentityHashMap<Block, CachedTokens> tokens = new IdentityHashMap<>();
             for (Planned each : planned) {
                 Iterator<NDArray> arrays = readArrays(in, each, manager).iterator();
                 try {

@@ -302,7 +302,7 @@ class PackedDocumentsTest extends OnEachEngine {
     @ValueSource(longs = {1, 2, 3, 4, 5, 6})
     void isThatOfRandomDocumentsAlone(long seed) {
         Random random = new Random(seed);
-        EncodingType type = EncodingType.values()[random.nextInt(EncodingType.values().length)];
+        EncodingType type = List.of(EncodingType.values()).get(random.nextInt(EncodingType.values().length));
         MultiHeadAttentionBlock block = attention(type, random.nextBoolean());
         NDArray numbers =
                 manager.create(random.ints(3 * 24, 0, 2 + random.nextInt(5)).toArray(), new Shape(3, 24));
