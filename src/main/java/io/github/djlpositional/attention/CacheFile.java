@@ -144,7 +144,7 @@ final class CacheFile {
         } catch (IOException e) {
             throw new IOException(
                     "the cache file " + file + " cannot be written (" + e
-                            + "): expected a file in a folder that exists, may be written to, and has room; choose another",
+                            + "): expected a file in a folder that exists and may be written to; choose another",
                     e);
         }
     }

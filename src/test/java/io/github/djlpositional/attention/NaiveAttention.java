@@ -22,7 +22,6 @@ public final class NaiveAttention {
     private final EncodingType type;
     private final MultiHeadAttentionBlock block;
     private final int heads;
-    private final int size;
     private int[] positions;
     private int[] positionsOfKeys;
     private boolean[] hidden = {};
@@ -41,7 +40,6 @@ public final class NaiveAttention {
         this.type = type;
         this.block = block;
         heads = block.options().headCount();
-        size = block.getEmbeddingSize();
     }
 
     /** Sets what a mask adds to the scores. */
