@@ -1,7 +1,6 @@
 package io.github.djlpositional;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.util.PairList;
 import io.github.djlpositional.internal.ForwardParameters;
@@ -12,7 +11,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.function.IntPredicate;
-import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 
 /**
@@ -91,12 +89,7 @@ public final class Documents {
                 () -> "document numbers " + numbers.getShape() + " have data type " + numbers.getDataType()
                         + ": expected an integer type; convert them with toType(DataType.INT64, false)");
         requireTokens("document numbers", numbers);
-        // other types become FLOAT64 without rounding
-        long[] all = numbers.getDataType() == DataType.INT64
-                ? numbers.toLongArray()
-                : DoubleStream.of(HostData.doubles(numbers))
-                        .mapToLong(number -> (long) number)
-                        .toArray();
+        long[] all = HostData.longs(numbers);
         return split(numbers.getShape(), i -> all[i] != all[i - 1]);
     }
 

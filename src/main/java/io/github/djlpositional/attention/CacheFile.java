@@ -90,7 +90,10 @@ final class CacheFile {
      * @param forgotten the cross-attentions among them whose memory had positions
      */
     record Contents(
-            Sequences sequences, List<Block> attentions, IdentityHashMap<Block, CachedTokens> tokens, Set<Block> forgotten) {}
+            Sequences sequences,
+            List<Block> attentions,
+            IdentityHashMap<Block, CachedTokens> tokens,
+            Set<Block> forgotten) {}
 
     /** The tokens of an attention that are to be read. */
     private record Planned(

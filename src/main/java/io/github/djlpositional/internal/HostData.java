@@ -308,4 +308,9 @@ public final class HostData {
     public static double[] doubles(NDArray array) {
         return read(array, DataType.FLOAT64, NDArray::toDoubleArray);
     }
+
+    /** Reads the integers of an array, row-major. This waits for its device. */
+    public static long[] longs(NDArray array) {
+        return read(array, DataType.INT64, NDArray::toLongArray);
+    }
 }

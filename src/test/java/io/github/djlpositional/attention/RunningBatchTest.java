@@ -46,19 +46,20 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Sampled(oneIn = 4)
 class RunningBatchTest extends OnEachEngine {
 
-    private static final UnaryOperator<MultiHeadAttentionBlock.Builder> GROUPED =
-            attention -> attention.optWindow(2).optKeyValueHeadCount(1);
-
     private static final List<UnaryOperator<MultiHeadAttentionBlock.Builder>> FORMS = List.of(
             attention -> attention,
             attention -> attention.optWindow(3),
             attention -> attention.optWindow(3).optWindowByPosition(true),
             attention -> attention.optChunkSize(3),
-            GROUPED,
+            attention -> attention.optWindow(2).optKeyValueHeadCount(1),
             attention -> attention.optFusedKernel(false));
 
-    private static final UnaryOperator<MultiHeadAttentionBlock.Builder> WIDER_VALUES =
-            attention -> attention.optValueHeadSize(6);
+    /** The form with a key head that is shared. */
+    private static final UnaryOperator<MultiHeadAttentionBlock.Builder> GROUPED = FORMS.get(4);
+
+    private static MultiHeadAttentionBlock.Builder widerValues(MultiHeadAttentionBlock.Builder attention) {
+        return attention.optValueHeadSize(6);
+    }
 
     private MultiHeadAttentionBlock causal(EncodingType type, UnaryOperator<MultiHeadAttentionBlock.Builder> form) {
         MultiHeadAttentionBlock block = filled(
@@ -263,8 +264,8 @@ class RunningBatchTest extends OnEachEngine {
         for (int i = 0; i < 2; i++) {
             caches.add(new KeyValueCache(manager));
             PairList<String, Object> params = caches.get(i).nextStep();
-            params.add(MultiHeadAttentionBlock.MEMORY_POSITIONS, at);
             output(self, new NDList(tokens(1 + i, 1, 2)), params);
+            params.add(MultiHeadAttentionBlock.MEMORY_POSITIONS, at);
             output(cross, new NDList(memory, tokens(1 + i, 1, 2), memory), params);
         }
         KeyValueCache cache = caches.get(0);
@@ -430,7 +431,7 @@ class RunningBatchTest extends OnEachEngine {
     void sequencesAreSavedAndLoadedWithEachEncoding(EncodingType type) {
         List<MultiHeadAttentionBlock> all = new ArrayList<>(attentions(type));
         if (!all.get(0).terms().haveValues()) {
-            all.add(causal(type, WIDER_VALUES));
+            all.add(causal(type, RunningBatchTest::widerValues));
         }
         RunningBatch batch = new RunningBatch(manager, all.toArray(MultiHeadAttentionBlock[]::new));
         batch = batch.join(1, 3).reloaded().step(1).join(2, 1).reloaded().step(1);
