@@ -33,6 +33,7 @@ import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.FileDamage;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.Sampled;
 import io.github.djlpositional.support.TestEngine;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -52,6 +53,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Which files of caches are accepted and rejected. {@link RunningBatchTest} and {@link KeyValueCacheTest} continue with
  * loaded caches.
  */
+@Sampled(oneIn = 3)
 class CacheFileTest extends OnEachEngine {
 
     @TempDir

@@ -37,6 +37,7 @@ import io.github.djlpositional.math.RotaryAxes;
 import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.Sampled;
 import io.github.djlpositional.support.TestEngine;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -62,6 +63,7 @@ import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
  * Masks, explicit positions, and rewinds, selections and forks between steps, which have the results of a forward of
  * the whole sequence: each step of a {@link CacheModel} asserts that. {@code StepsTest} has the other steps.
  */
+@Sampled(oneIn = 4)
 class KeyValueCacheTest extends OnEachEngine {
 
     /** Of the caches, which must leave no array in it. */

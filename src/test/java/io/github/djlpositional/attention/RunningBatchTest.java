@@ -43,7 +43,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /**
  * Sequences that join and leave a running batch: each step of a {@link RunningBatch} compares each with itself alone.
  */
-@Sampled(oneIn = 4)
+@Sampled(oneIn = 6)
 class RunningBatchTest extends OnEachEngine {
 
     private static final List<UnaryOperator<MultiHeadAttentionBlock.Builder>> FORMS = List.of(
@@ -460,7 +460,7 @@ class RunningBatchTest extends OnEachEngine {
 
     @Test
     void requestsComeAndGo() {
-        checkRequests(30);
+        checkRequests(12);
     }
 
     @Test
