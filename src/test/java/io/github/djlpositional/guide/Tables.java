@@ -1,6 +1,7 @@
 package io.github.djlpositional.guide;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -13,6 +14,10 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.apache.commons.csv.CSVFormat;
+import org.apache.commons.csv.CSVParser;
+import org.apache.commons.csv.CSVPrinter;
+import org.apache.commons.csv.CSVRecord;
 
 /** Tables in Markdown and CSV: rows with the text of each cell by the heading of its column. */
 public final class Tables {
@@ -70,21 +75,28 @@ public final class Tables {
                 .collect(Collectors.toMap(header::get, cells::get, (a, b) -> b, LinkedHashMap::new));
     }
 
-    /** The rows of a CSV file whose cells have no commas and no quotation marks. */
+    /** Returns the rows of a CSV file. */
     public static List<Map<String, String>> csv(String file) throws IOException {
-        List<List<String>> lines = Files.readAllLines(Path.of(file)).stream()
-                .map(line -> List.of(line.split(",", -1)))
-                .toList();
-        return lines.stream().skip(1).map(line -> row(lines.get(0), line)).toList();
+        CSVFormat format = CSVFormat.DEFAULT.builder().setHeader().get();
+        try (CSVParser parser = CSVParser.parse(Path.of(file), StandardCharsets.UTF_8, format)) {
+            return parser.stream().map(CSVRecord::toMap).toList();
+        }
     }
 
-    /** Returns rows as CSV, with quotation marks around the cells with commas. */
-    static String csv(List<Map<String, String>> rows) {
-        return Stream.concat(Stream.of(rows.get(0).keySet()), rows.stream().map(Map::values))
-                .map(cells -> cells.stream()
-                        .map(cell -> cell.contains(",") ? '"' + cell + '"' : cell)
-                        .collect(Collectors.joining(",", "", "\n")))
-                .collect(Collectors.joining());
+    /** Returns rows as CSV. */
+    static String csv(List<Map<String, String>> rows) throws IOException {
+        StringBuilder text = new StringBuilder();
+        CSVPrinter printer = new CSVPrinter(
+                text,
+                CSVFormat.DEFAULT
+                        .builder()
+                        .setHeader(rows.get(0).keySet().toArray(String[]::new))
+                        .setRecordSeparator('\n')
+                        .get());
+        for (Map<String, String> row : rows) {
+            printer.printRecord(row.values());
+        }
+        return text.toString();
     }
 
     /** Returns rows as Markdown, with a line break before each line. */
