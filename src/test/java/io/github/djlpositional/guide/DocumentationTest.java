@@ -10,9 +10,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
@@ -20,7 +22,7 @@ import org.junit.jupiter.api.TestFactory;
 
 /**
  * Compares the README and the guide with the code: every {@linkplain Fragments fragment} is what the code and the
- * measured numbers are, every link has a target, and the versions are those of the build. {@code mvn test
+ * measured numbers are, and the versions are those of the build. The site checks links. {@code mvn test
  * -Dtest=DocumentationTest -Dguide.write=true} writes the fragments into the pages.
  */
 class DocumentationTest {
@@ -30,11 +32,9 @@ class DocumentationTest {
             "(<!-- (\\w+): ([^>]+) -->)(?:\\n```java\\n.*?\\n```\\n|((?:\\n\\|[^\\n]*)+)|([^\\n]*?)<!-- end -->)",
             Pattern.DOTALL);
 
-    private static final Pattern LINK = Pattern.compile("\\]\\(([^)#:]+)?(#[^)]+)?\\)");
-
-    /** An artifact of an engine and its version, in XML or for Gradle. */
-    private static final Pattern ARTIFACT = Pattern.compile(
-            "(?:<artifactId>|:)((?:pytorch|mxnet)-[a-z-]+|bom)(?:</artifactId>\\s*<version>|:)([^<:'\n]+)");
+    /** An artifact and its version, in XML or for Gradle. */
+    private static final Pattern ARTIFACT =
+            Pattern.compile("(?:<artifactId>|:)([\\w-]+)(?:</artifactId>\\s*<version>|:)([^<:'`\\s]+)");
 
     @TestFactory
     Stream<DynamicTest> everyFragmentIsGenerated() throws IOException {
@@ -91,37 +91,10 @@ class DocumentationTest {
         requireText(Path.of("docs/model-types.csv"), Tables.csv(ModelTable.types()));
     }
 
-    @Test
-    void everyLinkHasATarget() throws IOException {
-        for (Path page : Pages.in(Path.of("."))) {
-            Matcher link = LINK.matcher(Files.readString(page));
-            while (link.find()) {
-                Path target = link.group(1) == null
-                        ? page
-                        : page.resolveSibling(link.group(1)).normalize();
-                assertThat(target).as("a link in %s", page).exists();
-                if (link.group(2) != null) {
-                    assertThat(anchors(target)).as("a link in %s", page).contains(link.group(2));
-                }
-            }
-        }
-    }
-
-    /** The headings as GitHub links to them. */
-    private static List<String> anchors(Path page) throws IOException {
-        return Files.readAllLines(page).stream()
-                .filter(line -> line.startsWith("#"))
-                .map(line -> "#"
-                        + line.replaceFirst("#+ ", "")
-                                .toLowerCase(Locale.ROOT)
-                                .replaceAll("[^\\w\\s-]", "")
-                                .replace(' ', '-'))
-                .toList();
-    }
-
+    /** The site checks links; these are in messages of the library. */
     @Test
     void everySectionInAMessageExists() throws IOException {
-        Pattern section = Pattern.compile("see (docs/[\\w-]+\\.md)(#?[\\w-]*)");
+        Pattern section = Pattern.compile("see (docs/[\\w-]+\\.md)#([\\w-]+)");
         List<MatchResult> sections = new ArrayList<>();
         try (Stream<Path> files = Files.walk(Path.of("src/main/java"))) {
             for (Path file : files.filter(Files::isRegularFile).toList()) {
@@ -130,71 +103,54 @@ class DocumentationTest {
         }
         assertThat(sections).hasSizeGreaterThan(5);
         for (MatchResult found : sections) {
-            assertThat(anchors(Path.of(found.group(1)))).contains(found.group(2));
+            Stream<String> anchors = Files.readString(Path.of(found.group(1)))
+                    .lines()
+                    .filter(line -> line.startsWith("#"))
+                    .map(line -> line.toLowerCase(Locale.ROOT).replaceAll("^#+ |[^\\w\\s-]", ""))
+                    .map(heading -> heading.replace(' ', '-'));
+            assertThat(anchors).as("%s", found.group()).contains(found.group(2));
         }
     }
 
+    /** In snippets, also of an SLF4J provider, without which warnings vanish. */
     @Test
-    void theVersionIsTheSameEverywhere() throws IOException {
-        String version = "(?:<artifactId>djl-positional[a-z-]*</artifactId>\\s*<version>|<revision>"
-                + "|djlpositional:djl-positional:)([^$<'`\n]+)[<'`\n]";
-        List<String> found = new ArrayList<>();
-        for (String file : List.of(
-                "parent/pom.xml",
-                "README.md",
-                "docs/compatibility.md",
-                "examples/book/src/main/resources/chapters/Model.md",
-                "docs/PositionTable.java",
-                "docs/position-table.jsh")) {
-            found.addAll(matches(version, Path.of(file)));
-        }
-        assertThat(found).hasSizeGreaterThan(5).containsOnly(found.get(0));
-        String release = found.get(0).replace("-SNAPSHOT", "");
-        assertThat(Files.readString(Path.of("CHANGELOG.md")))
-                .contains(release.equals(found.get(0)) ? "## [" + release + "]" : "## [Unreleased] " + release + "\n");
-    }
-
-    @Test
-    void snippetsUseTheEnginesOfTheBuild() throws IOException {
-        Path build = Path.of("parent/pom.xml");
-        String djl = matches("<djl\\.version>([^<]+)<", build).get(0);
-        String pytorch = matches("<pytorch\\.version>([^<]+)<", build).get(0);
-        String mxnet = matches("<mxnet\\.version>([^<]+)<", build).get(0);
-        for (Path page : Stream.of("README.md", "docs/compatibility.md", "docs/PositionTable.java")
-                .map(Path::of)
-                .toList()) {
-            Stream<String> found = ARTIFACT.matcher(Files.readString(page))
+    void everyArtifactHasTheVersionOfTheBuild() throws IOException {
+        String build = Files.readString(Path.of("parent/pom.xml"));
+        String library = property(build, "revision");
+        String djl = property(build, "djl.version");
+        String pytorch = property(build, "pytorch.version");
+        Map<String, String> versions = Map.of(
+                "djl-positional", library,
+                "bom", djl,
+                "pytorch-engine", djl,
+                "pytorch-jni", pytorch + "-" + djl,
+                "pytorch-native-cpu", pytorch,
+                "mxnet-engine", djl,
+                "mxnet-native-mkl", property(build, "mxnet.version"),
+                "slf4j-simple", build.replaceAll("(?s).*>slf4j-simple</artifactId><version>(.*?)<.*", "$1"));
+        Map<String, Set<String>> artifacts = Map.of(
+                "README.md", Set.of("djl-positional", "bom", "slf4j-simple"),
+                "docs/compatibility.md", Set.of("djl-positional", "pytorch-native-cpu", "slf4j-simple"),
+                "docs/PositionTable.java", Set.of("djl-positional", "pytorch-native-cpu"),
+                "docs/position-table.jsh", Set.of("djl-positional"),
+                "examples/book/src/main/resources/chapters/Model.md", Set.of("djl-positional"));
+        for (String page : artifacts.keySet()) {
+            Map<String, Set<String>> found = ARTIFACT.matcher(Files.readString(Path.of(page)))
                     .results()
-                    .map(match -> match.group(1) + " " + match.group(2));
-            assertThat(found)
-                    .as("%s", page)
-                    .isNotEmpty()
-                    .isSubsetOf(
-                            "bom " + djl,
-                            "pytorch-engine " + djl,
-                            "pytorch-jni " + pytorch + "-" + djl,
-                            "pytorch-native-cpu " + pytorch,
-                            "mxnet-engine " + djl,
-                            "mxnet-native-mkl " + mxnet);
+                    .filter(artifact -> versions.containsKey(artifact.group(1)))
+                    .collect(Collectors.groupingBy(
+                            artifact -> artifact.group(1),
+                            Collectors.mapping(artifact -> artifact.group(2), Collectors.toSet())));
+            assertThat(found.keySet()).as(page).containsAll(artifacts.get(page));
+            found.forEach((artifact, all) ->
+                    assertThat(all).as("%s in %s", artifact, page).containsExactly(versions.get(artifact)));
         }
+        String release = library.replace("-SNAPSHOT", "");
+        assertThat(Files.readString(Path.of("CHANGELOG.md")))
+                .contains(release.equals(library) ? "## [" + release + "]" : "## [Unreleased] " + release + "\n");
     }
 
-    /** Without a provider, warnings vanish. */
-    @Test
-    void snippetsHaveAnSlf4jProviderOfTheBuild() throws IOException {
-        String provider = "slf4j-simple(?:</artifactId><version>|:)([^<']+)[<']";
-        List<String> version = matches(provider, Path.of("parent/pom.xml"));
-        for (String page : List.of("README.md", "docs/compatibility.md")) {
-            assertThat(matches(provider, Path.of(page))).as(page).isEqualTo(version);
-        }
-    }
-
-    /** The group of each occurrence of a pattern. */
-    private static List<String> matches(String pattern, Path file) throws IOException {
-        return Pattern.compile(pattern)
-                .matcher(Files.readString(file))
-                .results()
-                .map(match -> match.group(1))
-                .toList();
+    private static String property(String pom, String name) {
+        return pom.replaceAll("(?s).*<" + name + ">(.*?)<.*", "$1");
     }
 }

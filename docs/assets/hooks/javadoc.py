@@ -1,0 +1,73 @@
+"""Puts the Javadoc into the site under api, and links the names of classes and their members in code to it."""
+
+import json
+import re
+from pathlib import Path
+
+from mkdocs.exceptions import PluginError
+from mkdocs.plugins import event_priority
+from mkdocs.structure.files import File
+from mkdocs.utils import get_relative_url
+
+JAVADOC = Path(__file__).parents[3] / "target/reports/apidocs"
+# what stays as it is, code in a line, and a name in highlighted Java
+CODE = re.compile(r"<(a|h[1-6])\b.*?</\1>|<code>([A-Z]\w+)((?:[.#]\w+)*)([^<]*)</code>|<span class=\"n\">([A-Z]\w+)</span>", re.DOTALL)
+
+urls = {}  # "RotaryEmbeddingBlock", "NormPlacement.AFTER_SUM": where its Javadoc is
+
+
+@event_priority(100)
+def on_files(files, config):
+    if not (JAVADOC / "index.html").exists():
+        raise PluginError(f"there is no Javadoc in {JAVADOC}: run .ci/site, which writes it")
+    for path in sorted(JAVADOC.rglob("*")):
+        if path.is_file() and path.suffix != ".md":
+            uri = f"api/{path.relative_to(JAVADOC).as_posix()}"
+            files.append(File.generated(config, uri, abs_src_path=str(path)))
+    urls.clear()
+    modules = {entry["l"]: entry["m"] + "/" if "m" in entry else "" for entry in index("package")}
+
+    def page(entry, name):
+        url = f"api/{modules[entry['p']]}{entry['p'].replace('.', '/')}/{name}.html"
+        if not files.get_file_from_path(url):
+            raise PluginError(f"the Javadoc has no {url}")
+        return url
+
+    for entry in index("type"):
+        if "p" in entry:
+            add(entry["l"], page(entry, entry["l"]))
+    for entry in index("member"):
+        member = re.match(r"\w+", entry["l"])[0]
+        add(f"{entry['c']}.{member}", f"{page(entry, entry['c'])}#{entry.get('u', entry['l'])}")
+    return files
+
+
+def index(kind):
+    text = (JAVADOC / f"{kind}-search-index.js").read_text("utf-8")
+    return json.loads(text[text.index("[") : text.rindex("]") + 1])
+
+
+def add(name, url):
+    """Adds a name; of overloads, the first. Adds NormPlacement for TransformerLayerBlock.NormPlacement, but not a single
+    word, such as Linear, which another library may also have."""
+    urls.setdefault(name, url)
+    inner = name.partition(".")[2]
+    if re.match(r"([A-Z][a-z]+){2}", inner):
+        if urls.setdefault(inner, url).split("#")[0] != url.split("#")[0]:
+            urls[inner] = ""
+
+
+def on_page_content(content, page, config, files):
+    def link(match):
+        name = match[2] or match[5]
+        if not name:
+            return match[0]
+        members = (match[3] or "").replace("#", ".")
+        url = urls.get(name + members) or urls.get(name)
+        if not url:
+            return match[0]
+        # a chain of calls may break before each
+        text = re.sub(r"\.(?=\w+\()", "<wbr>.", match[0]) if match[2] else match[0]
+        return f'<a class="api" href="{get_relative_url(url, page.url)}">{text}</a>'
+
+    return CODE.sub(link, content)

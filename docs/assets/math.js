@@ -1,0 +1,26 @@
+// Formulas, by KaTeX in assets/katex, which only a page with formulas loads.
+{
+  const assets = document.currentScript.src.replace(/math\.js.*/, "");
+  const load = (name) =>
+    new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      script.src = assets + "katex/" + name;
+      script.onload = resolve;
+      script.onerror = reject;
+      document.head.append(script);
+    });
+  document.addEventListener("DOMContentLoaded", async () => {
+    const formulas = document.querySelectorAll(".arithmatex");
+    if (formulas.length > 0) {
+      const style = document.createElement("link");
+      style.rel = "stylesheet";
+      style.href = assets + "katex/katex.min.css";
+      document.head.append(style);
+      await load("katex.min.js");
+      for (const formula of formulas) {
+        const [, tex] = formula.textContent.match(/^\\[([]([^]*)\\[)\]]$/);
+        katex.render(tex, formula, { displayMode: formula.tagName === "DIV" });
+      }
+    }
+  });
+}
