@@ -1,4 +1,5 @@
-"""Puts the Javadoc into the site under api, and links the names of classes and their members in code to it."""
+"""Puts the Javadoc into the site under api, with a page of all classes for the search, and links the names of classes and
+their members in code to it."""
 
 import json
 import re
@@ -12,6 +13,10 @@ from mkdocs.utils import get_relative_url
 JAVADOC = Path(__file__).parents[3] / "target/reports/apidocs"
 # what stays as it is, code in a line, and a name in highlighted Java
 CODE = re.compile(r"<(a|h[1-6])\b.*?</\1>|<code>([A-Z]\w+)((?:[.#]\w+)*)([^<]*)</code>|<span class=\"n\">([A-Z]\w+)</span>", re.DOTALL)
+
+CLASS = re.compile(
+    r'<a href="([^"]+)" title="[^"]*">([\w.]+)</a></div>\s*<div class="col-last[^>]*>\s*<div class="block">(.*?)</div>', re.DOTALL
+)
 
 urls = {}  # "RotaryEmbeddingBlock", "NormPlacement.AFTER_SUM": where its Javadoc is
 
@@ -39,7 +44,19 @@ def on_files(files, config):
     for entry in index("member"):
         member = re.match(r"\w+", entry["l"])[0]
         add(f"{entry['c']}.{member}", f"{page(entry, entry['c'])}#{entry.get('u', entry['l'])}")
+    files.append(File.generated(config, "classes.md", content=classes()))
     return files
+
+
+def classes():
+    """Returns a page with the first sentence of each class."""
+    text = (JAVADOC / "allclasses-index.html").read_text("utf-8")
+    rows = [
+        f'<tr><td><a href="api/{url}"><code>{name}</code></a></td><td>{re.sub("<[^>]*>", "", summary).strip()}</td></tr>'
+        for url, name, summary in CLASS.findall(text)
+        if not name.endswith(".Builder")
+    ]
+    return "# Classes\n\n<table>\n<tr><th>class</th><th>what it is</th></tr>\n" + "\n".join(rows) + "\n</table>\n"
 
 
 def index(kind):

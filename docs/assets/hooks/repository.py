@@ -109,6 +109,11 @@ def table(source):
 @event_priority(100)
 def on_page_markdown(markdown, page, config, files):
     uri = page.file.src_uri
+    if uri not in sources:
+        return markdown
+    if not sources[uri].startswith(("docs/", "examples/")):
+        # after the guide, in results of a search
+        page.meta.setdefault("search", {"boost": 0.2})
     markdown = linked(markdown, sources[uri], uri, config)
     return SECTION.sub(lambda match: linked(section(*match.groups()), match[1], uri, config), markdown)
 
