@@ -13,10 +13,11 @@ from mkdocs.utils import get_relative_url
 JAVADOC = Path(__file__).parents[3] / "target/reports/apidocs"
 # what stays as it is, code in a line, and a name in highlighted Java
 CODE = re.compile(r"<(a|h[1-6])\b.*?</\1>|<code>([A-Z]\w+)((?:[.#]\w+)*)([^<]*)</code>|<span class=\"n\">([A-Z]\w+)</span>", re.DOTALL)
-
+# a class and its first sentence in the list of all classes; tags and names of packages in the latter
 CLASS = re.compile(
     r'<a href="([^"]+)" title="[^"]*">([\w.]+)</a></div>\s*<div class="col-last[^>]*>\s*<div class="block">(.*?)</div>', re.DOTALL
 )
+MARKUP = r"<[^>]*>|\b([a-z]\w*\.)+(?=[A-Z])"
 
 urls = {}  # "RotaryEmbeddingBlock", "NormPlacement.AFTER_SUM": where its Javadoc is
 
@@ -52,11 +53,11 @@ def classes():
     """Returns a page with the first sentence of each class."""
     text = (JAVADOC / "allclasses-index.html").read_text("utf-8")
     rows = [
-        f'<tr><td><a href="api/{url}"><code>{name}</code></a></td><td>{re.sub("<[^>]*>", "", summary).strip()}</td></tr>'
+        f'<tr><td><a href="api/{url}"><code>{name}</code></a></td><td>{re.sub(MARKUP, "", summary).strip()}</td></tr>'
         for url, name, summary in CLASS.findall(text)
         if not name.endswith(".Builder")
     ]
-    return "# Classes\n\n<table>\n<tr><th>class</th><th>what it is</th></tr>\n" + "\n".join(rows) + "\n</table>\n"
+    return "---\nhide: [toc]\n---\n\n# Classes\n\n<table>\n<tr><th>class</th><th>what it is</th></tr>\n" + "\n".join(rows) + "\n</table>\n"
 
 
 def index(kind):
