@@ -74,8 +74,7 @@ class DocumentationTest {
             return "\n```java\n" + Fragments.code(argument) + "\n```\n";
         }
         if (kind.equals("table")) {
-            List<Map<String, String>> old =
-                    Tables.rows(fragment.group(4).lines().toList(), "");
+            List<Map<String, String>> old = Tables.table(fragment.group(4));
             assertThat(Fragments.TABLES).containsKey(argument);
             return Tables.markdown(Fragments.table(argument, old));
         }

@@ -1,18 +1,17 @@
 package io.github.djlpositional.guide;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
+import java.io.StringReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.apache.commons.csv.CSVFormat;
 import org.apache.commons.csv.CSVParser;
@@ -22,77 +21,70 @@ import org.apache.commons.csv.CSVRecord;
 /** Tables in Markdown and CSV: rows with the text of each cell by the heading of its column. */
 public final class Tables {
 
+    private static final CSVFormat CSV =
+            CSVFormat.DEFAULT.builder().setHeader().setRecordSeparator('\n').get();
+
+    /** A table without its outer bars. */
+    private static final CSVFormat MARKDOWN = CSV.builder()
+            .setDelimiter('|')
+            .setIgnoreSurroundingSpaces(true)
+            .setQuote(null)
+            .setEscape('\\')
+            .get();
+
+    private static final Pattern TABLE = Pattern.compile("(^ *\\|.*\\n)+", Pattern.MULTILINE);
+
     private Tables() {}
 
     /** Returns the rows of all tables of a page that have some columns. */
     public static List<Map<String, String>> rows(String page, String... columns) throws IOException {
-        return rowsBelow(page, "", columns);
+        return rows(Files.readString(Path.of(page)), page, columns);
     }
 
-    /** Returns these rows of the sections with a heading; of all sections if it is empty. */
+    /** Returns these rows of the section with a heading. */
     static List<Map<String, String>> rowsBelow(String page, String heading, String... columns) throws IOException {
-        List<Map<String, String>> rows = rows(Files.readAllLines(Path.of(page)), heading, columns);
-        if (rows.isEmpty()) {
-            throw new AssertionError(page + " has no table with the columns " + Arrays.toString(columns));
-        }
-        return rows;
+        String section = Files.readString(Path.of(page)).split("(?m)^#+ " + heading + "\\n", 2)[1];
+        return rows(section.split("(?m)^#", 2)[0], page, columns);
     }
 
-    static List<Map<String, String>> rows(List<String> lines, String heading, String... columns) {
-        List<Map<String, String>> rows = new ArrayList<>();
-        List<String> header = null;
-        String section = "";
-        for (String line : lines) {
-            if (line.startsWith("#")) {
-                section = line.replaceFirst("#+ ", "");
-            }
-            if (!line.stripLeading().startsWith("|")) {
-                header = null;
-            } else if (header == null) {
-                header = cells(line);
-            } else if ((heading.isEmpty() || section.equals(heading))
-                    && header.containsAll(List.of(columns))
-                    && !line.matches("[| -]+")) {
-                rows.add(row(header, cells(line)));
+    private static List<Map<String, String>> rows(String text, String page, String... columns) throws IOException {
+        for (String table :
+                TABLE.matcher(text).results().map(MatchResult::group).toList()) {
+            List<Map<String, String>> rows = table(table);
+            if (rows.get(0).keySet().containsAll(List.of(columns))) {
+                return rows;
             }
         }
-        return rows;
+        throw new AssertionError(page + " has no table with the columns " + Arrays.toString(columns));
     }
 
-    /** The cells of a line of Markdown. An escaped bar is a part of a cell. */
-    private static List<String> cells(String line) {
-        return Arrays.stream(line.strip().replaceAll("^\\||\\|$", "").split("(?<!\\\\)\\|", -1))
-                .map(String::strip)
-                .toList();
-    }
-
-    private static Map<String, String> row(List<String> header, List<String> cells) {
-        if (cells.size() != header.size()) {
-            throw new AssertionError("a row of " + cells.size() + " cells for " + header + ": " + cells);
-        }
-        return IntStream.range(0, header.size())
-                .boxed()
-                .collect(Collectors.toMap(header::get, cells::get, (a, b) -> b, LinkedHashMap::new));
+    /** Returns the rows of a table in Markdown. */
+    static List<Map<String, String>> table(String markdown) throws IOException {
+        String text = markdown.strip().replaceFirst("\\n[| -]+\\n", "\n");
+        return read(text.replaceAll("(?m)^ *\\| ?| *\\|$", ""), MARKDOWN);
     }
 
     /** Returns the rows of a CSV file. */
     public static List<Map<String, String>> csv(String file) throws IOException {
-        CSVFormat format = CSVFormat.DEFAULT.builder().setHeader().get();
-        try (CSVParser parser = CSVParser.parse(Path.of(file), StandardCharsets.UTF_8, format)) {
-            return parser.stream().map(CSVRecord::toMap).toList();
+        return read(Files.readString(Path.of(file)), CSV);
+    }
+
+    private static List<Map<String, String>> read(String text, CSVFormat format) throws IOException {
+        try (CSVParser parser = CSVParser.parse(new StringReader(text), format)) {
+            List<CSVRecord> records = parser.getRecords();
+            if (!records.stream().allMatch(CSVRecord::isConsistent)) {
+                throw new AssertionError("a row has another number of cells than " + parser.getHeaderNames());
+            }
+            return records.stream().map(CSVRecord::toMap).toList();
         }
     }
 
     /** Returns rows as CSV. */
     static String csv(List<Map<String, String>> rows) throws IOException {
         StringBuilder text = new StringBuilder();
-        CSVPrinter printer = new CSVPrinter(
-                text,
-                CSVFormat.DEFAULT
-                        .builder()
-                        .setHeader(rows.get(0).keySet().toArray(String[]::new))
-                        .setRecordSeparator('\n')
-                        .get());
+        String[] header = rows.get(0).keySet().toArray(String[]::new);
+        CSVPrinter printer =
+                new CSVPrinter(text, CSV.builder().setHeader(header).get());
         for (Map<String, String> row : rows) {
             printer.printRecord(row.values());
         }
@@ -105,7 +97,7 @@ public final class Tables {
         Stream<Collection<String>> above = Stream.of(header, Collections.nCopies(header.size(), "---"));
         return Stream.concat(above, rows.stream().map(Map::values))
                 .map(cells -> cells.stream()
-                        .map(cell -> cell.isEmpty() ? " |" : " " + cell + " |")
+                        .map(cell -> cell.isEmpty() ? " |" : " " + cell.replace("|", "\\|") + " |")
                         .collect(Collectors.joining("", "\n|", "")))
                 .collect(Collectors.joining());
     }
