@@ -61,7 +61,7 @@ def on_files(files, config):
                 add(name, name.replace("examples/book/src/main/resources", "examples/book"), files, config)
     pages.update(START)
     for name, patterns in WEBJARS.items():
-        (folder,) = ROOT.glob(f"target/webjars/META-INF/resources/webjars/{name}/*/dist")
+        *_, folder = sorted(ROOT.glob(f"target/webjars/META-INF/resources/webjars/{name}/*/dist"))
         for pattern in patterns:
             for path in sorted(folder.glob(pattern)):
                 uri = f"assets/{name}/{path.relative_to(folder).as_posix()}"
