@@ -54,7 +54,7 @@ class DocumentationTest {
         assertThat(others)
                 .as("without generated fragments")
                 .doesNotContain("```java", "<!-- end -->")
-                .doesNotContainPattern("<!-- \\w+: |`\\w+\\.builder\\(\\)[^`]*build\\(\\)`");
+                .doesNotContainPattern("(?<!`)<!-- \\w+: |`\\w+\\.builder\\(\\)[^`]*build\\(\\)`");
         // Markdown takes a line that begins with a comment for HTML
         assertThat(text).doesNotContainPattern("(?m)^ *<!-- \\w+: .*<!-- end -->");
         requireText(page, generated.toString());
