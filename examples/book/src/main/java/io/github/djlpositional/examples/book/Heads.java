@@ -1,12 +1,22 @@
+// %maven io.github.djlpositional:djl-positional-book:0.1.0-SNAPSHOT
+
 package io.github.djlpositional.examples.book;
 
-import static io.github.djlpositional.examples.LineChart.each;
+import static io.github.djlpositional.examples.Plots.each;
+import static io.github.djlpositional.examples.Plots.frame;
+import static io.github.djlpositional.examples.Plots.heatMap;
+import static io.github.djlpositional.examples.Plots.line;
+import static io.github.djlpositional.examples.Plots.lines;
+import static io.github.djlpositional.examples.Plots.numbered;
+import static io.github.djlpositional.examples.Plots.numbers;
+import static io.github.djlpositional.examples.Plots.picture;
+import static io.github.djlpositional.examples.book.Output.display;
+import static io.github.djlpositional.examples.book.Output.print;
 import static io.github.djlpositional.examples.book.Vectors.mean;
 import static io.github.djlpositional.examples.book.Vectors.quantile;
 
 import io.github.djlpositional.examples.AttentionMaps;
-import io.github.djlpositional.examples.HeatMapChart;
-import io.github.djlpositional.examples.LineChart;
+import io.github.djlpositional.examples.Plots;
 import io.github.djlpositional.examples.sentences.SentenceEncoder;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -16,56 +26,60 @@ import java.util.function.Function;
 import java.util.function.IntBinaryOperator;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
+import org.jfree.chart.JFreeChart;
 
 /** Where trained heads look, with their positions and without: in a published encoder, a small one, and a decoder. */
 public final class Heads {
 
     public static void main(String... args) throws Exception {
-        Notebook out = Notebook.open();
         // %% before
         List<AttentionMaps> with = SentenceEncoder.attention(SENTENCES, true);
         List<AttentionMaps> without = SentenceEncoder.attention(SENTENCES, false);
         List<Head> best = heads(6, 12, head -> mean(ofBefore(with, head)));
         for (Head head : best.subList(0, 5)) {
             double[] means = {mean(ofBefore(with, head)), mean(ofBefore(without, head))};
-            out.print("%s: %.3f, without %.3f", head, means[0], means[1]);
+            print("%s: %.3f, without %.3f", head, means[0], means[1]);
         }
         // ...
-        out.pictures(2, ofAll("With positions", with), ofAll("Without", without));
+        display(picture(ofAll("With positions", with)));
+        display(picture(ofAll("Without", without)));
         // %% members
         double[] tokens = ofBefore(with, best.get(0));
         double[] bare = ofBefore(without, best.get(0));
         // ...
-        out.print("%d tokens, smallest weight %.4f", tokens.length, quantile(0, tokens));
-        out.print("without: half below %.3f, largest %.3f", quantile(0.5, bare), quantile(0.999, bare));
-        out.pictures(2, map(with.get(0), best.get(0), "With positions"), map(without.get(0), best.get(0), "Without"));
+        print("%d tokens, smallest weight %.4f", tokens.length, quantile(0, tokens));
+        print("without: half below %.3f, largest %.3f", quantile(0.5, bare), quantile(0.999, bare));
+        display(picture(map(with.get(0), best.get(0), "With positions")));
+        display(picture(map(without.get(0), best.get(0), "Without")));
         // %% small
         List<AttentionMaps> small = Measured.attention();
         Function<Head, double[]> byDistance = head -> each(9, i -> mean(weights(small, head, (size, t) -> t - i + 4)));
         List<Head> peaks = heads(3, 4, head -> quantile(0.99, byDistance.apply(head)));
         // ...
-        out.print("%-15s %5s %5s %5s %5s", "", "first", "last", "Δ=1", "Δ=4");
+        print("%-15s %5s %5s %5s %5s", "", "first", "last", "Δ=1", "Δ=4");
         for (Head head : peaks.subList(0, 3)) {
             double[] ends = each(2, i -> mean(weights(small, head, (size, t) -> i * (size - 1))));
             double[] means = byDistance.apply(head);
-            out.print("%s %.3f %.3f %.3f %.3f", head, ends[0], ends[1], means[5], means[8]);
+            print("%s %.3f %.3f %.3f %.3f", head, ends[0], ends[1], means[5], means[8]);
         }
-        out.pictures(2, map(small.get(0), peaks.get(0), "first word"), map(small.get(0), peaks.get(2), "last word"));
+        display(picture(map(small.get(0), peaks.get(0), "first word")));
+        display(picture(map(small.get(0), peaks.get(2), "last word")));
         // %% decoder
         Map<String, double[]> rotary = Measured.heads("trained/decoder", "rotary");
         List<Head> byWeight = heads(2, 4, head -> rotary.get(head + ", mean")[1]);
         // ...
-        LineChart chart = LineChart.of("The heads of layer 2", "distance Δ", "mean weight");
-        out.print("%-15s %5s %5s %5s %6s", "", "mean", "10 %", "90 %", "last 4");
+        JFreeChart chart = lines("The heads of layer 2", "distance Δ", "mean weight");
+        print("%-15s %5s %5s %5s %6s", "", "mean", "10 %", "90 %", "last 4");
         for (Head head : byWeight.subList(0, 4)) {
             double[] means = rotary.get(head + ", mean");
             double low = rotary.get(head + ", 10 %")[1];
             double high = rotary.get(head + ", 90 %")[1];
             double last = Arrays.stream(means, 0, 4).sum();
-            out.print("%s %.3f %.3f %.3f %6.3f", head, means[1], low, high, last);
-            chart.line(head.toString(), 17, distance -> means[distance]);
+            print("%s %.3f %.3f %.3f %6.3f", head, means[1], low, high, last);
+            line(chart, head.toString(), 17, distance -> means[distance]);
         }
-        out.picture(chart.yRange(0, 0.6));
+        chart.getXYPlot().getRangeAxis().setRange(0.0, 0.6);
+        display(picture(chart));
     }
 
     private static final List<String> SENTENCES = List.of(
@@ -106,18 +120,14 @@ public final class Heads {
         return weights(sentences, head, (size, t) -> t - 1);
     }
 
-    private static HeatMapChart ofAll(String title, List<AttentionMaps> sentences) {
-        HeatMapChart.Cells cells = (layer, head) -> mean(ofBefore(sentences, new Head(layer, head)));
-        return HeatMapChart.of(title, "head", "layer", 6, 12, cells)
-                .range(0, 1)
-                .fromOne()
-                .mark(0, 2);
+    private static JFreeChart ofAll(String title, List<AttentionMaps> sentences) {
+        Plots.Cells cells = (layer, head) -> mean(ofBefore(sentences, new Head(layer, head)));
+        return frame(heatMap(title, "head", "layer", 0, 1, numbers(1, 6), numbers(1, 12), cells), 0, 2);
     }
 
-    private static HeatMapChart map(AttentionMaps maps, Head head, String title) {
-        HeatMapChart.Cells cells = (t, key) -> maps.weight(head.layer(), head.head(), t, key);
-        return HeatMapChart.ofWordRows(
-                        title, "word attended to", maps.words(), maps.words().size(), cells)
-                .range(0, 1);
+    private static JFreeChart map(AttentionMaps maps, Head head, String title) {
+        Plots.Cells cells = (t, key) -> maps.weight(head.layer(), head.head(), t, key);
+        List<String> keys = numbers(0, maps.words().size());
+        return heatMap(title, "word attended to", "word", 0, 1, numbered(maps.words()), keys, cells);
     }
 }

@@ -1,8 +1,12 @@
 package io.github.djlpositional.examples.book;
 
-import static io.github.djlpositional.examples.LineChart.each;
+import static io.github.djlpositional.examples.Plots.each;
 
 import io.github.djlpositional.examples.AttentionMaps;
+import io.github.djlpositional.examples.Resource;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -20,10 +24,18 @@ public final class Measured {
 
     private Measured() {}
 
+    private static String text(String resource) {
+        try {
+            return new String(new Resource(resource, "djl-positional-book").read(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     /** Returns the numbers of each row of a CSV file by the cells before the first number with a point. */
     private static Map<String, double[]> rows(String file) {
         Map<String, double[]> rows = new LinkedHashMap<>();
-        for (String line : Book.read("/" + file + ".csv").lines().toList()) {
+        for (String line : text("/" + file + ".csv").lines().toList()) {
             String name = line.replaceFirst(",?-?\\d+\\.\\d.*", "");
             String[] numbers =
                     line.substring(name.length()).replaceFirst("^,", "").split(",", -1);

@@ -1,4 +1,13 @@
+// %maven io.github.djlpositional:djl-positional-book:0.1.0-SNAPSHOT
+
 package io.github.djlpositional.examples.book;
+
+import static io.github.djlpositional.examples.Plots.heatMap;
+import static io.github.djlpositional.examples.Plots.numbered;
+import static io.github.djlpositional.examples.Plots.numbers;
+import static io.github.djlpositional.examples.Plots.picture;
+import static io.github.djlpositional.examples.book.Output.display;
+import static io.github.djlpositional.examples.book.Output.print;
 
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
@@ -12,7 +21,6 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.examples.HeatMapChart;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.util.Collections;
 import java.util.List;
@@ -21,7 +29,6 @@ import java.util.List;
 public final class Model {
 
     public static void main(String... args) throws Exception {
-        Notebook out = Notebook.open();
         // %% input
         NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
         InputEmbeddingBlock input = InputEmbeddingBlock.builder()
@@ -31,20 +38,21 @@ public final class Model {
         input.initialize(manager, DataType.FLOAT32, new Shape(2, 10));
         NDArray ids = manager.randomInteger(0, 1000, new Shape(2, 10), DataType.INT64);
         NDArray vectors = forward(input, ids);
-        out.print("ids %s, vectors %s", ids.getShape(), vectors.getShape());
+        print("ids %s, vectors %s", ids.getShape(), vectors.getShape());
         // %% check
         NDArray cats =
                 forward(input, manager.zeros(new Shape(1, 10), DataType.INT64)).squeeze(0);
         // ...
         for (int[] rows : new int[][] {{0, 1}, {8, 9}, {0, 9}}) {
             NDArray difference = cats.get(rows[0]).sub(cats.get(rows[1]));
-            out.print(
+            print(
                     "distance of the rows %d and %d: %.4f",
                     rows[0], rows[1], difference.norm().getFloat());
         }
-        out.picture(HeatMapChart.ofWordRows(
-                        "One token at ten positions", "dimension", Collections.nCopies(10, "cat"), 32, cats::getFloat)
-                .range(-4, 4));
+        List<String> words = numbered(Collections.nCopies(10, "cat"));
+        List<String> dimensions = numbers(0, 32);
+        display(picture(
+                heatMap("One token at ten positions", "dimension", "word", -4, 4, words, dimensions, cats::getFloat)));
         // %% vectors
         PositionalEncodingBlock positions = PositionalEncodingBlock.builder()
                 .setEmbeddingSize(64)
@@ -52,8 +60,8 @@ public final class Model {
                 .build();
         NDArray encodings = forward(positions, manager.zeros(new Shape(8, 50, 64)));
         // ...
-        out.print("encodings %s", encodings.getShape());
-        out.print("position 1: %.4f %.4f", encodings.getFloat(0, 1, 0), encodings.getFloat(0, 1, 1));
+        print("encodings %s", encodings.getShape());
+        print("position 1: %.4f %.4f", encodings.getFloat(0, 1, 0), encodings.getFloat(0, 1, 1));
         // %% token
         PairList<String, Object> start = new PairList<>();
         start.add(PositionalEncodingBlock.START_POSITION, 10);
@@ -61,7 +69,7 @@ public final class Model {
         NDArray eleventh = positions
                 .forward(new ParameterStore(manager, false), token, false, start)
                 .head();
-        out.print("as in the sequence: %b", eleventh.get(0, 0).equals(encodings.get(0, 10)));
+        print("as in the sequence: %b", eleventh.get(0, 0).equals(encodings.get(0, 10)));
         // %% attention
         MultiHeadAttentionBlock without = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(512)
@@ -78,7 +86,7 @@ public final class Model {
         for (MultiHeadAttentionBlock attention : List.of(without, rotary)) {
             attention.initialize(manager, DataType.FLOAT32, forwards.getShape());
             NDArray error = forward(attention, forwards.flip(1)).flip(1).sub(forward(attention, forwards));
-            out.print("the same rows: %b", error.abs().max().getFloat() < 1e-5);
+            print("the same rows: %b", error.abs().max().getFloat() < 1e-5);
         }
         manager.close();
     }

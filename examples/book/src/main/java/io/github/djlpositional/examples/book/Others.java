@@ -1,4 +1,11 @@
+// %maven io.github.djlpositional:djl-positional-book:0.1.0-SNAPSHOT
+
 package io.github.djlpositional.examples.book;
+
+import static io.github.djlpositional.examples.Plots.heatMap;
+import static io.github.djlpositional.examples.Plots.picture;
+import static io.github.djlpositional.examples.book.Output.display;
+import static io.github.djlpositional.examples.book.Output.print;
 
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
@@ -13,7 +20,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
-import io.github.djlpositional.examples.HeatMapChart;
+import io.github.djlpositional.examples.Plots;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.util.List;
 
@@ -21,7 +28,6 @@ import java.util.List;
 public final class Others {
 
     public static void main(String... args) throws Exception {
-        Notebook out = Notebook.open();
         // %% layers
         NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
         Block one = attention(manager);
@@ -34,7 +40,7 @@ public final class Others {
         boolean isSame = isClose(before.get(":, 4"), after.get(":, 4"));
         boolean ofTwo =
                 isClose(forward(two, before).get(":, 4"), forward(two, after).get(":, 4"));
-        out.print("one layer: same %b; two layers: %b", isSame, ofTwo);
+        print("one layer: same %b; two layers: %b", isSame, ofTwo);
         // %% packed
         NDArray positions = manager.create(new int[][] {{0, 1, 2, 0, 1, 2, 3}}); // (B, T)
         NDArray mask = MultiHeadAttentionBlock.packedMask(positions); // (B, T, T)
@@ -49,10 +55,10 @@ public final class Others {
         for (String document : List.of(":, :3", ":, 3:")) {
             NDArray alone = forward(rotary, both.get(document));
             boolean[] isAlone = {isClose(packed.get(document), alone), isClose(unmasked.get(document), alone)};
-            out.print("as by itself: %b; unmasked: %b", isAlone[0], isAlone[1]);
+            print("as by itself: %b; unmasked: %b", isAlone[0], isAlone[1]);
         }
-        HeatMapChart.Cells cells = (t, s) -> s <= t && mask.getBoolean(0, t, s) ? 1 : 0;
-        out.picture(HeatMapChart.of("Visible keys", "key", "query", 7, 7, cells).range(0, 1));
+        Plots.Cells cells = (t, s) -> s <= t && mask.getBoolean(0, t, s) ? 1 : 0;
+        display(picture(heatMap("Visible keys", "key", "query", 0, 1, 7, 7, cells)));
         // %% cope
         NDArray isStop = manager.create(STOPS);
         NDArray gates = Activation.sigmoid(isStop.mul(12).sub(6)); // q · k is 6 for ., else -6
@@ -64,7 +70,7 @@ public final class Others {
                 .add(share.neg().add(1).mul(terms.get(places.floor().toType(DataType.INT64, false))));
         // ...
         for (int s = 0; s < WORDS.size(); s++) {
-            out.print("%-4s position %.3f, added %6.3f", WORDS.get(s), places.getFloat(s), term.getFloat(s));
+            print("%-4s position %.3f, added %6.3f", WORDS.get(s), places.getFloat(s), term.getFloat(s));
         }
         manager.close();
     }

@@ -1,21 +1,29 @@
+// %maven io.github.djlpositional:djl-positional-book:0.1.0-SNAPSHOT
+
 package io.github.djlpositional.examples.book;
 
-import static io.github.djlpositional.examples.LineChart.each;
+import static io.github.djlpositional.examples.Plots.each;
+import static io.github.djlpositional.examples.Plots.line;
+import static io.github.djlpositional.examples.Plots.lines;
+import static io.github.djlpositional.examples.Plots.logarithmicX;
+import static io.github.djlpositional.examples.Plots.logarithmicY;
+import static io.github.djlpositional.examples.Plots.picture;
+import static io.github.djlpositional.examples.book.Output.display;
+import static io.github.djlpositional.examples.book.Output.print;
 
-import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.jfree.chart.JFreeChart;
 
 /** The errors of sinusoids and of rotary embeddings in four formats, and where they come from. */
 public final class Precision {
 
     public static void main(String... args) throws Exception {
-        Notebook out = Notebook.open();
         // %% digits
         for (int t : new int[] {1, 100, 10_000, 999_999}) {
-            out.print("%6d: %11.8f, exact %11.8f", t, usual(FLOAT32, t, 2), EXACT.value(t, 2));
+            print("%6d: %11.8f, exact %11.8f", t, usual(FLOAT32, t, 2), EXACT.value(t, 2));
         }
         // %% errors
         Map<String, Integer> formats = new LinkedHashMap<>();
@@ -24,8 +32,8 @@ public final class Precision {
         formats.put("float32", FLOAT32);
         // ...
         double[] positions = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4};
-        LineChart chart = LineChart.of("Largest error of the 64 values of a position", "position", "error");
-        out.print("%-15s%8s%8s%8s", "position", "1", "5000", "50000");
+        JFreeChart chart = lines("Largest error of the 64 values of a position", "position", "error");
+        print("%-15s%8s%8s%8s", "position", "1", "5000", "50000");
         for (String way : new String[] {"usual, ", "once, "}) {
             formats.forEach((name, bits) -> {
                 double[] error = each(positions.length, p -> {
@@ -35,31 +43,33 @@ public final class Precision {
                         return value - EXACT.value(t, i);
                     }));
                 });
-                out.print("%-15s%8.1e%8.1e%8.1e", way + name, error[0], error[11], error[14]);
-                chart.line(way + name, positions, error);
+                print("%-15s%8.1e%8.1e%8.1e", way + name, error[0], error[11], error[14]);
+                line(chart, way + name, positions, error);
             });
         }
-        out.picture(chart.xLogarithmic().yLogarithmic());
+        logarithmicX(chart);
+        logarithmicY(chart);
+        display(picture(chart));
         // %% integers
         for (int t : new int[] {255, 256, 257, 258, 2047, 2048, 2049, 2050, 5001}) {
-            out.print("%4d: %.0f in bfloat16, %.0f in float16", t, round(t, BFLOAT16), round(t, FLOAT16));
+            print("%4d: %.0f in bfloat16, %.0f in float16", t, round(t, BFLOAT16), round(t, FLOAT16));
         }
         // %% rotary
         // ...
         int[] starts = {100, 1000, 10_000, 50_000};
-        out.print("%-16s%6s%6s%6s%6s", "first position", "100", "1000", "10000", "50000");
+        print("%-16s%6s%6s%6s%6s", "first position", "100", "1000", "10000", "50000");
         formats.forEach((name, bits) -> {
             for (int ofAngle : bits == FLOAT32 ? new int[] {FLOAT32} : new int[] {bits, FLOAT32}) {
                 String row = ofAngle == bits ? name : "  float32 angles";
                 double[] e = each(4, i -> largest(each(97, n -> score(ofAngle, bits, starts[i] + n) - EXACT_SCORE)));
-                out.print("%-16s%6.0e%6.0e%6.0e%6.0e", row, e[0], e[1], e[2], e[3]);
+                print("%-16s%6.0e%6.0e%6.0e%6.0e", row, e[0], e[1], e[2], e[3]);
             }
         });
         // %% buffer
         for (int distance : new int[] {10, 100, 1000, 10_000}) {
             double exact = Vectors.mean(each(32, m -> Math.cos(frequency(m) * distance)));
             double cast = Vectors.mean(each(32, m -> Math.cos(round(frequency(m), BFLOAT16) * distance)));
-            out.print("Δ = %5d: %6.3f, exact %6.3f", distance, cast, exact);
+            print("Δ = %5d: %6.3f, exact %6.3f", distance, cast, exact);
         }
     }
 

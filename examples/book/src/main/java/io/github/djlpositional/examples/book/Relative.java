@@ -1,6 +1,14 @@
+// %maven io.github.djlpositional:djl-positional-book:0.1.0-SNAPSHOT
+
 package io.github.djlpositional.examples.book;
 
-import static io.github.djlpositional.examples.LineChart.each;
+import static io.github.djlpositional.examples.Plots.each;
+import static io.github.djlpositional.examples.Plots.heatMap;
+import static io.github.djlpositional.examples.Plots.line;
+import static io.github.djlpositional.examples.Plots.lines;
+import static io.github.djlpositional.examples.Plots.picture;
+import static io.github.djlpositional.examples.book.Output.display;
+import static io.github.djlpositional.examples.book.Output.print;
 
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
@@ -10,21 +18,20 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.attention.RelativeEncoding;
-import io.github.djlpositional.examples.HeatMapChart;
-import io.github.djlpositional.examples.LineChart;
+import io.github.djlpositional.examples.Plots;
 import io.github.djlpositional.math.RelativeBuckets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.jfree.chart.JFreeChart;
 
 /** All relative encodings: what each adds to a score, computed and drawn by the same code. */
 public final class Relative {
 
-    @SuppressWarnings("UnusedVariable") // a page shows how blocks are built
+    @SuppressWarnings("UnusedVariable") // shows how blocks are built
     public static void main(String... args) throws Exception {
-        Notebook out = Notebook.open();
         // %% curves
         NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
         manager.getEngine().setRandomSeed(1);
@@ -32,39 +39,44 @@ public final class Relative {
         RelativeEncoding alibi = RelativeEncoding.named("ALiBi", 8, 64, Map.of());
         NDArray added = added(alibi, words); // (8, 24, 24): for each head, query and key
         // ...
-        out.print("%-8s %6d %6d %7d %7d", "Δ", 1, 2, 4, 16);
+        print("%-8s %6d %6d %7d %7d", "Δ", 1, 2, 4, 16);
         List<String> curves = List.of("ALiBi", "Sandwich", "KERPLE", "Gaussian");
         for (String name : curves) {
             float[] row = added(encoding(name, manager), words).get("0, 0").toFloatArray();
             double[] b = each(24, distance -> row[distance] - row[0]);
-            out.print("%-8s %6.3f %6.3f %7.3f %7.3f", name, b[1], b[2], b[4], b[16]);
+            print("%-8s %6.3f %6.3f %7.3f %7.3f", name, b[1], b[2], b[4], b[16]);
         }
-        draw(out, words, 1, curves);
+        draw(words, 1, curves);
         // %% functions
         RelativeBuckets encoder = RelativeBuckets.of(true, 32, 128);
         RelativeBuckets decoder = RelativeBuckets.of(false, 32, 128); // of s - t
         // ...
-        out.print("%5s %8s %8s %8s", "Δ", "before", "after", "decoder");
+        print("%5s %8s %8s %8s", "Δ", "before", "after", "decoder");
         for (int n : new int[] {0, 1, 7, 8, 12, 16, 32, 58, 112, 113, 1000}) {
-            out.print("%5d %8d %8d %8d", n, encoder.bucket(-n), encoder.bucket(n), decoder.bucket(-n));
+            print("%5d %8d %8d %8d", n, encoder.bucket(-n), encoder.bucket(n), decoder.bucket(-n));
         }
-        draw(out, words, 1, List.of("T5", "distance network", "FIRE"));
+        draw(words, 1, List.of("T5", "distance network", "FIRE"));
         // %% terms
         NDArray repeated = words.get(":, :, 0:1").repeat(2, 24); // one word 24 times
         NDArray term = added(encoding("Shaw", manager), repeated);
         // ...
-        draw(out, words, 8, List.of("Shaw", "Transformer-XL", "DeBERTa", "rotary"));
+        draw(words, 8, List.of("Shaw", "Transformer-XL", "DeBERTa", "rotary"));
         // %% trained
         // ...
-        List<LineChart> learned = new ArrayList<>();
+        List<JFreeChart> learned = new ArrayList<>();
         for (String name : List.of("T5", "KERPLE", "distance network", "FIRE")) {
-            LineChart chart = LineChart.of(name, "distance", "weight").yRange(0.0, Double.NaN);
+            JFreeChart chart = lines(name, "distance", "weight");
+            chart.getXYPlot().getRangeAxis().setRange(0, 1);
             Measured.heads("biases-text", name.replace(' ', '_').toLowerCase(Locale.ROOT))
-                    .forEach((head, bias) ->
-                            chart.thin(head.charAt(6) - '1', each(25, i -> i), weights(Arrays.copyOf(bias, 64))));
+                    .forEach((head, bias) -> {
+                        double[] weights = weights(Arrays.copyOf(bias, 64));
+                        line(chart, head, 25, distance -> weights[distance]);
+                    });
             learned.add(chart);
         }
-        out.pictures(2, learned);
+        for (JFreeChart each : learned) {
+            display(picture(each));
+        }
         manager.close();
     }
 
@@ -98,24 +110,26 @@ public final class Relative {
         return pair.get(0).matMul(pair.get(1).swapAxes(2, 3));
     }
 
-    private static void draw(Notebook out, NDArray words, double scale, List<String> names) throws Exception {
-        LineChart curves = LineChart.of("The first head, one word repeated", "distance Δ", "added");
-        List<HeatMapChart> matrices = new ArrayList<>();
+    private static void draw(NDArray words, double scale, List<String> names) throws Exception {
+        JFreeChart curves = lines("The first head, one word repeated", "distance Δ", "added");
+        List<JFreeChart> matrices = new ArrayList<>();
         for (String name : names) {
             RelativeEncoding encoding = encoding(name, words.getManager());
             int after = name.equals("FIRE") ? 0 : 23; // FIRE is made for keys before the query
             NDArray one = added(encoding, words.get(":, :, 0:1").repeat(2, 24)).get(0);
             float[] all = added(encoding, words).get(0).toFloatArray();
             double[] y = each(after + 24, i -> one.getFloat(23 + Math.min(i - after, 0), 23 - Math.max(i - after, 0)));
-            curves.line(name, each(y.length, i -> i - after), each(y.length, i -> y[i] - y[after]));
+            line(curves, name, each(y.length, i -> i - after), each(y.length, i -> y[i] - y[after]));
             double[][] weights = new double[24][];
             Arrays.setAll(weights, t -> weights(each(Math.min(24, t + after + 1), s -> all[24 * t + s] / scale)));
-            HeatMapChart.Cells cells = (t, s) -> s > t + after ? 0 : 100 * weights[t][s] - 100.0 / weights[t].length;
+            Plots.Cells cells = (t, s) -> s > t + after ? 0 : 100 * weights[t][s] - 100.0 / weights[t].length;
             double largest = Vectors.quantile(0.999, each(576, i -> cells.value(i / 24, i % 24)));
             double end = Double.parseDouble(String.format(Locale.ROOT, "%.1e", largest));
-            matrices.add(HeatMapChart.of(name, "key", "query", 24, 24, cells).range(-end, end));
+            matrices.add(heatMap(name, "key", "query", -end, end, 24, 24, cells));
         }
-        out.picture(curves);
-        out.pictures(4, matrices);
+        display(picture(curves));
+        for (JFreeChart each : matrices) {
+            display(picture(each));
+        }
     }
 }

@@ -1,6 +1,16 @@
+// %maven io.github.djlpositional:djl-positional-book:0.1.0-SNAPSHOT
+
 package io.github.djlpositional.examples.book;
 
-import static io.github.djlpositional.examples.LineChart.each;
+import static io.github.djlpositional.examples.Plots.circle;
+import static io.github.djlpositional.examples.Plots.each;
+import static io.github.djlpositional.examples.Plots.hands;
+import static io.github.djlpositional.examples.Plots.line;
+import static io.github.djlpositional.examples.Plots.lines;
+import static io.github.djlpositional.examples.Plots.picture;
+import static io.github.djlpositional.examples.Plots.plane;
+import static io.github.djlpositional.examples.book.Output.display;
+import static io.github.djlpositional.examples.book.Output.print;
 
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
@@ -8,19 +18,18 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
-import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import java.util.ArrayList;
 import java.util.List;
+import org.jfree.chart.JFreeChart;
 
 /** Rotary embeddings: a rotation of each pair of dimensions, of which only the distance is left. */
 public final class Rotary {
 
     public static void main(String... args) throws Exception {
-        Notebook out = Notebook.open();
         // %% distance
         NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
         RotaryEmbeddingBlock head =
@@ -28,11 +37,11 @@ public final class Rotary {
         NDArray q = irregular(manager, 5);
         NDArray k = irregular(manager, 7);
         // ...
-        out.print("without rotation:   %12.9f", product(q, k));
+        print("without rotation:   %12.9f", product(q, k));
         for (int distance : new int[] {0, 3, 50}) {
             for (int t : new int[] {50, 4000}) {
                 double score = product(rotate(head, q, t), rotate(head, k, t - distance));
-                out.print("Δ = %2d, t = %4d:    %12.9f", distance, t, score);
+                print("Δ = %2d, t = %4d:    %12.9f", distance, t, score);
             }
         }
         // %% rotated
@@ -42,19 +51,21 @@ public final class Rotary {
         double[] rotated = rotate(small, vector.repeat(2, 6), 0, 1, 2, 3, 4, 5).toDoubleArray();
         // ...
         String[] labels = {"0 1 2 3 4 5", "0     5", "0-5", "0-5"}; // those of slow pairs would overlap
-        List<LineChart> planes = new ArrayList<>();
+        List<JFreeChart> planes = new ArrayList<>();
         for (int m = 0; m < 4; m++) {
             int first = 2 * m;
             double[] x = each(6, t -> rotated[8 * t + first]);
             double[] y = each(6, t -> rotated[8 * t + first + 1]);
-            out.print("pair %d at t = 1: (%.4f, %.4f)", m, x[1], y[1]);
-            LineChart plane = LineChart.plane("Pair " + m, "first dimension", "second dimension", 0, 0, 1.6);
-            plane.circle("circle", 0, 0, 1);
-            plane.hands("vector", 0, 0, x, y, labels[m].split(" ", -1));
-            plane.hideLegend();
+            print("pair %d at t = 1: (%.4f, %.4f)", m, x[1], y[1]);
+            JFreeChart plane = plane("Pair " + m, "first dimension", "second dimension", 0, 0, 1.6);
+            plane.removeLegend();
+            circle(plane, "circle", 0, 0, 1);
+            hands(plane, "vector", 0, 0, x, y, labels[m].split(" ", -1));
             planes.add(plane);
         }
-        out.pictures(4, planes);
+        for (JFreeChart each : planes) {
+            display(picture(each));
+        }
         // %% formula
         NDArray frequency = manager.create(new float[] {1, 0.01f, 1, 0.01f}); // d = 4
         NDArray angles = manager.arange(6f).reshape(6, 1).mul(frequency);
@@ -67,32 +78,32 @@ public final class Rotary {
                 .optLayout(PairLayout.CONCATENATED)
                 .build();
         NDArray error = rotate(halves, x, 0, 1, 2, 3, 4, 5).sub(result).abs().max();
-        out.print("the block gives the same: %b", error.getFloat() < 1e-5);
+        print("the block gives the same: %b", error.getFloat() < 1e-5);
         // %% pairs
         Frequencies frequencies = RotaryScaling.none().frequencies(64, 10_000);
         for (int m : new int[] {0, 8, 16, 24, 31}) {
             double period = 2 * Math.PI / frequencies.get(m);
-            out.print("pair %2d: a full turn in %7.1f tokens", m, period);
+            print("pair %2d: a full turn in %7.1f tokens", m, period);
         }
         // %% place
         NDArray previous = rotate(head, q, 1); // φ = ω in each pair
         for (int distance = -1; distance <= 3; distance++) {
             double score = product(rotate(head, q, 10), rotate(head, previous, 10 - distance));
-            out.print("Δ = %2d: %7.3f", distance, score);
+            print("Δ = %2d: %7.3f", distance, score);
         }
         // %% waves
-        LineChart curves = LineChart.of("Scores by distance", "distance", "score / norms");
-        out.print("Δ                 1    10   100   999");
+        JFreeChart curves = lines("Scores by distance", "distance", "score / norms");
+        print("Δ                 1    10   100   999");
         for (int base : new int[] {10_000, 500_000}) {
             Frequencies omega = RotaryScaling.none().frequencies(64, base);
             double[] score = each(1000, distance -> Vectors.mean(each(32, m -> Math.cos(omega.get(m) * distance))));
-            out.print("base %,7d  %.3f %.3f %.3f %.3f", base, score[1], score[10], score[100], score[999]);
-            curves.line("ones, base " + base, 201, distance -> score[distance]);
+            print("base %,7d  %.3f %.3f %.3f %.3f", base, score[1], score[10], score[100], score[999]);
+            line(curves, "ones, base " + base, 201, distance -> score[distance]);
         }
         // ...
         double norms = Math.sqrt(product(q, q) * product(k, k));
-        curves.line("unlike, base 10000", 201, distance -> product(rotate(head, q, distance), k) / norms);
-        out.picture(curves);
+        line(curves, "unlike, base 10000", 201, distance -> product(rotate(head, q, distance), k) / norms);
+        display(picture(curves));
         manager.close();
     }
 

@@ -1,4 +1,14 @@
+// %maven io.github.djlpositional:djl-positional-book:0.1.0-SNAPSHOT
+
 package io.github.djlpositional.examples.book;
+
+import static io.github.djlpositional.examples.Plots.frame;
+import static io.github.djlpositional.examples.Plots.heatMap;
+import static io.github.djlpositional.examples.Plots.line;
+import static io.github.djlpositional.examples.Plots.lines;
+import static io.github.djlpositional.examples.Plots.picture;
+import static io.github.djlpositional.examples.book.Output.display;
+import static io.github.djlpositional.examples.book.Output.print;
 
 import ai.djl.engine.Engine;
 import ai.djl.modality.cv.Image;
@@ -11,8 +21,6 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.GridPositionalEncodingBlock;
-import io.github.djlpositional.examples.HeatMapChart;
-import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.examples.Resource;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding;
@@ -21,15 +29,15 @@ import io.github.djlpositional.relative.RotaryPresets;
 import io.github.djlpositional.relative.WindowBiasBlock;
 import java.io.ByteArrayInputStream;
 import java.util.List;
+import org.jfree.chart.JFreeChart;
 
 /** Positions in a grid: fixed encodings, rotary embeddings on two and three axes, and the bias of a window. */
 public final class TwoDimensions {
 
     public static void main(String... args) throws Exception {
-        Notebook out = Notebook.open();
         // %% numbers
         NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
-        byte[] file = new Resource("/site/cat.png", "djl-positional-book").read();
+        byte[] file = new Resource("/cat.png", "djl-positional-book").read();
         Image image = ImageFactory.getInstance().fromInputStream(new ByteArrayInputStream(file));
         NDArray pixels = image.toNDArray(manager).toType(DataType.FLOAT64, false); // (224, 224, 3)
         NDArray light =
@@ -37,10 +45,10 @@ public final class TwoDimensions {
         NDArray x = light.sub(light.mean());
         SinusoidalEncoding byNumber = SinusoidalEncoding.vaswani(64);
         // ...
-        LineChart chart = LineChart.of("Patches so many numbers apart", "difference of the numbers", "similarity");
-        chart.line("brightness in the photograph", 65, n -> correlation(x, n));
-        chart.line("sinusoids of the number", 65, n -> byNumber.similarity(n) / 32);
-        out.picture(chart);
+        JFreeChart chart = lines("Patches so many numbers apart", "difference of the numbers", "similarity");
+        line(chart, "brightness in the photograph", 65, n -> correlation(x, n));
+        line(chart, "sinusoids of the number", 65, n -> byNumber.similarity(n) / 32);
+        display(picture(chart));
         // %% grid
         GridPositionalEncodingBlock grid = GridPositionalEncodingBlock.builder()
                 .setEncoding(GridEncoding.visionTransformer(64))
@@ -50,9 +58,12 @@ public final class TwoDimensions {
         // ...
         for (int patch : new int[] {75, 90, 80, 79, 255}) {
             double similarity = rows.get(74).dot(rows.get(patch)).getFloat() / 32;
-            out.print("74 and %3d: %.3f", patch, similarity);
+            print("74 and %3d: %.3f", patch, similarity);
         }
-        out.pictures(3, similarities(rows, 0), similarities(rows, 74), similarities(rows, 136));
+        for (int patch : new int[] {0, 74, 136}) {
+            NDArray similarities = rows.matMul(rows.get(patch)).div(32);
+            display(picture(map("Patch " + patch, 0.5, 1, similarities)));
+        }
         // %% rotary
         RotaryEmbeddingBlock rotary = RotaryPresets.qwenVision(64).build();
         NDArray places = manager.create(RotaryPresets.positions(16, 16)).expandDims(1); // (2, 1, 256)
@@ -63,14 +74,10 @@ public final class TwoDimensions {
         // ...
         for (int[] to : new int[][] {{2, 3, 4, 8}, {9, 6, 11, 11}, {2, 3, 7, 5}}) { // from row and column, to these
             double score = scores.getDouble(16 * to[0] + to[1], 16 * to[2] + to[3]);
-            out.print("from (%d, %d) to (%d, %d): %.10f", to[0], to[1], to[2], to[3], score);
+            print("from (%d, %d) to (%d, %d): %.10f", to[0], to[1], to[2], to[3], score);
         }
-        HeatMapChart right =
-                map("Query at row 4, column 10", scores.get(74)).range(-8, 8).mark(4, 10);
-        out.pictures(
-                2,
-                right,
-                map("Query at row 8, column 6", scores.get(134)).range(-8, 8).mark(8, 6));
+        display(picture(frame(map("Query at row 4, column 10", -8, 8, scores.get(74)), 4, 10)));
+        display(picture(frame(map("Query at row 8, column 6", -8, 8, scores.get(134)), 8, 6)));
         // %% sections
         RotaryEmbeddingBlock qwen2 =
                 RotaryPresets.qwen2Vl(128, 1_000_000, 16, 24, 24).build();
@@ -80,10 +87,10 @@ public final class TwoDimensions {
         for (RotaryEmbeddingBlock block : List.of(qwen2, qwen3)) {
             String axes = block.getAxes().axes().toString().replaceAll("[^012]", "");
             String letters = axes.replace('0', 't').replace('1', 'r').replace('2', 'c');
-            out.print("%.32s%n%s", letters, letters.substring(32));
+            print("%.32s%n%s", letters, letters.substring(32));
         }
         for (int m : new int[] {0, 15, 16, 39, 40, 63}) {
-            out.print("pair %2d: period %9.1f", m, 2 * Math.PI * Math.pow(1_000_000, m / 64.0));
+            print("pair %2d: period %9.1f", m, 2 * Math.PI * Math.pow(1_000_000, m / 64.0));
         }
         // %% window
         WindowBiasBlock window =
@@ -93,9 +100,9 @@ public final class TwoDimensions {
         window.getBiases().getArray().set(new float[] {0, 1, 2, 3, 4, 5, 6, 7, 8});
         float[] row = forward(window, patches).toFloatArray();
         // ...
-        out.print("%-7s %5s %5s %5s %5s", "", "key 0", "key 1", "key 2", "key 3");
+        print("%-7s %5s %5s %5s %5s", "", "key 0", "key 1", "key 2", "key 3");
         for (int i = 0; i < 16; i += 4) {
-            out.print("query %d %5.0f %5.0f %5.0f %5.0f", i / 4, row[i], row[i + 1], row[i + 2], row[i + 3]);
+            print("query %d %5.0f %5.0f %5.0f %5.0f", i / 4, row[i], row[i + 1], row[i + 2], row[i + 3]);
         }
         manager.close();
     }
@@ -105,13 +112,9 @@ public final class TwoDimensions {
         return products.mean().div(x.square().mean()).getDouble();
     }
 
-    private static HeatMapChart similarities(NDArray rows, int patch) {
-        return map("Patch " + patch, rows.matMul(rows.get(patch)).div(32)).range(0.5, 1);
-    }
-
-    private static HeatMapChart map(String title, NDArray cells) {
+    private static JFreeChart map(String title, double smallest, double largest, NDArray cells) {
         double[] values = cells.toType(DataType.FLOAT64, false).toDoubleArray();
-        return HeatMapChart.of(title, "column", "row", 16, 16, (r, c) -> values[16 * r + c]);
+        return heatMap(title, "column", "row", smallest, largest, 16, 16, (r, c) -> values[16 * r + c]);
     }
 
     private static NDArray forward(Block block, NDArray... inputs) {

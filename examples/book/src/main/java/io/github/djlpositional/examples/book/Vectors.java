@@ -1,6 +1,6 @@
 package io.github.djlpositional.examples.book;
 
-import static io.github.djlpositional.examples.LineChart.each;
+import static io.github.djlpositional.examples.Plots.each;
 
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Arrays;

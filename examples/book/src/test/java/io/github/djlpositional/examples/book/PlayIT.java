@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assumptions.assumeThatCode;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.io.TempDir;
@@ -38,14 +37,15 @@ class PlayIT {
                 "play-moves.js   | 1280 | heatmap 21 9, 30 10; patches 5 9; rotary 90 -40; the bites dog the man"
             })
     void scriptInAPageWithAllSliders(String script, int width, String expected, @TempDir Path folder) throws Exception {
-        List<Chapter.Part> plays = PlayScript.all().stream()
-                .map(name -> (Chapter.Part) new Chapter.Play(name, null))
-                .toList();
-        Chapter chapter = new Chapter("Sliders", "All sliders", "All.", plays, "");
-        Book.write(folder, List.of(chapter));
-        String run = "<script>" + Book.read("/" + script) + "</script></body>";
-        Files.writeString(
-                folder.resolve("page.html"), Page.of(chapter, List.of()).replace("</body>", run));
+        StringBuilder page = new StringBuilder("<!DOCTYPE html><meta charset=\"utf-8\">"
+                + "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><style>"
+                + PlayScript.read("style.css") + "</style><main>");
+        PlayScript.all().forEach(name -> page.append("<div class=\"play\" data-play=\"" + name + "\"></div>\n"));
+        page.append("</main><script>" + PlayScript.read("play/play.js") + "</script>");
+        PlayScript.all()
+                .forEach(name -> page.append("<script>" + PlayScript.read("play/" + name + ".js") + "</script>"));
+        String run = Files.readString(Path.of("src/test/resources").resolve(script));
+        Files.writeString(folder.resolve("page.html"), page.append("<script>" + run + "</script>"));
         // the window of Chromium has at least 500 pixels; the page writes into this one, which is as wide as is needed
         String frame = "<!DOCTYPE html><body><iframe style=\"border: 0; width: " + width
                 + "px; height: 2000px\" src=\"page.html\"></iframe>";

@@ -1,8 +1,11 @@
 package io.github.djlpositional.examples.book;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 import org.mozilla.javascript.Context;
@@ -11,16 +14,30 @@ import org.mozilla.javascript.ScriptableObject;
 /** The scripts of sliders, run in Rhino without a page. A function is called by its name, such as {@code bits.wave}. */
 final class PlayScript {
 
+    /** The scripts and their style sheet. */
+    static final Path FOLDER = Path.of("src/main/resources/site");
+
     private static ScriptableObject scope;
 
     private PlayScript() {}
 
-    /** Returns the names of the scripts of all chapters. */
+    /** Returns the names of the scripts of all sliders. */
     static List<String> all() {
-        return Book.CHAPTERS.stream()
-                .flatMap(name -> Chapter.of(name, Map.of()).scripts().stream())
-                .distinct()
+        String[] files = FOLDER.resolve("play").toFile().list();
+        return Stream.of(files)
+                .map(file -> file.replace(".js", ""))
+                .filter(name -> !name.equals("play"))
+                .sorted()
                 .toList();
+    }
+
+    /** Returns a file of the sliders. */
+    static String read(String file) {
+        try {
+            return Files.readString(FOLDER.resolve(file));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** Returns the scripts in one scope, as in a page with all sliders. */
@@ -28,8 +45,8 @@ final class PlayScript {
         if (scope == null) {
             scope = context.initStandardObjects();
             Stream.concat(Stream.of("play"), all().stream())
-                    .forEach(name -> context.evaluateString(
-                            scope, Book.read("/site/play/" + name + ".js"), name + ".js", 1, null));
+                    .forEach(
+                            name -> context.evaluateString(scope, read("play/" + name + ".js"), name + ".js", 1, null));
         }
         return scope;
     }

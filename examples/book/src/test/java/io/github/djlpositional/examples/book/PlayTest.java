@@ -1,6 +1,6 @@
 package io.github.djlpositional.examples.book;
 
-import static io.github.djlpositional.examples.LineChart.each;
+import static io.github.djlpositional.examples.Plots.each;
 import static io.github.djlpositional.examples.book.PlayScript.call;
 import static io.github.djlpositional.examples.book.PlayScript.number;
 import static io.github.djlpositional.examples.book.PlayScript.numbers;

@@ -11,12 +11,12 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import java.util.stream.StreamSupport;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The notebooks in {@code examples/notebooks}, which {@code notebook.py} makes of programs. */
+/** The notebooks that {@code notebook.py} makes of programs, and of the texts and programs of the book. */
 class NotebookTest {
 
     private static final Path EXAMPLES = Path.of("").toAbsolutePath().getParent();
@@ -25,24 +25,45 @@ class NotebookTest {
      * What a notebook leaves out: the frames of a class and of its main method, marks, and comments before the class.
      */
     private static final Pattern FRAME = Pattern.compile(
-            "package .*|public final class .*|public static void main.*|private \\w+\\(\\) \\{}|}|// %% .*|/?\\*.*|");
+            "package .*|public final class .*|public static void main.*|private \\w+\\(\\) \\{}|}|// %% .*|/?\\*.*|"
+                    + "// \\.\\.\\.|@SuppressWarnings.*|import static .*\\.display;|import .*\\.book\\.\\*;|");
 
-    static List<Path> notebooks() throws IOException {
-        try (Stream<Path> files = Files.list(EXAMPLES.resolve("notebooks"))) {
-            return files.filter(file -> file.toString().endsWith(".ipynb"))
+    private static final Path BOOK = EXAMPLES.resolveSibling("docs/book");
+
+    private static List<Path> files(Path folder, String extension) throws IOException {
+        try (Stream<Path> files = Files.list(folder)) {
+            return files.filter(file -> file.toString().endsWith(extension))
                     .sorted()
                     .toList();
         }
     }
 
-    private static List<String> code(Path notebook) throws IOException {
+    static List<Path> chapters() throws IOException {
+        return files(EXAMPLES.resolve("book/src/main/resources/chapters"), ".md");
+    }
+
+    static List<Path> notebooks() throws IOException {
+        return Stream.of(files(EXAMPLES.resolve("notebooks"), ".ipynb"), files(BOOK, ".ipynb"))
+                .flatMap(List::stream)
+                .toList();
+    }
+
+    /** Returns the sources of the cells of a type. */
+    private static List<String> cells(Path notebook, String type) throws IOException {
         JsonObject json = JsonParser.parseString(Files.readString(notebook)).getAsJsonObject();
-        return StreamSupport.stream(json.getAsJsonArray("cells").spliterator(), false)
+        return json.getAsJsonArray("cells").asList().stream()
                 .map(JsonElement::getAsJsonObject)
-                .filter(cell -> cell.get("cell_type").getAsString().equals("code"))
-                .flatMap(cell ->
-                        StreamSupport.stream(cell.getAsJsonArray("source").spliterator(), false))
-                .map(line -> line.getAsString().strip())
+                .filter(cell -> cell.get("cell_type").getAsString().equals(type))
+                .map(cell -> cell.getAsJsonArray("source").asList().stream()
+                        .map(JsonElement::getAsString)
+                        .collect(Collectors.joining()))
+                .toList();
+    }
+
+    private static List<String> code(Path notebook) throws IOException {
+        return cells(notebook, "code").stream()
+                .flatMap(String::lines)
+                .map(String::strip)
                 .toList();
     }
 
@@ -69,6 +90,20 @@ class NotebookTest {
         assertThat(withoutFrames(code(notebook)))
                 .as("write it again: python examples/notebooks/notebook.py " + notebook)
                 .isEqualTo(withoutFrames(program(notebook)));
+    }
+
+    @ParameterizedTest
+    @MethodSource("chapters")
+    void hasTheTextOfItsChapter(Path chapter) throws IOException {
+        Path notebook = BOOK.resolve(chapter.getFileName().toString().replace(".md", ".ipynb"));
+        List<String> text = Pattern.compile("(?m)^<!-- code: .* -->$")
+                .splitAsStream(Files.readString(chapter))
+                .map(String::strip)
+                .filter(part -> !part.isEmpty())
+                .toList();
+        assertThat(cells(notebook, "markdown"))
+                .as("write it again: python examples/notebooks/notebook.py " + notebook)
+                .isEqualTo(text);
     }
 
     /** The versions in the parent's POM, as {@code <artifactId>name</artifactId><version>version</version>}. */
