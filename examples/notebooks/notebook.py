@@ -2,6 +2,7 @@
 
     python notebook.py Program.java …          writes the notebooks, with their outputs
     python notebook.py --check Program.java …  runs them, and fails if one prints something else than the stored one
+    python notebook.py --text Program.java …   writes them with another text and the stored outputs
 
 A program is a class with a main method. In it,
 
@@ -146,6 +147,17 @@ def run(notebook, scale):
             cell.outputs = cleaned(cell.outputs, scale)
 
 
+def keep(notebook, file):
+    """Takes the outputs of the same code from the stored notebook."""
+    stored = nbformat.read(file, as_version=4)
+    notebook.metadata = stored.metadata
+    code = [[cell for cell in cells if cell.cell_type == "code"] for cells in (notebook.cells, stored.cells)]
+    for cell, before in zip(*code, strict=True):
+        if cell.source != before.source:
+            sys.exit(f"{file}: {before.source}\nexpected {cell.source}: run it, without --text")
+        cell.outputs, cell.execution_count = before.outputs, before.execution_count
+
+
 def texts(cell):
     """What a cell printed; of pictures, only that they are there: fonts differ."""
     return [output.get("text", output.get("metadata")) for output in cell.outputs]
@@ -162,6 +174,7 @@ def compare(notebook, file):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--text", action="store_true")
     parser.add_argument("program", nargs="+", type=pathlib.Path)
     arguments = parser.parse_args()
     for program in arguments.program:
@@ -169,7 +182,10 @@ def main():
         folder = EXAMPLES.parent / "docs/book" if is_chapter else EXAMPLES / "notebooks"
         file = folder / f"{program.stem}.ipynb"
         notebook = convert(program)
-        run(notebook, scale=2 if is_chapter else 1)  # as in Plots
+        if arguments.text:
+            keep(notebook, file)
+        else:
+            run(notebook, scale=2 if is_chapter else 1)  # as in Plots
         if arguments.check:
             compare(notebook, file)
         else:
