@@ -8,6 +8,7 @@ import io.github.djlpositional.GridPositionalEncodingBlock;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.RotaryScaling;
@@ -46,6 +47,8 @@ public enum Encoding {
     ROTARY_NTK("rotary, NTK-aware", at -> null, at -> rotary(at, RotaryScaling.ntkAware(at.factor()))),
     /** The model of {@link #ROTARY} with low frequencies interpolated. */
     ROTARY_YARN("rotary, YaRN", at -> null, at -> rotary(at, RotaryScaling.yarn(at.factor(), at.trained))),
+    /** The model of {@link #ROTARY}, whose tokens see no more tokens than in training. */
+    ROTARY_WINDOW("rotary, window", at -> null, at -> rotary(at, RotaryScaling.none())),
     ALIBI("ALiBi", "ALiBi", at -> Map.of()),
     /** A bias for each bucket of distances; of text as in T5's decoder, with no bucket that is not trained. */
     T5("T5", "T5", at -> at.causal ? Map.of("bidirectional", false, "maxDistance", at.trained) : Map.of()),
@@ -183,12 +186,18 @@ public enum Encoding {
 
     /** Begins a layer whose attention has the positions of relative encodings. */
     TransformerLayerBlock.Builder layer(Sizes at) {
-        TransformerLayerBlock.Builder layer = TransformerLayerBlock.builder()
+        MultiHeadAttentionBlock.Builder attention = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(at.size)
                 .setHeadCount(at.heads)
                 .optCausal(at.causal);
+        if (this == ROTARY_WINDOW) {
+            attention.optWindow(at.trained);
+        }
         RelativeEncoding positions = relative.apply(at);
-        return positions == null ? layer : layer.optRelativeEncoding(positions);
+        if (positions != null) {
+            attention.optRelativeEncoding(positions);
+        }
+        return TransformerLayerBlock.builder().setAttention(attention.build());
     }
 
     @Override

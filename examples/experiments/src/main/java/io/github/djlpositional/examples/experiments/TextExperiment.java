@@ -179,7 +179,12 @@ final class TextExperiment implements Experiment {
     @Override
     public List<Encoding> variants(Encoding trained) {
         return trained == Encoding.ROTARY
-                ? List.of(trained, Encoding.ROTARY_LINEAR, Encoding.ROTARY_NTK, Encoding.ROTARY_YARN)
+                ? List.of(
+                        trained,
+                        Encoding.ROTARY_LINEAR,
+                        Encoding.ROTARY_NTK,
+                        Encoding.ROTARY_YARN,
+                        Encoding.ROTARY_WINDOW)
                 : List.of(trained);
     }
 

@@ -76,7 +76,7 @@ class CompareEncodingsTest {
         String out = run(0, "compare --on " + task + options, folder);
         List<String> kinds = task.encodings().stream()
                 .flatMap(kind -> task == Task.TEXT && kind == Encoding.ROTARY
-                        ? Stream.of("rotary", "rotary_linear", "rotary_ntk", "rotary_yarn")
+                        ? Stream.of("rotary", "rotary_linear", "rotary_ntk", "rotary_yarn", "rotary_window")
                         : Stream.of(kind.toString()))
                 .toList();
         String table = out.substring(out.indexOf("\npositions ") + 1);
