@@ -54,6 +54,44 @@ import org.junit.jupiter.params.provider.MethodSource;
 class EncodingsCodeTest extends OnEachEngine {
 
     @Test
+    void theTableOfABlock() {
+        // tag::encodings[]
+        PositionalEncodingBlock block = PositionalEncodingBlock.builder()
+                .setEmbeddingSize(8)
+                .optMaxSequenceLength(100)
+                .build();
+        block.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 8));
+        NDArray table = block.getEncodings(); // (1, 100, 8), of the block: do not close or change it
+        NDArray rows = block.encode(manager.create(new int[] {0, 7, 99})); // (3, 8), of the caller
+        // end::encodings[]
+        assertThat(table.getShape()).isEqualTo(new Shape(1, 100, 8));
+        assertThat(rows.get(1).toFloatArray())
+                .containsExactly(table.get(0).get(7).toFloatArray());
+    }
+
+    /** At the old size, the table is used as it is. */
+    @Test
+    void picturesOfOtherSizes() {
+        ParameterStore store = new ParameterStore(manager, false);
+        // tag::gridSizes[]
+        LearnedPositionalEncodingBlock positions = LearnedPositionalEncodingBlock.builder()
+                .setEmbeddingSize(8)
+                .optGrid(1, 4, 4) // a class token and 4 × 4 patches
+                .build();
+        positions.initialize(manager, DataType.FLOAT32, new Shape(-1, -1, 8));
+        PairList<String, Object> params = new PairList<>();
+        params.add(LearnedPositionalEncodingBlock.GRID_SIZES, new Shape(6, 5)); // rows and columns
+        NDArray x = manager.zeros(new Shape(2, 1 + 6 * 5, 8));
+        NDArray y = positions.forward(store, new NDList(x), false, params).singletonOrThrow();
+        // end::gridSizes[]
+        NDArray table = positions.getTable().getArray();
+        assertThat(y.get("1, 0").toFloatArray()).containsExactly(table.get(0).toFloatArray());
+        double[] cells = GridResampling.BICUBIC_ANTIALIASED.resample(
+                doubles(table.get("1:")), new int[] {4, 4}, new int[] {6, 5});
+        requireClose(y.get("0, 1:"), cells, 1e-6);
+    }
+
+    @Test
     void coordinates() {
         NDArray seconds = manager.create(new double[] {1_763_000_000, 1_763_000_030.5, 1_763_003_600});
         ParameterStore store = new ParameterStore(manager, false);

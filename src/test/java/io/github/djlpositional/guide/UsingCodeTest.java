@@ -10,8 +10,10 @@ import ai.djl.Model;
 import ai.djl.inference.Predictor;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
 import ai.djl.nn.BlockFactory;
 import ai.djl.nn.Parameter;
@@ -23,7 +25,10 @@ import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.EasyTrain;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.Trainer;
+import ai.djl.training.dataset.ArrayDataset;
 import ai.djl.training.loss.Loss;
+import ai.djl.training.optimizer.Optimizer;
+import ai.djl.training.tracker.Tracker;
 import ai.djl.translate.NoopTranslator;
 import ai.djl.util.JsonUtils;
 import ai.djl.util.PairList;
@@ -295,6 +300,96 @@ class UsingCodeTest extends OnEachEngine {
         requireClose(y, doubles(expected), 64 * 0x1p-23); // sums of 64 products of numbers below 1
     }
 
+    // tag::atTimes[]
+    /** [ids (B, T), times (B, T)] to the output of a model, which has the times as positions in all its blocks. */
+    static final class AtTimes extends AbstractBlock {
+
+        private final Block model;
+
+        AtTimes(Block model) {
+            this.model = addChildBlock("model", model);
+        }
+
+        @Override
+        protected NDList forwardInternal(
+                ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
+            PairList<String, Object> withTimes = new PairList<>();
+            withTimes.add(PositionalEncodingBlock.POSITIONS, inputs.get(1));
+            return model.forward(store, new NDList(inputs.get(0)), training, withTimes);
+        }
+
+        @Override
+        protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
+            model.initialize(manager, dataType, inputShapes[0]);
+        }
+
+        @Override
+        public Shape[] getOutputShapes(Shape[] inputShapes) {
+            return model.getOutputShapes(new Shape[] {inputShapes[0]});
+        }
+    }
+    // end::atTimes[]
+
+    /** Learns whether two events, which are always the same, are closer than 3 units of time. */
+    @Test
+    void timesInATrainer() throws Exception {
+        String engine = manager.getEngine().getEngineName();
+        manager.getEngine().setRandomSeed(1);
+        int[][] events = new int[256][];
+        float[][] seconds = new float[256][];
+        int[] classes = new int[256];
+        for (int i = 0; i < 256; i++) {
+            float distance = i % 32 / 5f; // up to 6.2
+            events[i] = new int[] {1, 2};
+            seconds[i] = new float[] {i % 7, i % 7 + distance};
+            classes[i] = distance < 3 ? 1 : 0;
+        }
+        TransformerStackBlock stack = TransformerStackBlock.builder()
+                .optInput(InputEmbeddingBlock.builder()
+                        .setVocabularySize(3)
+                        .setEmbeddingSize(16)
+                        .optNoPositions()
+                        .build())
+                .setLayers(
+                        2,
+                        () -> TransformerLayerBlock.builder()
+                                .setEmbeddingSize(16)
+                                .setHeadCount(2)
+                                .optRelativeEncoding(RotaryEmbeddingBlock.builder()
+                                        .setHeadSize(8)
+                                        .build()))
+                .optPooling(Pooling.MEAN)
+                .optOutputSize(2)
+                .build();
+        DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
+                .optDevices(new Device[] {Device.cpu()})
+                .optOptimizer(Optimizer.adam()
+                        .optLearningRateTracker(Tracker.fixed(0.01f))
+                        .build());
+        try (Model model = Model.newInstance("events", Device.cpu(), engine)) {
+            // tag::trainAtTimes[]
+            model.setBlock(new AtTimes(stack));
+            try (Trainer trainer = model.newTrainer(config)) {
+                trainer.initialize(new Shape(1, 2), new Shape(1, 2)); // ids and times, (B, T)
+                NDManager arrays = trainer.getManager();
+                ArrayDataset dataset = new ArrayDataset.Builder()
+                        .setData(arrays.create(events), arrays.create(seconds))
+                        .optLabels(arrays.create(classes))
+                        .setSampling(32, true)
+                        .build();
+                EasyTrain.fit(trainer, 20, dataset, null);
+            }
+            // end::trainAtTimes[]
+            NDArray times = manager.create(new float[][] {{0, 1}, {5, 6}, {0, 5}, {1, 6}});
+            NDArray ids = manager.create(new int[][] {{1, 2}, {1, 2}, {1, 2}, {1, 2}});
+            NDArray scores = Forward.infer(manager, model.getBlock(), ids, times);
+            assertThat(scores.argMax(1).toType(DataType.INT64, false).toLongArray())
+                    .containsExactly(1, 1, 0, 0);
+            PairList<String, Object> params = Forward.params(PositionalEncodingBlock.POSITIONS, times);
+            requireClose(Forward.infer(manager, stack, params, ids), doubles(scores), 1e-6);
+        }
+    }
+
     /** The same as an attention of both to both, of which frames see sounds only. */
     @Test
     void timesOfAMemory() {
@@ -322,6 +417,59 @@ class UsingCodeTest extends OnEachEngine {
         PairList<String, Object> ofAll = Forward.params(PositionalEncodingBlock.POSITIONS, ofFrames.concat(ofSounds));
         NDArray all = Forward.infer(manager, attention, ofAll, frames.concat(sounds, 1), mask);
         requireClose(y, doubles(all.get(":, :3")), 64 * 0x1p-23); // sums of 64 products of numbers below 1
+    }
+
+    @Test
+    void tiedOutput() {
+        // tag::tied[]
+        TransformerStackBlock decoder = TransformerStackBlock.builder()
+                .optInput(InputEmbeddingBlock.builder()
+                        .setVocabularySize(100)
+                        .setEmbeddingSize(64)
+                        .optNoPositions()
+                        .build())
+                .setLayers(2, LanguageModel::layer)
+                .optTiedOutput(true) // or optOutputSize(100), with weights of its own
+                .build();
+        // end::tied[]
+        decoder.initialize(manager, DataType.FLOAT32, new Shape(1, 3));
+        assertThat(decoder.getParameters().values().stream()
+                        .filter(parameter -> parameter.getShape().equals(new Shape(100, 64))))
+                .containsExactly(decoder.getInput().getTokenTable());
+        NDArray ids = manager.create(new int[][] {{5, 6, 7}});
+        NDArray scores = Forward.infer(manager, decoder, ids);
+        NDArray x = Forward.infer(manager, decoder.getInput(), ids);
+        for (TransformerLayerBlock layer : decoder.getLayers()) {
+            x = Forward.infer(manager, layer, x);
+        }
+        NDArray table = decoder.getInput().getTokenTable().getArray();
+        NDArray normed = Forward.infer(manager, decoder.getFinalNorm(), x);
+        requireClose(scores, doubles(normed.get(0).matMul(table.transpose())), 1e-4);
+    }
+
+    /** A token sees itself and the one before it, but no padding. */
+    @Test
+    void whatAQuerySees() {
+        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(64)
+                .setHeadCount(4)
+                .optCausal(true)
+                .optWindow(2)
+                .build();
+        attention.initialize(manager, DataType.FLOAT32, new Shape(1, 4, 64));
+        ParameterStore store = new ParameterStore(manager, false);
+        NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, 4, 64);
+        NDArray mask = manager.create(new int[][] {{0, 1, 1, 1}});
+        // tag::sees[]
+        NDArray weights = attention.probabilities(store, new NDList(x, mask)); // (B, N, T, F)
+        NDArray sees = weights.max(new int[] {1}).gt(0); // (B, T, F): row i is what query i sees
+        // end::sees[]
+        assertThat(sees.toBooleanArray())
+                .containsExactly(
+                        false, false, false, false, //
+                        false, true, false, false, //
+                        false, true, true, false, //
+                        false, false, true, true);
     }
 
     private static long[] shape(Linear projection) {
