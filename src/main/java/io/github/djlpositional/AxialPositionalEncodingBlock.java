@@ -36,8 +36,8 @@ import java.util.stream.IntStream;
 /**
  * Adds a learned positional encoding with a table for each axis: the vectors of a token's coordinates are added, or
  * concatenated. The tables of a grid of 64 by 64 cells have 128 rows, where a {@link LearnedPositionalEncodingBlock}
- * has 4096. NaViT (Dehghani et al., <em>Patch n' Pack</em>, 2023) calls them factorized, Reformer (Kitaev et al., 2020)
- * axial.
+ * has 4096. NaViT (Dehghani et al., <em>Patch n' Pack</em>, 2023) calls such encodings factorized, and Reformer (Kitaev
+ * et al., 2020) axial.
  *
  * <pre>{@code
  * Block positions = AxialPositionalEncodingBlock.builder()
@@ -72,7 +72,7 @@ import java.util.stream.IntStream;
  *   <li>Explicit positions (T) or (B, T) are the indices of tokens in such a sequence, including prefix tokens.
  * </ul>
  *
- * Tables that several axes share have no grid, and need coordinates.
+ * If several axes share a table, there is no grid: pass the coordinates.
  *
  * <p>Inputs and output are otherwise as for {@link PositionalEncodingBlock}. A table is resampled in each forward that
  * needs it (FLOAT16 in FLOAT32, with gradients). Gradients reach only the rows that were used.
@@ -293,7 +293,7 @@ public final class AxialPositionalEncodingBlock extends SequenceEncodingBlock<Ax
                                         + (isFree ? "" : ", each at most the size of its axis")
                                         + "; pass one for each axis"
                                         + (isFree ? "" : ", or build the block with optResampling(GridResampling)")
-                                : "none for " + (options.sequence ? "a sequence" : "axes that are no grid")
+                                : "none for " + (options.sequence ? "a sequence" : "axes that do not form a grid")
                                         + "; leave them out"));
         return Arrays.stream(((Shape) parameter).getShape())
                 .mapToInt(Math::toIntExact)
@@ -370,7 +370,8 @@ public final class AxialPositionalEncodingBlock extends SequenceEncodingBlock<Ax
                 areCoordinates || options.hasGrid(),
                 () -> "input of shape " + x.getShape() + " without coordinates for axes " + options.axes
                         + " with tables "
-                        + (options.tables == null ? "of their own" : options.tables) + ", which are no grid: expected ("
+                        + (options.tables == null ? "of their own" : options.tables)
+                        + ", which do not form a grid: expected ("
                         + options.axes.size() + ", B, T); pass the coordinates of each token as the second input or as"
                         + " the forward parameter " + ForwardParameters.POSITIONS);
     }

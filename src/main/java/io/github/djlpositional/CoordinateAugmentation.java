@@ -11,8 +11,8 @@ import io.github.djlpositional.internal.options.Check;
 import io.github.djlpositional.internal.options.Default;
 
 /**
- * Random changes of the coordinates of patches in training, which make an encoder robust to other sizes and proportions
- * of pictures: Siméoni et al., <em>DINOv3</em> (2025), section 3.2, and {@code RopePositionEmbedding} of the published
+ * Changes the coordinates of patches randomly in training, which makes an encoder robust to other image sizes and
+ * proportions: Siméoni et al., <em>DINOv3</em> (2025), section 3.2, and {@code RopePositionEmbedding} of the published
  * code. All coordinates on an axis are shifted by the same number, then multiplied by a factor for this axis and by one
  * for all axes:
  *
@@ -21,8 +21,8 @@ import io.github.djlpositional.internal.options.Default;
  * </pre>
  *
  * <p>The coordinates are usually those of {@code RotaryPresets.dinov3Positions}, from -1 to 1. A
- * {@code VisionTransformerBlock} with {@code optAugmentation} changes its own in each forward in training. For another
- * block, change the positions before its forward:
+ * {@code VisionTransformerBlock} with {@code optAugmentation} changes its own coordinates in each training forward. For
+ * another block, change the positions before its forward:
  *
  * <pre>{@code
  * params.add(PositionalEncodingBlock.POSITIONS, new CoordinateAugmentation(0, 1, 2).apply(positions, 5));

@@ -16,15 +16,15 @@ import java.util.stream.IntStream;
 /**
  * The lengths of documents that are packed into a sequence, one after another: the forward parameter
  * {@link PositionalEncodingBlock#DOCUMENTS} of a model. Each token attends within its document, and positions start
- * again at 0 in each document, so that the results are those of the documents computed separately.
+ * again at 0 in each document, so that the results are the same as for separate documents.
  *
  * <pre>{@code
  * params.add(PositionalEncodingBlock.DOCUMENTS, Documents.ofLengths(3, 4)); // ids (B, 7)
  * }</pre>
  *
- * An attention computes the documents of each length as a batch. Scores are only those within documents, no mask
- * separates them, and the kernel is the one for sequences without a mask. The lengths have to add up to T: padding at
- * the end belongs to a document, usually one of its own, and is hidden by a mask (B, T).
+ * An attention computes the documents of each length as a batch. Scores are computed only within documents, without a
+ * mask between them, and by the kernel for sequences without a mask. The lengths must add up to T: padding at the end
+ * belongs to a document, usually one of its own, and is hidden by a mask (B, T).
  */
 public final class Documents {
 

@@ -55,7 +55,7 @@ import java.util.stream.IntStream;
  *   <li>{@code [ids]}: (B, T), INT8, UINT8, INT32 or INT64, each from 0 to V - 1.
  *   <li>{@code [ids, positions]}: positions as the positional encoding expects them; for
  *       {@link PositionalEncodingBlock} (T) or (B, T). Any second array without the name of {@link #TOKEN_TYPES} is
- *       read as positions, also one of 0 and 1. Pass masks to the attention.
+ *       read as positions, even if it contains only 0 and 1. Pass masks to the attention.
  *   <li>Either of these followed by token types, with {@link Builder#optTokenTypes}.
  * </ul>
  *
@@ -68,21 +68,21 @@ import java.util.stream.IntStream;
  * custom blocks.
  *
  * <p>The token table is initialized with N(0, 1 / D), or N(0, 1) with {@link Builder#optNoPositions} and without
- * {@link Builder#optScaleEmbedding}, unless {@link #setInitializer} replaces the initializer. Beside sinusoids, shorter
- * token vectors learn better: a small encoder reached an accuracy of 0.87 instead of 0.81 with N(0, 1), as means of
- * three seeds. DJL cannot save a table of 2 GiB or more (V · D times the size of a number in bytes): use a smaller one,
- * or train in FLOAT16.
+ * {@link Builder#optScaleEmbedding}, unless {@link #setInitializer} replaces the initializer. With sinusoids, shorter
+ * token vectors learn better: a small encoder reached an accuracy of 0.87, and of 0.81 with N(0, 1) (means of three
+ * seeds). DJL cannot save a table of 2 GiB or more (V · D times the size of a number in bytes): use a smaller one, or
+ * train in FLOAT16.
  *
  * <h2>Padding</h2>
  *
  * {@link Builder#optPaddingIndex} is {@code padding_idx} of PyTorch's {@code nn.Embedding}: the row of the padding
  * token is initialized with zeros (a custom token embedding initializes its own), and no gradient reaches it through
- * this block. A forward uses the values of the row, which are others after loading weights, or if an output layer that
- * shares the table trains it. Positions are added to padding as to any other token, except with
+ * this block. A forward uses the values of the row, which are not zeros after loading weights, or if an output layer
+ * that shares the table trains it. Positions are added to padding as to any other token, except with
  * {@link Builder#optPositionsFromPadding}.
  *
- * <p>Where the padding token is also a token, such as the end of a text, leave the padding index out, and pass a mask
- * to the attention: otherwise the token is neither trained nor visible.
+ * <p>If the padding token is also a real token, such as the end of a text, leave the padding index out and pass a mask
+ * to the attention; otherwise that token is neither trained nor visible.
  *
  * <h2>Weight tying</h2>
  *

@@ -15,8 +15,8 @@ import java.util.Map;
 
 /**
  * Layer normalization over the last axis, γ · (x - mean(x)) / √(var(x) + ε) + β, after Ba, Kiros and Hinton, <em>Layer
- * Normalization</em> (2016). BERT, GPT-2 and vision transformers use it. DJL's {@link LayerNorm} normalizes over all
- * axes but the first by default, and takes its size from its first input.
+ * Normalization</em> (2016). BERT, GPT-2 and vision transformers use it. By default, DJL's {@link LayerNorm} normalizes
+ * over all axes except the first, and takes its size from its first input.
  *
  * <p>Input and output are (…, D). The parameters are {@code gamma}, γ, and {@code beta}, β, (D) each.
  */

@@ -26,7 +26,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Turns pictures into vectors of patches, the input of a vision transformer: Dosovitskiy et al., <em>An Image is Worth
+ * Turns images into vectors of patches, the input of a vision transformer: Dosovitskiy et al., <em>An Image is Worth
  * 16x16 Words</em> (2021), section 3.1.
  *
  * <pre>{@code
@@ -41,12 +41,12 @@ import java.util.Map;
  *         .build();                       // (B, 3, 224, 224) -> (B, 197, 768)
  * }</pre>
  *
- * <p>The input is (B, C, H, W), with sizes that are multiples of the patch size, and of the data type of the
- * parameters; the output is (B, T, D): a class token, registers (Darcet et al., <em>Vision Transformers Need
- * Registers</em>, 2024), and the patches row by row. The class token and the patches have positions, registers have
- * none. A patch is projected like a convolution with a stride of its size does, by the parameters {@code weight}, (D, C
- * · h · w), and {@code bias} of {@link #getProjection()}. The class token and the registers are the parameters
- * {@code classToken}, (1, D), and {@code registers}, (R, D).
+ * <p>The input is (B, C, H, W), with sizes that are multiples of the patch size, in the data type of the parameters;
+ * the output is (B, T, D): a class token, registers (Darcet et al., <em>Vision Transformers Need Registers</em>, 2024),
+ * and the patches row by row. The class token and the patches have positions; registers have none. A patch is projected
+ * as by a convolution with a stride of its size, with the parameters {@code weight}, (D, C · h · w), and {@code bias}
+ * of {@link #getProjection()}. The class token and the registers are the parameters {@code classToken}, (1, D), and
+ * {@code registers}, (R, D).
  *
  * @see <a href="https://arxiv.org/abs/2010.11929">An Image is Worth 16x16 Words: Transformers for Image Recognition at
  *     Scale</a>

@@ -19,16 +19,16 @@ import io.github.djlpositional.internal.TokenPositions;
 import io.github.djlpositional.internal.options.Check;
 
 /**
- * The positions of consecutive tokens: their indices, or an array, which may hold integers or real numbers, for one
- * sequence or for each, on one axis or on several. A forward creates this object once, and passes it to all blocks
- * within, so that an array is read at most once. A program that calls several blocks with the same positions may pass
- * an object of its own as the forward parameter {@link PositionalEncodingBlock#POSITIONS}:
+ * The positions of consecutive tokens: their indices, or an array of integers or real numbers, for all sequences or for
+ * each, on one axis or several. A forward creates this object once, and passes it to all blocks within, so that an
+ * array is read at most once. A program that calls several blocks with the same positions may create the object itself
+ * and pass it as the forward parameter {@link PositionalEncodingBlock#POSITIONS}:
  *
  * <pre>{@code
  * params.add(PositionalEncodingBlock.POSITIONS, Positions.of(times)); // (B, T), in seconds
  * }</pre>
  *
- * An object does not own its array, and is valid as long as the array. Its elements must not be changed meanwhile.
+ * The object does not own its array, and is valid as long as the array is. Do not change the elements in the meantime.
  */
 public final class Positions implements TokenPositions {
 

@@ -42,8 +42,8 @@
  * <h2>Devices</h2>
  *
  * A block runs on the device of its inputs. A forward does not wait for a GPU, except where it creates a constant or
- * where a class says so. On a CPU, ids and integer positions out of range are errors. On a GPU, ids and integer
- * positions are not checked; those out of range get NaN vectors.
+ * where a class says so. On a CPU, ids and integer positions out of range are errors. On a GPU, they are not checked,
+ * and their vectors are NaN.
  *
  * <h2>Threads</h2>
  *
@@ -53,17 +53,17 @@
  *
  * <h2>Saving</h2>
  *
- * A model file contains the options and the parameters of each block. Loading a file of another block, with other
- * options, or that is damaged throws {@link ai.djl.MalformedModelException}; sizes in the file are checked before
- * memory is allocated. A block that several blocks share is saved with each of them, and must have the same numbers in
- * each section of a file that is loaded. After a failed load, a block cannot be used until it is loaded or initialized
- * again; after a failed initialization, it is as it was.
+ * A model file contains the options and the parameters of each block. Loading a file that is damaged, or that belongs
+ * to another block or has other options, throws {@link ai.djl.MalformedModelException}. Sizes in the file are checked
+ * before memory is allocated. A block that several blocks share is saved with each of them, and must have the same
+ * numbers in each section of a file that is loaded. After a failed load, a block cannot be used until it is loaded or
+ * initialized again. A failed initialization changes nothing.
  *
  * <h2>Options</h2>
  *
  * A builder's {@code setX} methods are required, and its {@code optX} methods are optional. {@code build()} validates
- * the options, of which a block can be built into one other block only. {@code getArguments()} returns the options as
- * plain values, and the static {@code fromArguments(Map)} of each class builds the same block from them: see
+ * the options. A block that is an option can be built into one other block only. {@code getArguments()} returns the
+ * options as plain values, and the static {@code fromArguments(Map)} of each class builds the same block from them: see
  * {@link io.github.djlpositional.options.HasArguments}.
  *
  * <h2>Exceptions</h2>

@@ -19,7 +19,7 @@ import java.util.function.UnaryOperator;
 
 /**
  * The context of one attention call, for a {@link RelativeEncoding}: T queries and F keys, at least one of each,
- * including cached keys. A forward that is processed in slices of the queries has a call for each slice.
+ * including cached keys. A forward that processes the queries in slices has a call for each slice.
  */
 public final class AttentionCall {
 

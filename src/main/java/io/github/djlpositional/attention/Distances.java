@@ -7,10 +7,10 @@ import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.Indices;
 
 /**
- * The distances that an attention passes to {@link Term#bias}: a key's position minus a query's, so that a key before
- * the query has a negative distance. They are consecutive integers, or, with explicit positions that are real numbers,
- * far apart or on a GPU, the differences of the numbers of {@link #keys} and {@link #queries}: of all tokens, or, where
- * differences repeat, of a few numbers that give each difference once.
+ * The distances that an attention passes to {@link Term#bias}: the position of the key minus the position of the query,
+ * so that a key before the query has a negative distance. They are consecutive integers. With explicit positions that
+ * are real numbers, far apart or on a GPU, they are the differences of the numbers of {@link #keys} and
+ * {@link #queries}: of all tokens or, if differences repeat, of a few numbers that yield each difference once.
  */
 public final class Distances {
 

@@ -80,8 +80,8 @@ import java.util.stream.Stream;
  * values at a hidden key, all results of its sequence may be NaN. Replace such padding with zeros before the forward.
  *
  * <p>With {@linkplain io.github.djlpositional.PositionalEncodingBlock#DOCUMENTS documents} among the forward
- * parameters, a self-attention computes the documents of each length as a batch: nothing of the size of all pairs of
- * tokens is computed. Masks still have the shapes above; each document gets its block of them.
+ * parameters, a self-attention computes the documents of each length as a batch, and never an array for all pairs of
+ * tokens. Masks have the shapes above; each document uses its own block.
  *
  * <p>A forward also throws {@link IllegalArgumentException} for keys of length 0, a mask that does not fit, and
  * anything that a relative encoding or the {@link KeyValueCache} rejects. For positions and memory, see

@@ -24,8 +24,8 @@ import java.util.Map;
  * result = p · v + r(p)
  * </pre>
  *
- * <p>An attention with several encodings has the terms of all: rotations follow each other, and the others are added.
- * An encoding is created with the sizes of its attention:
+ * <p>An attention with several encodings has the terms of all of them: rotations are applied one after another, and the
+ * other terms are added. An encoding is created with the sizes of its attention:
  *
  * <pre>{@code
  * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()

@@ -8,7 +8,7 @@ import java.util.function.ToLongFunction;
 
 /**
  * What a {@link RelativeEncoding} changes in an attention. An encoding declares a list of terms; an attention with
- * several encodings has the terms of all, in their order. Each term carries the functions that compute it:
+ * several encodings has all of their terms, in order. Each term carries the functions that compute it:
  *
  * <table>
  * <caption>Terms</caption>
@@ -23,8 +23,8 @@ import java.util.function.ToLongFunction;
  *
  * <p>All arrays that a function creates are closed, except its result, which the attention closes later; to use an
  * array again, unregister it from its {@link ai.djl.ndarray.NDScope}. The result is a new array on the manager of the
- * input, of the device and the data type of the input. A function must not close or write to arrays that it did not
- * create. The attention throws {@link IllegalArgumentException} for a result of another shape.
+ * input, with its device and data type. A function must not close or write to arrays that it did not create. The
+ * attention throws {@link IllegalArgumentException} for a result of another shape.
  */
 public sealed interface Term permits Rotation, Terms.Heads, Terms.DistanceBias, Terms.ScoreTerm, Terms.ValueTerm {
 

@@ -1,7 +1,7 @@
 /**
  * Relative positional encodings, which act within the attention, and an attention block that uses them.
  *
- * <p>{@link io.github.djlpositional} documents the rules for all blocks, and this page the rules for all relative
+ * <p>{@link io.github.djlpositional} documents the rules for all blocks. This page documents the rules for all relative
  * encodings.
  *
  * <h2>Options</h2>
@@ -26,11 +26,11 @@
  * {@link io.github.djlpositional.relative.TransformerXlPositionBlock} reads positions.
  *
  * <p>The forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#DOCUMENTS} packs several documents
- * into a sequence. A self-attention is then that of each document: positions without {@code POSITIONS}, windows, chunks
- * and encodings that sum over tokens begin again in each.
+ * into a sequence. A self-attention then acts within each document. Windows, chunks, encodings that sum over tokens
+ * and, without {@code POSITIONS}, positions start again in each document.
  *
  * <p>Positions are not bounded, except in the encodings of two-dimensional windows and in a rotary embedding. An
- * encoding that takes no real positions rejects floating-point numbers.
+ * encoding that does not accept real positions rejects floating-point numbers.
  *
  * <h2>Memory</h2>
  *

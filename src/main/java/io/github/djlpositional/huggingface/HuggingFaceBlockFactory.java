@@ -12,8 +12,8 @@ import java.nio.file.Path;
 import java.util.Map;
 
 /**
- * Lets DJL load a published model from its folder, with a translator for its inputs and outputs. Those of
- * {@code ai.djl.huggingface:tokenizers} read {@code tokenizer.json}; a sentence and its vector:
+ * Lets DJL load a published model from its folder, with a translator for its inputs and outputs. The translators of
+ * {@code ai.djl.huggingface:tokenizers} read {@code tokenizer.json}. This turns a sentence into a vector:
  *
  * <pre>{@code
  * Criteria<String, float[]> criteria = HuggingFaceBlockFactory.criteria(String.class, float[].class, folder)
@@ -25,9 +25,9 @@ import java.util.Map;
  * }
  * }</pre>
  *
- * <p>The block is that of {@link HuggingFaceModel#load(Path, ai.djl.ndarray.NDManager)}, or of
- * {@link HuggingFaceModel#loadVision} for a model of pictures. The argument {@code length} of the criteria is the
- * maximum length of the sequences, for rope types that depend on it.
+ * <p>The block is the one that {@link HuggingFaceModel#load(Path, ai.djl.ndarray.NDManager)} returns, or
+ * {@link HuggingFaceModel#loadVision} for a vision model. The argument {@code length} of the criteria is the maximum
+ * length of the sequences, for rope types that depend on it.
  */
 public final class HuggingFaceBlockFactory implements BlockFactory {
 

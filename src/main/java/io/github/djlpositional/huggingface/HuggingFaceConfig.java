@@ -35,8 +35,8 @@ import java.util.TreeMap;
 import java.util.stream.IntStream;
 
 /**
- * What the {@code config.json} of a model in Hugging Face's format describes: its rotary encoding, its attentions, and
- * for many model types its layers. {@link HuggingFaceModel} also loads the weights.
+ * The configuration of a model in Hugging Face's format, {@code config.json}: its rotary encoding, its attentions and,
+ * for many model types, its layers. {@link HuggingFaceModel} also loads the weights.
  *
  * <pre>{@code
  * HuggingFaceConfig config = HuggingFaceConfig.read(Path.of("Llama-3.1-8B"));
@@ -45,8 +45,8 @@ import java.util.stream.IntStream;
  * TransformerStackBlock stack = config.withHead(config.stack()).build();
  * }</pre>
  *
- * <p>Builders have all that the configuration and the model type fix. What the blocks of this library cannot compute is
- * rejected by the name of its key.
+ * <p>Builders have every option that the configuration and the model type determine. A key that asks for something that
+ * the blocks of this library cannot compute is rejected by name.
  *
  * <p>A configuration leaves much to the code of its {@code model_type}: the layout of the pairs, and values of missing
  * keys. They are known for the types in {@code docs/model-types.csv}. Other types, unknown rope types, unknown keys of
@@ -396,7 +396,7 @@ public final class HuggingFaceConfig {
     }
 
     /**
-     * {@return the encoder of a model of pictures, a new builder} The output is the last hidden states, (B, T, D).
+     * {@return a new builder of the encoder of a vision model} The output is the last hidden states, (B, T, D).
      *
      * @throws IllegalArgumentException if the model is one of text, or has what a {@link VisionTransformerBlock} lacks
      */
@@ -427,7 +427,7 @@ public final class HuggingFaceConfig {
     private void requireText() {
         Check.that(
                 !VisionModel.isOfPictures(this),
-                () -> this + ": expected a model of text, since the positions of patches belong to the whole model; use"
+                () -> this + ": expected a text model, since the positions of patches belong to the whole model; use"
                         + " attention(int) or visionEncoder()");
     }
 

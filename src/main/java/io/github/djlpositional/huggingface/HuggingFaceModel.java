@@ -34,15 +34,15 @@ import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /**
- * A published model of text or of pictures from its folder, as Hugging Face's transformers save it.
+ * Loads a published language or vision model from its folder, as Hugging Face's transformers saves it.
  *
  * <pre>{@code
  * TransformerStackBlock model = HuggingFaceModel.load(Path.of("Llama-3.2-1B"), manager);
  * }</pre>
  *
  * <p>The folder has {@code config.json}, and {@code model.safetensors} or {@code model.safetensors.index.json} with the
- * files that it names. What the configuration or the weights have and the blocks of this library do not is rejected by
- * its name.
+ * files that it names. Anything in the configuration or the weights that the blocks of this library do not support is
+ * rejected by name.
  */
 public final class HuggingFaceModel {
 
@@ -118,7 +118,7 @@ public final class HuggingFaceModel {
         HuggingFaceConfig config = config(folder);
         Check.that(
                 !VisionModel.isOfPictures(config),
-                () -> "the folder " + folder + " has a model of pictures: expected one of text; call loadVision");
+                () -> "the folder " + folder + " has a vision model: expected a text model; call loadVision");
         Weights weights = new Weights(files(folder));
         Check.that(
                 !ModelType.WITH_DECODER.containsKey(config.config.get("model_type")) || !weights.haveDecoder(),
@@ -131,9 +131,9 @@ public final class HuggingFaceModel {
     }
 
     /**
-     * Loads a model of pictures in FLOAT32: normalized pictures (B, C, H, W) to the last hidden states, (B, T, D), or
-     * with the classifier of a ViT or a Swin V2 in the folder to the scores of classes, (B, classes). The heads of
-     * other types are not loaded.
+     * Loads a vision model in FLOAT32: normalized images (B, C, H, W) to the last hidden states, (B, T, D), or with the
+     * classifier of a ViT or a Swin V2 in the folder to the scores of classes, (B, classes). The heads of other types
+     * are not loaded.
      *
      * <pre>{@code
      * VisionTransformerBlock model = HuggingFaceModel.loadVision(Path.of("dinov2-base"), manager);

@@ -56,8 +56,8 @@ final class ModelLayers {
                         + " with the attention or the rotary encoding of this configuration");
         Check.that(
                 config.config.get("quantization_config") == null,
-                "quantization_config is given: expected weights that are not quantized; take the folder of the model"
-                        + " before its quantization");
+                "quantization_config is given: expected weights that are not quantized; use the folder of the original"
+                        + " model");
         bias = ModelAttention.relativeBias(facts);
     }
 
@@ -150,7 +150,7 @@ final class ModelLayers {
     InputEmbeddingBlock.Builder input() {
         Check.that(
                 facts.value("patch_size") == null,
-                () -> config + ": expected a model of text; use visionEncoder, or HuggingFaceModel.loadVision");
+                () -> config + ": expected a text model; use visionEncoder, or HuggingFaceModel.loadVision");
         int size = embeddingSize();
         InputEmbeddingBlock.Builder builder = InputEmbeddingBlock.builder()
                 .setVocabularySize(facts.requireInt("vocab_size"))

@@ -32,8 +32,8 @@ final class VisionModel {
         facts = config.facts;
         Check.that(
                 isOfPictures(config),
-                () -> config + ": expected a model of pictures, such as vit; use HuggingFaceModel.load or stack for"
-                        + " models of text");
+                () -> config + ": expected a vision model, such as vit; use HuggingFaceModel.load or stack for"
+                        + " text models");
     }
 
     static boolean isOfPictures(HuggingFaceConfig config) {

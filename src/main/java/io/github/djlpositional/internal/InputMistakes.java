@@ -30,7 +30,7 @@ public final class InputMistakes {
         ADDED("holds only 0 and 1, to add to scores: expected 0 and -infinity; pass mask.neq(0) if 1 means visible"),
         NEGATIVE("has numbers below 0, which mean visible: expected 0 to hide; pass numbers to add with four axes"),
         TRIANGLE("is a triangle: expected a row for each sequence, 0 for padding; use optCausal(true) or (1, 1, T, T)"),
-        ALL_HIDDEN("leaves a sequence no key: expected 1 for visible keys; pass mask.logicalNot() if 1 hides keys"),
+        ALL_HIDDEN("hides all keys of a sequence: expected 1 for visible keys; pass mask.logicalNot() if 1 hides keys"),
         MASK("hold only 0 and 1: expected the position of each token; pass a mask to the attention, [x, mask]"),
         ROUNDED(
                 "exceed 2047 in FLOAT16 or 2^24 in FLOAT32, which lack odd numbers there: expected another type; convert earlier"),

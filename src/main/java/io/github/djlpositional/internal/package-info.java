@@ -1,5 +1,5 @@
 /**
- * The implementation that the blocks share. It is not part of the API: it is public only because several packages use
- * it, and may change in any release.
+ * The implementation that the blocks share. It is not part of the API. It is public only because several packages use
+ * it, and it may change in any release.
  */
 package io.github.djlpositional.internal;

@@ -18,7 +18,7 @@ import java.util.stream.Stream;
  * <p>Published conventions differ in A and in the order of the features. Immutable and safe to share.
  *
  * @param coordinates the number of coordinates, C, at least 1
- * @param linearCount the number of features, from the first on, that are the angle itself and not its sine
+ * @param linearCount the number of features, counted from the first, that are the angle itself and not its sine
  * @param logarithm whether x is the natural logarithm of the coordinates, which must then be positive
  * @param numbers the rows of A, then φ: (C + 1, D), row-major, finite; radians per unit of x, and radians
  */

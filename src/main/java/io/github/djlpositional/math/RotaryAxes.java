@@ -8,7 +8,8 @@ import java.util.stream.IntStream;
 /**
  * The axis of the position for each pair of a rotary embedding whose positions have several coordinates, such as time,
  * row and column. Each pair has a frequency and an axis: it is rotated by its frequency times the coordinate on its
- * axis. As many axes as dimensions are the axes of the dimensions instead, each of which then has an angle of its own.
+ * axis. If there are as many axes as dimensions, they belong to the dimensions instead, each of which then has its own
+ * angle.
  *
  * @param axes the axis of each pair, or of each dimension, counted from 0; at least one, each below 16
  */

@@ -5,8 +5,8 @@ import java.nio.ByteBuffer;
 import java.util.stream.IntStream;
 
 /**
- * The rows that rotary embeddings rotate with: for each position the cosine and the sine of each pair's angle in place
- * of the two halves of the pair, where r is the number of dimensions that are rotated.
+ * The rows that rotary embeddings rotate with. The row of a position has r values, where r is the number of rotated
+ * dimensions: the cosine and the sine of each pair's angle, in the places of the two halves of the pair.
  *
  * <p>Su et al., <em>RoFormer: Enhanced Transformer with Rotary Position Embedding</em> (2021), equation 34: with the
  * two halves (a, b) of a pair and the angle φ = position · frequency, the rotated pair is (a · cos φ - b · sin φ, b ·

@@ -1,2 +1,2 @@
-/** What an object needs that {@code fromArguments} creates from a map of plain values. */
+/** Interfaces of objects that {@code fromArguments} creates from a map of plain values. */
 package io.github.djlpositional.options;

@@ -37,8 +37,8 @@ import java.util.Map;
  * <p>P and the projections are parameters of this block: {@code vectors}, (2k, D), {@code keyWeight} and
  * {@code queryWeight}, (D, D), {@code keyBias} and {@code queryBias}, (D); with {@link Builder#optVectorNormEpsilon} P
  * is normalized first, and {@code vectorScale} and {@code vectorOffset}, (D), are parameters too. In a published model,
- * all layers share P, which is {@code rel_embeddings}, and with {@code share_att_key} the projections are the
- * attention's own; {@code HuggingFaceModel} loads them into each block.
+ * all layers share P, which is {@code rel_embeddings}, and with {@code share_att_key} the projections are those of the
+ * attention; {@code HuggingFaceModel} loads them into each block.
  *
  * <p>D = N · H. The term depends on the keys too: in the block's own forward, {@code [queries, keys]} are (B, N, T, H)
  * and (B, N, F, H), and {@code [x]} stands for {@code [x, x]}. The output is the sum of both terms, unscaled.

@@ -25,8 +25,8 @@ import java.util.Map;
  *
  * <p>x is the input of the attention. The parameters are {@code weight}, (N, D), with the initial values of PyTorch,
  * and {@code bias}, (N), initially 5 as in x-transformers, for gates of about 0.993. Tokens are counted by their
- * indices; explicit positions have no effect. For a key after the query, the sum is that of the tokens after the query
- * up to the key. In a cross-attention, the gates are those of the keys, and a query after the last key has its bias. A
+ * indices; explicit positions have no effect. For a key after the query, the sum is over the tokens after the query up
+ * to the key. In a cross-attention, the gates are those of the keys, and a query after the last key has its bias. A
  * token that the mask of keys hides contributes nothing.
  *
  * <p>Logarithms are added in FLOAT64. A bias is the difference of two sums that begin at the first of the queries that

@@ -49,9 +49,8 @@ import java.util.Objects;
  * no maximum position.
  *
  * <p>Its own forward takes {@code [x]} or {@code [x, positions]}: x is (B, N, T, H), and positions are (T), (B, T), or
- * with several axes also (axes, B, T) or (axes, 1, T), of any integer or floating-point type; (T) and (B, T) are the
- * position on every axis. The output is x, rotated. A token with the coordinates 0 is not rotated, such as a class
- * token.
+ * with several axes also (axes, B, T) or (axes, 1, T), of any integer or floating-point type; (T) and (B, T) apply to
+ * every axis. The output is x, rotated. A token with the coordinates 0, such as a class token, is not rotated.
  *
  * @see <a href="https://arxiv.org/abs/2403.13298">Rotary Position Embedding for Vision Transformer</a>
  */

@@ -16,7 +16,7 @@ import java.util.stream.IntStream;
  * Computes the positions of texts with images and videos, for the encodings {@link RotaryPresets#qwen2Vl},
  * {@link RotaryPresets#qwen3Vl} and {@link RotaryPresets#ernie45Vl}: the rule of Qwen2-VL (Wang et al.,
  * <em>Qwen2-VL</em>, 2024, section 2.1) and of Qwen2.5-VL (Bai et al., <em>Qwen2.5-VL Technical Report</em>, 2025,
- * section 2.1.2), as {@code get_rope_index} of Hugging Face transformers 5.23 has it.
+ * section 2.1.2), as in {@code get_rope_index} of Hugging Face transformers 5.23.
  *
  * <pre>{@code
  * MropePositions mrope = MropePositions.builder()

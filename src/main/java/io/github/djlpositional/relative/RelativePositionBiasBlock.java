@@ -26,7 +26,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A learned bias of each head for each bucket of relative positions, after Raffel et al., <em>Exploring the Limits of
+ * A learned bias for each head and each bucket of relative positions, after Raffel et al., <em>Exploring the Limits of
  * Transfer Learning with a Unified Text-to-Text Transformer</em> (T5, 2020), section 2.1. Each near position has its
  * own bucket; far positions share buckets: see {@link RelativeBuckets}. The parameter is {@code biases}, (buckets, N).
  * With real positions, a key less than 1 after the query is in a bucket that integers never use, so that a pretrained

@@ -45,10 +45,10 @@ import java.util.Objects;
  *         .build();
  * }</pre>
  *
- * <p>Of the H dimensions, r consecutive ones are rotated, by default all; the others do not change. Frequencies or axes
- * of dimensions instead of pairs turn the two dimensions of a pair by different angles, as in Hunyuan-VL and V-JEPA 2:
- * a pair (a, b) with the angles φ and ψ becomes (a · cos φ - b · sin φ, b · cos ψ + a · sin ψ). Products then depend on
- * both positions, not on the distance only.
+ * <p>Of the H dimensions, r consecutive ones are rotated, by default all; the others do not change. If frequencies or
+ * axes are set for dimensions instead of pairs, the two dimensions of a pair turn by different angles, as in Hunyuan-VL
+ * and V-JEPA 2: a pair (a, b) with the angles φ and ψ becomes (a · cos φ - b · sin φ, b · cos ψ + a · sin ψ). Products
+ * then depend on both positions, not on the distance only.
  *
  * <h2>Inputs and output of its own forward</h2>
  *
@@ -58,9 +58,9 @@ import java.util.Objects;
  *       same B, T and data type; N may differ.
  *   <li>{@code [x, positions]} or {@code [queries, keys, positions]}: positions is (T) or (B, T), of any integer or
  *       floating-point type. A block with {@linkplain Builder#optAxes axes} also accepts (axes, B, T) and (axes, 1, T);
- *       (T) and (B, T) are then the position on every axis. Integers may be negative, unless the block has XPos, and
- *       their absolute values are below {@link Builder#optMaxSequenceLength}: others are rejected on a CPU, and give
- *       NaN on a GPU.
+ *       (T) and (B, T) then apply to every axis. Integers may be negative, unless the block has XPos, and their
+ *       absolute values are below {@link Builder#optMaxSequenceLength}: others are rejected on a CPU, and give NaN on a
+ *       GPU.
  * </ul>
  *
  * The output is x, or queries and keys, rotated: one array for each. Floating-point positions, and all explicit

@@ -19,7 +19,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A learned bias of each head for each difference of rows and columns in a window of h by w cells, after Liu et al.,
+ * A learned bias for each head and each difference of rows and columns in a window of h by w cells, after Liu et al.,
  * <em>Swin Transformer: Hierarchical Vision Transformer using Shifted Windows</em> (2021), section 3.2; or of frames,
  * rows and columns in a window of f by h by w cells, after Liu et al., <em>Video Swin Transformer</em> (2022).
  *

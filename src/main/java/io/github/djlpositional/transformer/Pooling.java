@@ -8,7 +8,7 @@ import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Temporaries;
 
-/** How the vectors of a sequence's tokens become one vector. Hidden tokens do not take part. */
+/** How the vectors of the tokens of a sequence are combined into one vector. Hidden tokens are left out. */
 public enum Pooling {
 
     /** The mean of all tokens, as in Sentence-BERT. */

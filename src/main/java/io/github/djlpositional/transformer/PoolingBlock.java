@@ -13,7 +13,7 @@ import io.github.djlpositional.internal.options.Settings;
 import java.util.Map;
 
 /**
- * Turns the vectors of a sequence's tokens into one vector, for a classifier or an embedding of sentences. It ends a
+ * Combines the vectors of the tokens of a sequence into one vector, for a classifier or a sentence embedding. It ends a
  * {@link ai.djl.nn.SequentialBlock} whose blocks pass on the mask of padding:
  *
  * <pre>{@code

@@ -14,17 +14,17 @@ import java.util.Random;
  *   <li>The scores of tokens that have occurred are divided by the repetition penalty if they are positive, and
  *       otherwise multiplied by it. After Keskar et al., <em>CTRL</em> (2019), section 4.1.
  *   <li>The scores are divided by the temperature.
- *   <li>Only the {@code topK} best tokens take part, and those as good as the last of them.
- *   <li>Of these, only the most probable ones take part, as few as have together at least the probability {@code topP}.
- *       After Holtzman et al., <em>The Curious Case of Neural Text Degeneration</em> (2020), section 3.1.
- *   <li>A token is drawn by its probability, the softmax of the scores that are left.
+ *   <li>Only the {@code topK} best tokens remain, and those as good as the last of them.
+ *   <li>Of these, only the most probable ones remain: as few as possible with a total probability of at least
+ *       {@code topP}. After Holtzman et al., <em>The Curious Case of Neural Text Degeneration</em> (2020), section 3.1.
+ *   <li>A token is drawn. Its probability is the softmax of the remaining scores.
  * </ol>
  *
- * @param temperature 0 for the best token, the first one of several
+ * @param temperature 0 for the best token, or the first of several equal ones
  * @param topK null for all tokens
  * @param topP 1 for all tokens
  * @param repetitionPenalty 1 for none
- * @param seed null for another choice each time; the same seed gives the same tokens for the same scores
+ * @param seed null for different choices each time; the same seed gives the same tokens for the same scores
  */
 public record Sampling(
         @Default("1") @Range(min = 0) double temperature,

@@ -17,8 +17,8 @@ import java.util.function.Function;
  * generator.generate("The cat sat on", 100, System.out::print);
  * }</pre>
  *
- * <p>A token is not always text of its own: a character may take several tokens, and a tokenizer may drop the space
- * before the first word. So all tokens are decoded together, and an incomplete character is held back.
+ * <p>A token does not always stand for text of its own: a character may take several tokens, and a tokenizer may drop
+ * the space before the first word. Therefore all tokens are decoded together, and an incomplete character is held back.
  *
  * <p>An object may be used by several threads, as long as the decoder and the tokenizer may.
  */

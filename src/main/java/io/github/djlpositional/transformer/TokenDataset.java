@@ -20,8 +20,8 @@ import java.util.Random;
 import java.util.stream.IntStream;
 
 /**
- * Sequences of tokens with a class each, in batches of similar lengths: a batch is padded to its own longest sequence,
- * so that little of it is padding.
+ * Sequences of tokens with one class each, in batches of similar lengths. A batch is padded to its own longest
+ * sequence, so that little of it is padding.
  *
  * <pre>{@code
  * TokenDataset dataset = TokenDataset.builder()
@@ -32,10 +32,10 @@ import java.util.stream.IntStream;
  * EasyTrain.fit(trainer, 10, dataset, null);
  * }</pre>
  *
- * <p>Each epoch has all sequences once, in a new random order: of {@value #GROUP} batches that are drawn at random, the
- * sequences are sorted by length and divided into batches, and the batches are shuffled, as fairseq and Hugging Face's
- * trainer do. The data of a batch is one array of ids, (B, T), INT32; the labels are (B), INT32. An
- * {@link io.github.djlpositional.InputEmbeddingBlock} with {@code optPaddingIndex} hides the padding.
+ * <p>Each epoch has all sequences once, in a new random order. Groups of {@value #GROUP} batches are drawn at random;
+ * the sequences of a group are sorted by length and divided into batches, and then all batches are shuffled, as in
+ * fairseq and Hugging Face's trainer. The data of a batch is one array of ids, (B, T), INT32; the labels are (B),
+ * INT32. An {@link io.github.djlpositional.InputEmbeddingBlock} with {@code optPaddingIndex} hides the padding.
  *
  * <p>An object may be used by one thread at a time.
  */

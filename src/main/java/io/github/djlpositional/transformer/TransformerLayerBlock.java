@@ -36,7 +36,7 @@ import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
 /**
- * A transformer layer: attention, attention over an encoder's output if there is any, and a feed-forward network, each
+ * A transformer layer: self-attention, optional attention over an encoder's output, and a feed-forward network, each
  * with a residual connection, dropout and a normalization. After Vaswani et al., <em>Attention Is All You Need</em>
  * (2017), section 3.1. With the same weights it has the output of PyTorch's {@code nn.TransformerEncoderLayer}, or of
  * {@code nn.TransformerDecoderLayer} if it has a cross-attention.

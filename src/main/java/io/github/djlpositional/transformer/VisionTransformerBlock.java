@@ -31,8 +31,8 @@ import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
 /**
- * An encoder of pictures: patches, then the layers of a stack, as in Dosovitskiy et al., <em>An Image is Worth 16x16
- * Words</em> (2021).
+ * A vision transformer: an image is split into patches, which pass through the layers of a stack, as in Dosovitskiy et
+ * al., <em>An Image is Worth 16x16 Words</em> (2021).
  *
  * <pre>{@code
  * VisionTransformerBlock encoder = VisionTransformerBlock.builder()
@@ -65,8 +65,8 @@ import java.util.function.UnaryOperator;
  *
  * Layers whose encoding has a {@linkplain RelativeEncoding#getWindow window}, such as a {@code WindowBiasBlock}, attend
  * within windows of its size. In every second layer, the windows are shifted by half of their size, on axes with more
- * than one of them, as in Liu et al., <em>Swin Transformer</em> (2021). A picture is a whole number of windows; other
- * pictures are rejected. If there are tokens before the patches, as in BEiT, the window is the picture.
+ * than one of them, as in Liu et al., <em>Swin Transformer</em> (2021). An image must consist of whole windows; others
+ * are rejected. If there are tokens before the patches, as in BEiT, the window must be the whole image.
  *
  * <h2>Stages</h2>
  *

@@ -10,7 +10,7 @@ import java.util.stream.IntStream;
 /**
  * Divides grids into windows, as in Liu et al., <em>Swin Transformer: Hierarchical Vision Transformer using Shifted
  * Windows</em> (2021), section 3.2, and for videos in <em>Video Swin Transformer</em> (2022). A
- * {@link VisionTransformerBlock} does so by itself for pictures; here are the parts for other models.
+ * {@link VisionTransformerBlock} does this itself for images; these are the single steps, for other models.
  *
  * <p>A grid has vectors on one to three axes: (B, R, C, D) for the rows and columns of pictures, (B, F, R, C, D) for
  * the frames of videos, (B, T, D) for sequences. A window is its size on each axis, such as {@code new Shape(h, w)}.

@@ -40,12 +40,12 @@ record OtherFormat(Pattern start, String problem, String remedy, boolean isText)
                     DOWNLOAD + ", for example with hf download, or on Hugging Face from /resolve/ instead of /raw/"),
             text(
                     "(?i)\\s*(<!doctype html|<html|<head|<!--).*",
-                    "is an HTML page, as a server sends it for an error, a login or a page about the file",
+                    "is an HTML page, such as an error, a login or a page about the file",
                     DOWNLOAD + ", on Hugging Face from /resolve/ instead of /blob/, and log in for a gated model"),
             text(
                     "\\s*<\\?xml.*|\\s*<Error>.*",
                     "is XML, as a storage service sends it for an error",
-                    DOWNLOAD + " from an address that is valid and allowed for you"),
+                    DOWNLOAD + " from a valid address that you may access"),
             text(
                     "\\s*\\{.*\"weight_map\".*",
                     "is the index of a model in several files",
@@ -53,7 +53,7 @@ record OtherFormat(Pattern start, String problem, String remedy, boolean isText)
                             + " WeightLoader.ofAll"),
             text(
                     "(?i)\\s*\\{\\s*\"(error|errors|message|detail|status|statusCode|code)\".*",
-                    "is JSON, as a server sends it for an error",
+                    "is JSON, such as the error message of a server",
                     DOWNLOAD + " again, with a valid address, and log in for a gated model"),
             text(
                     "\\s*[{\\[].*",

@@ -27,7 +27,7 @@ import java.util.Properties;
 import java.util.stream.Collectors;
 
 /**
- * Creates the block of a saved model from its folder, so that a program that loads it needs no code that builds the
+ * Creates the block of a saved model from its folder, so that a program can load the model without code that builds the
  * block:
  *
  * <pre>{@code
@@ -42,8 +42,8 @@ import java.util.stream.Collectors;
  * }</pre>
  *
  * <p>{@code block.json} has the {@linkplain HasArguments arguments} of the block; {@code serving.properties} names this
- * class, which DJL then creates. A folder may be untrusted: no class is created but blocks of this library, those of a
- * {@link TypeProvider}, and DJL's {@link SequentialBlock} and {@link Linear}.
+ * class, which DJL then creates. A folder may be untrusted: the only classes that are created are blocks of this
+ * library, blocks of a {@link TypeProvider}, and DJL's {@link SequentialBlock} and {@link Linear}.
  */
 public final class SavedBlockFactory implements BlockFactory {
 

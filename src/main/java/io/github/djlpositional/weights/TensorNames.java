@@ -31,8 +31,8 @@ import java.util.stream.Stream;
 
 /**
  * The names of the tensors of a {@link TransformerStackBlock} or a {@link VisionTransformerBlock} in a file, for
- * {@link WeightLoader#module(String, TransformerStackBlock, TensorNames)}. {@link #of} has those of published models; a
- * builder makes others:
+ * {@link WeightLoader#module(String, TransformerStackBlock, TensorNames)}. {@link #of} returns the names of published
+ * models; a builder creates others:
  *
  * <pre>{@code
  * TensorNames names = TensorNames.builder()
@@ -44,9 +44,9 @@ import java.util.stream.Stream;
  *         .build();
  * }</pre>
  *
- * <p>A name is that of a module, whose tensors are {@code .weight} and {@code .bias}; where it is that of a single
- * tensor, the builder's method says so. Names of parts of a layer follow its number. A part of the stack without a name
- * gets no tensor, which a strict loader reports.
+ * <p>A name belongs to a module, whose tensors are {@code .weight} and {@code .bias}, unless the method of the builder
+ * says that it belongs to a single tensor. The names of the parts of a layer follow the number of the layer. A part of
+ * the stack without a name gets no tensor, which a strict loader reports.
  */
 public final class TensorNames {
 

@@ -42,8 +42,8 @@ import java.util.stream.Stream;
  * }</pre>
  *
  * <p>Loading is strict, like PyTorch's {@code load_state_dict}: each parameter of the model must get a tensor, and each
- * tensor of the file must be used. {@link #allowMissing} and {@link #allowUnused} name exceptions. All files of a model
- * belong to one loader, which is passed to the blocks of the model.
+ * tensor of the file must be used. {@link #allowMissing} and {@link #allowUnused} name exceptions. Use one loader for
+ * all files and all blocks of a model.
  *
  * <p>A parameter may belong to any block, including blocks of DJL: a bias (buckets, N) of T5, vectors (2k + 1, H) of
  * Shaw, a weight (out, in) of {@code Linear}. A layer normalization's {@code weight} and {@code bias} are {@code gamma}
@@ -640,9 +640,9 @@ public final class WeightLoader {
             for (String name : names.subList(1, names.size())) {
                 Check.that(
                         first.hasNumbersOf(tensors.get(name)),
-                        () -> tensors.get(name) + " has another type, shape or other numbers than the tensor "
+                        () -> tensors.get(name) + " differs in type, shape or values from the tensor "
                                 + InvalidFileException.quoted(first.name())
-                                + ": expected the same for tied names; load each into a parameter of its own");
+                                + ": expected the same for tied names; load each into its own parameter");
             }
         }
     }
@@ -708,7 +708,7 @@ public final class WeightLoader {
                                 .collect(Collectors.joining(" and "))
                         + mayBeUnused.withoutMatch("allowUnused", "tensor", tensors.keySet())
                         + (models.length == 0 ? "" : mayBeMissing.withoutMatch("allowMissing", "parameter", names))
-                        + ": expected a tensor for each parameter and a use of each tensor; add them, or allow"
+                        + ": expected a tensor for each parameter and a use for each tensor; add them, or allow"
                         + " exceptions with allowMissing and allowUnused; see docs/weights.md#loading-a-model");
     }
 }

@@ -457,6 +457,6 @@ class WeightsCodeTest extends OnEachEngine {
                 .withMessageContaining("call loadVision");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> HuggingFaceModel.loadVision(StoredModel.folder("llama_3"), manager))
-                .withMessageContaining("expected a model of pictures");
+                .withMessageContaining("expected a vision model");
     }
 }

@@ -192,7 +192,7 @@ class WeightFileTest extends OnEachEngine {
                 arguments("{\"hash\":\"a3f1\",\"file_size\":1234}", "Xet", "hf download"),
                 arguments("\u00ef\u00bb\u00bf\n<!DOCTYPE html><html>", "HTML", "/resolve/"),
                 arguments("<html>\r\n<head><title>502 Bad Gateway</title></head>", "502 Bad Gateway", "/resolve/"),
-                arguments("<?xml version=\"1.0\"?>\n<Error><Code>AccessDenied</Code>", "AccessDenied", "allowed"),
+                arguments("<?xml version=\"1.0\"?>\n<Error><Code>AccessDenied</Code>", "AccessDenied", "valid"),
                 arguments("{\"error\":\"Access to model a/b is restricted.\"}", "is restricted", "log in"),
                 arguments("{\"message\": \"Not Found\", \"status\": \"404\"}", "Not Found", "address"),
                 arguments(

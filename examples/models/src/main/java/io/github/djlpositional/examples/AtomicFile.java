@@ -10,7 +10,7 @@ import java.nio.file.StandardCopyOption;
 
 /**
  * Replaces a file atomically. The new content is written to a second file in the same folder, which is then renamed. A
- * reader finds the old content or the new content, also after the program was killed or the disk was full.
+ * reader finds the old or the new content, even if the program is killed or the disk is full.
  */
 public final class AtomicFile {
 

@@ -6,7 +6,9 @@ import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 
-/** What the command lines of all example programs share: one-line errors, checks of options, and the version. */
+/**
+ * The common part of the command lines of all example programs: one-line errors, checks of options, and the version.
+ */
 public final class Program implements IVersionProvider {
 
     @Override

@@ -5,8 +5,8 @@ import java.time.Duration;
 import java.util.Locale;
 
 /**
- * The progress of a task with the time left: a bar on a terminal, and otherwise, in a file or a pipe, at most one line
- * for each tenth of the work.
+ * The progress of a task with the time left: a bar on a terminal; in a file or a pipe, at most one line for each tenth
+ * of the work.
  */
 public final class Progress {
 

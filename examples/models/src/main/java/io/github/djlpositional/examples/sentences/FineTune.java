@@ -48,8 +48,8 @@ import java.util.Random;
 import java.util.stream.IntStream;
 
 /**
- * Fine-tunes the published sentence encoder all-MiniLM-L6-v2 for two classes: does a definition in WordNet belong to a
- * noun or to a verb?
+ * Fine-tunes the published sentence encoder all-MiniLM-L6-v2 for two classes: whether a definition in WordNet belongs
+ * to a noun or to a verb.
  */
 public final class FineTune {
 

