@@ -19,6 +19,7 @@ import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.Trainer;
+import ai.djl.training.evaluator.Accuracy;
 import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
@@ -179,6 +180,11 @@ class DecoderCodeTest extends OnEachEngine {
         NDArray ofTokens = manager.create(labels, new Shape(2, 3));
         NDArray found = loss.evaluate(new NDList(ofTokens.expandDims(2)), new NDList(scores));
         requireClose(found, new double[] {expected}, 1e-5);
+        NDArray best = scores.argMax(2).expandDims(2); // (2, 3, 1)
+        Accuracy accuracy = new Accuracy("Accuracy", 2);
+        accuracy.addAccumulator("");
+        accuracy.updateAccumulator("", new NDList(best), new NDList(scores));
+        assertThat(accuracy.getAccumulator("")).isEqualTo(1);
         assumeEngine(TestEngine.PYTORCH);
         assertThatThrownBy(() -> loss.evaluate(new NDList(ofTokens), new NDList(scores)))
                 .isInstanceOf(EngineException.class)

@@ -73,7 +73,7 @@ class RotaryCodeTest extends OnEachEngine {
         assertThat(result.getShape()).isEqualTo(x.getShape());
         // tag::augmentation[]
         CoordinateAugmentation augmentation = new CoordinateAugmentation(0, 1, 2); // shift, jitter, rescale
-        NDArray changed = augmentation.apply(positions, 5); // but for the first 5 tokens
+        NDArray changed = augmentation.apply(positions, 5); // except the first 5 tokens
         // end::augmentation[]
         assertThat(changed.get(":, :, :5")).isEqualTo(positions.get(":, :, :5"));
         double factor = changed.getDouble(0, 0, 5) / positions.getDouble(0, 0, 5);
