@@ -32,8 +32,6 @@ OTHERS = [
 ]
 # of notebooks
 TEMPLATE = ROOT / "examples/notebooks/page.md.j2"
-# what the site uses of WebJars that .ci/site unpacks
-WEBJARS = {"katex": ["katex.min.js", "katex.min.css", "fonts/*.woff2"]}
 # the start page includes its sections
 START = {"README.md": "index.md"}
 LINK = re.compile(r'(\]\(|\b(?:href|src)=")([^)\s":#?]+)(#[^)\s"]*)?(?=[)"])')
@@ -60,12 +58,6 @@ def on_files(files, config):
             if name not in START:
                 add(name, name.replace("examples/book/src/main/resources", "examples/book"), files, config)
     pages.update(START)
-    for name, patterns in WEBJARS.items():
-        *_, folder = sorted(ROOT.glob(f"target/webjars/META-INF/resources/webjars/{name}/*/dist"))
-        for pattern in patterns:
-            for path in sorted(folder.glob(pattern)):
-                uri = f"assets/{name}/{path.relative_to(folder).as_posix()}"
-                files.append(File.generated(config, uri, abs_src_path=str(path)))
     return files
 
 
@@ -82,8 +74,7 @@ def add(path, uri, files, config):
             page = uri.replace(".csv", "-csv.md")
             text = table(source)
         else:
-            options = {"template_file": str(TEMPLATE)} if TEMPLATE.exists() else {}
-            text, pictures = MarkdownExporter(**options).from_filename(str(source))
+            text, pictures = MarkdownExporter(template_file=str(TEMPLATE)).from_filename(str(source))
             name = source.stem
             for picture, content in pictures["outputs"].items():
                 text = text.replace(picture, f"{name}-{picture}")
