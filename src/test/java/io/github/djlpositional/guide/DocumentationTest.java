@@ -29,7 +29,7 @@ class DocumentationTest {
 
     /** A comment, and the block of Java, the table or the part of a line that it describes. */
     private static final Pattern FRAGMENT = Pattern.compile(
-            "(<!-- (\\w+): ([^>]+) -->)(?:\\n```java\\n.*?\\n```\\n|((?:\\n\\|[^\\n]*)+)|([^\\n]*?)<!-- end -->)",
+            "(<!-- (\\w+): ([^>]+) -->)(?:\\n```java\\n(?:.*?\\n)??```\\n|((?:\\n\\|[^\\n]*)+)|([^\\n]*?)<!-- end -->)",
             Pattern.DOTALL);
 
     /** An artifact and its version, in XML or for Gradle. */
