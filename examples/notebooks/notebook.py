@@ -114,7 +114,7 @@ def small(png):
     """Returns a picture with few colors, which takes a quarter of the space, and its width."""
     picture = Image.open(io.BytesIO(base64.b64decode(png)))
     file = io.BytesIO()
-    picture.quantize(128, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
+    picture.convert("RGB").quantize(128, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
     return base64.b64encode(file.getvalue()).decode(), picture.width
 
 
