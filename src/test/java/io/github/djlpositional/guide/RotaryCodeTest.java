@@ -18,6 +18,7 @@ import io.github.djlpositional.CoordinateAugmentation;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.huggingface.HuggingFaceConfig;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryAxes;
@@ -208,7 +209,7 @@ class RotaryCodeTest extends OnEachEngine {
     @Test
     void basesOfAxes() {
         // tag::cosmos[]
-        double timeBase = 10_000 * Math.pow(2, 44 / 42.0); // NTK-aware with factor 2
+        double timeBase = 10_000 * Math.pow(2, 44 / 42.0); // scale 2; the others have 1
         RotaryEmbeddingBlock.Builder cosmos = RotaryPresets.sideBySide(
                         new double[] {timeBase, 10_000, 10_000}, 44, 42, 42)
                 .optLayout(PairLayout.CONCATENATED);
@@ -314,6 +315,16 @@ class RotaryCodeTest extends OnEachEngine {
         assertThat(rotated.get(":, :, :, 64:256")).isEqualTo(x.get(":, :, :, 64:256"));
         assertThat(rotated.get(":, :, :, :64")).isNotEqualTo(x.get(":, :, :, :64"));
         assertThat(rotary.build().getScaling()).isEqualTo(RotaryScaling.yarn(4, 8192));
+    }
+
+    @Test
+    void yarnOfAConfiguration() throws Exception {
+        // tag::gptOss[]
+        RotaryScaling gptOss = new RotaryScaling.Yarn(32, 4096, 32, 1, false, null);
+        // end::gptOss[]
+        HuggingFaceConfig config =
+                HuggingFaceConfig.read(Path.of("src/test/resources/configurations/gpt-oss-20b.json"));
+        assertThat(config.rotary().build().getScaling()).isEqualTo(gptOss);
     }
 
     @Test

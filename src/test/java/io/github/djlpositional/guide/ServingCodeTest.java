@@ -149,7 +149,7 @@ class ServingCodeTest extends OnEachEngine {
         // tag::shift[]
         int first = 4; // attention sinks
         int limit = 16; // of the cache
-        int latest = limit / 2 - first; // that stay with them; in StreamingLLM limit - 1 - first
+        int latest = (limit - first) / 2; // that stay with them; in StreamingLLM limit - 1 - first
         NDArray ids = manager.create(prompt).expandDims(0); // (1, T), then (1, 1)
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             for (int step = 0; step < 40; step++) {
@@ -174,7 +174,7 @@ class ServingCodeTest extends OnEachEngine {
             }
         }
         // end::shift[]
-        assertThat(removals).isEqualTo(5);
+        assertThat(removals).isEqualTo(7);
     }
 
     private static long[] longs(List<Long> tokens) {
