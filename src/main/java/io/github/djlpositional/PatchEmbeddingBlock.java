@@ -275,8 +275,14 @@ public final class PatchEmbeddingBlock extends OptionsBlock {
                         && isMultiple(shape.get(2), height())
                         && isMultiple(shape.get(3), width()),
                 () -> "pictures of shape " + shape + ": expected (B, " + options.channels + ", H, W) with H a multiple"
-                        + " of " + height() + " and W of " + width()
-                        + "; resize or crop them, and put the channels first");
+                        + " of " + height() + " and W of " + width() + "; " + advice(shape));
+    }
+
+    private String advice(Shape shape) {
+        boolean hasOtherChannels = shape.dimension() == 4 && shape.get(1) != -1 && shape.get(1) != options.channels;
+        return hasOtherChannels
+                ? "put the channels first, or build it with optChannels(" + shape.get(1) + ")"
+                : "resize or crop them, and put the channels first";
     }
 
     private static boolean isMultiple(long size, int divisor) {

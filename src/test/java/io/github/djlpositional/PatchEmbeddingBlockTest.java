@@ -108,6 +108,10 @@ class PatchEmbeddingBlockTest extends OnEachEngine {
                 rejected(() -> infer(manager, block, zeros(manager, 2, 3, 5, 9)), "(2, 3, 5, 9)", sizes),
                 rejected(() -> infer(manager, block, zeros(manager, 2, 3, 4, 10)), "(2, 3, 4, 10)", sizes),
                 rejected(() -> infer(manager, block, zeros(manager, 2, 4, 9, 3)), "(2, 4, 9, 3)", "the channels first"),
+                rejected(
+                        () -> infer(manager, block, zeros(manager, 2, 1, 4, 9)),
+                        "(2, 1, 4, 9)",
+                        "or build it with optChannels(1)"),
                 rejected(() -> infer(manager, block, zeros(manager, 3, 4, 9)), "(3, 4, 9)", sizes),
                 rejected(() -> patches().setPatchSize(0, 3).build(), "patchSize"),
                 rejected(() -> patches().setPatchSize(1 << 15, 1 << 15).build(), "numbers in a patch"),
