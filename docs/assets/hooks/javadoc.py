@@ -10,7 +10,10 @@ from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File
 from mkdocs.utils import get_relative_url
 
-JAVADOC = Path(__file__).parents[3] / "target/reports/apidocs"
+ROOT = Path(__file__).parents[3]
+JAVADOC = ROOT / "target/reports/apidocs"
+# the code of the guide
+SAMPLES = ROOT / "src/test/java/io/github/djlpositional/guide"
 # what stays as it is, code in a line, and a name in highlighted Java
 CODE = re.compile(r"<(a|h[1-6])\b.*?</\1>|<code>([A-Z]\w+)((?:[.#]\w+)*)([^<]*)</code>|<span class=\"n\">([A-Z]\w+)</span>", re.DOTALL)
 # a class and its first sentence in the list of all classes; tags and names of packages in the latter
@@ -50,14 +53,41 @@ def on_files(files, config):
 
 
 def classes():
-    """Returns a page with the first sentence of each class."""
+    """Returns a page with the package and the first sentence of each class."""
     text = (JAVADOC / "allclasses-index.html").read_text("utf-8")
     rows = [
-        f'<tr><td><a href="api/{url}"><code>{name}</code></a></td><td>{re.sub(MARKUP, "", summary).strip()}</td></tr>'
+        f'<tr><td><a href="api/{url}"><code>{name}</code></a></td><td><code>{package(url)}</code></td>'
+        f'<td>{re.sub(MARKUP, "", summary).strip()}</td></tr>'
         for url, name, summary in CLASS.findall(text)
         if not name.endswith(".Builder")
     ]
-    return "---\nhide: [toc]\n---\n\n# Classes\n\n<table>\n<tr><th>class</th><th>what it is</th></tr>\n" + "\n".join(rows) + "\n</table>\n"
+    return (
+        "---\nhide: [toc]\n---\n\n# Classes\n\n"
+        f"<details markdown>\n<summary>All imports of this library, and those of DJL in the guide</summary>\n\n```java\n{imports()}\n```\n\n</details>\n\n"
+        "<table>\n<tr><th>class</th><th>package</th><th>what it is</th></tr>\n" + "\n".join(rows) + "\n</table>\n"
+    )
+
+
+def imports():
+    """Returns the imports for all code of the guide: of this library every package, of DJL those that the code needs."""
+    packages = {entry["l"] for entry in index("package") if "l" in entry and entry["l"].startswith("io.")}
+    found = {name for path in SAMPLES.glob("*.java") for name in re.findall(r"^import ([\w.]+);", path.read_text("utf-8"), re.MULTILINE)}
+    nested = set()
+    for name in found:
+        outer, _, _ = name.rpartition(".")
+        is_nested = outer.rpartition(".")[2][0].isupper()
+        if name.startswith("ai.djl."):
+            (nested if is_nested else packages).add(name if is_nested else outer)
+        elif is_nested and outer.rpartition(".")[2] in urls:
+            nested.add(name)
+    lines = [f"import {name}.*;" for name in sorted(packages)] + [f"import {name};" for name in sorted(nested)]
+    return "\n".join(lines)
+
+
+def package(url):
+    """Returns the package of a class by the place of its Javadoc, which begins with the folder of the module."""
+    folder = url.removeprefix("api/").rpartition("/")[0]
+    return (folder.partition("/")[2] if "." in folder.partition("/")[0] else folder).replace("/", ".")
 
 
 def index(kind):
@@ -86,6 +116,6 @@ def on_page_content(content, page, config, files):
             return match[0]
         # a chain of calls may break before each
         text = re.sub(r"\.(?=\w+\()", "<wbr>.", match[0]) if match[2] else match[0]
-        return f'<a class="api" href="{get_relative_url(url, page.url)}">{text}</a>'
+        return f'<a class="api" href="{get_relative_url(url, page.url)}" title="{package(url)}">{text}</a>'
 
     return CODE.sub(link, content)
