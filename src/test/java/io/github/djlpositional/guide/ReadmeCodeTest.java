@@ -46,10 +46,10 @@ class ReadmeCodeTest extends OnEachEngine {
                         "[[[ 0.    ,  1.    ,  0.    ,  1.    ],",
                         "  [ 0.8415,  0.5403,  0.01  ,  0.9999],",
                         "  [ 0.9093, -0.4161,  0.02  ,  0.9998],")
-                .endsWith("(2, 100, 512)");
+                .endsWith("(2, 100, 512)", "(2, 100, 512)");
         assertThat(Files.readString(Path.of("README.md")))
                 .contains("```text\n"
-                        + String.join("\n", printed.subList(0, printed.size() - 1))
+                        + String.join("\n", printed.subList(0, printed.size() - 2))
                                 .stripTrailing() + "\n```\n")
                 .contains("// " + printed.get(printed.size() - 1));
     }
@@ -65,6 +65,11 @@ class ReadmeCodeTest extends OnEachEngine {
             System.out.println(y.get(0));
         }
         // end::sequential[]
+        // tag::smallest[]
+        Block encoder = new SequentialBlock()
+                .add(PositionalEncodingBlock.builder().setEmbeddingSize(512).build()); // (B, T, 512) -> (B, T, 512)
+        // end::smallest[]
+        System.out.println(encoder.getOutputShapes(new Shape[] {new Shape(2, 100, 512)})[0]);
         // tag::layer[]
         Block layer = TransformerLayerBlock.builder()
                 .setEmbeddingSize(512)
