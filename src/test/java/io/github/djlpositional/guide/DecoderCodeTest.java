@@ -129,7 +129,7 @@ class DecoderCodeTest extends OnEachEngine {
             try (Predictor<NDList, NDList> predictor = model.newPredictor(new NoopTranslator());
                     NDManager request = model.getNDManager().newSubManager()) {
                 NDArray batch = request.create(ids).expandDims(0);
-                NDArray scores = predictor.predict(new NDList(batch)).singletonOrThrow(); // (1, T, 100)
+                NDArray scores = predictor.predict(new NDList(batch)).head(); // (1, T, 100)
                 // end::loading[]
                 assertThat(scores.argMax(2).toType(DataType.INT64, false).toLongArray())
                         .endsWith(6, 7, 8);

@@ -66,6 +66,36 @@ class GenerationCodeTest extends OnEachEngine {
         return model;
     }
 
+    /** The tokens that {@link TokenGenerator} writes, and each the best one of a forward of all tokens before it. */
+    @Test
+    void loopWithACache() {
+        Block model = initialized(manager, LanguageModel.llama());
+        ParameterStore store = new ParameterStore(manager, false);
+        long[] prompt = {5, 17, 3};
+        List<Long> found = new ArrayList<>();
+        // tag::loop[]
+        NDArray ids = manager.create(prompt).expandDims(0); // (1, T), the prompt
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            for (int step = 0; step < STEPS; step++) {
+                NDList scores = model.forward(store, new NDList(ids), false, cache.nextStep());
+                long next = scores.head().get("0, -1").argMax().getLong(); // of (1, T, V)
+                // end::loop[]
+                found.add(next);
+                // tag::loop[]
+                ids = manager.create(new long[][] {{next}}); // (1, 1)
+            }
+        }
+        // end::loop[]
+        long[] all = LongStream.concat(LongStream.of(prompt), found.stream().mapToLong(id -> id))
+                .toArray();
+        for (int i = 0; i < STEPS; i++) {
+            long[] before = Arrays.copyOf(all, prompt.length + i);
+            assertThat(lastScores(manager, model, before).argMax().getLong()).isEqualTo(found.get(i));
+        }
+        assertThat(TokenGenerator.builder().setDecoder(model).build().generate(prompt, STEPS))
+                .endsWith(found.stream().mapToLong(id -> id).toArray());
+    }
+
     @Test
     void generatedTokens() {
         Block model = initialized(manager, LanguageModel.llama());
@@ -75,7 +105,8 @@ class GenerationCodeTest extends OnEachEngine {
         // tag::generate[]
         TokenGenerator generator = TokenGenerator.builder()
                 .setDecoder(model)
-                .optSampling(Sampling.builder().optTemperature(0.8).optTopP(0.9).build()) // default: the best token
+                // without it, the best token
+                .optSampling(Sampling.builder().optTemperature(0.8).optTopP(0.9).build())
                 .optEndTokens(List.of(2L))
                 .build();
         long[] tokens = generator.generate(prompt, 100); // at most 100
@@ -95,7 +126,8 @@ class GenerationCodeTest extends OnEachEngine {
         // tag::packed[]
         NDArray ids = manager.create(new int[][] {{5, 17, 3, 8, 9, 4, 1}}); // (B, T)
         PairList<String, Object> params = new PairList<>();
-        params.add(PositionalEncodingBlock.DOCUMENTS, Documents.ofLengths(3, 4)); // for the input and every attention
+        // for the input and every attention
+        params.add(PositionalEncodingBlock.DOCUMENTS, Documents.ofLengths(3, 4));
         NDArray scores = model.forward(store, new NDList(ids), false, params).singletonOrThrow();
         // end::packed[]
         for (String document : new String[] {":, :3", ":, 3:"}) {
@@ -110,7 +142,8 @@ class GenerationCodeTest extends OnEachEngine {
         ParameterStore store = new ParameterStore(manager, false);
         // tag::packed-rows[]
         NDArray ids = manager.create(new int[][] {{5, 17, 3, 8, 9, 4}, {7, 2, 6, 3, 1, 1}}); // (B, T)
-        NDArray mask = manager.create(new int[][] {{1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 0, 0}}); // hides the padding
+        // hides the padding
+        NDArray mask = manager.create(new int[][] {{1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 0, 0}});
         Documents documents = Documents.ofRows(Documents.ofLengths(3, 3), Documents.ofLengths(4, 2));
         PairList<String, Object> params = new PairList<>();
         params.add(PositionalEncodingBlock.DOCUMENTS, documents);
@@ -185,14 +218,16 @@ class GenerationCodeTest extends OnEachEngine {
         // tag::left-padded[]
         NDArray ids = manager.create(prompts); // (B, T), shorter prompts have padding (1) on the left
         NDArray mask = ids.neq(1).toType(DataType.INT64, false); // (B, T): 1 for tokens, 0 for padding
-        NDArray positions = mask.cumSum(1).sub(1).mul(mask); // from 0 on; add(1) instead of sub(1) for OPT
+        // from 0 on; add(1) instead of sub(1) for OPT
+        NDArray positions = mask.cumSum(1).sub(1).mul(mask);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             for (int step = 0; step < STEPS; step++) {
                 PairList<String, Object> params = cache.nextStep();
                 params.add(PositionalEncodingBlock.POSITIONS, positions);
                 NDArray scores = model.forward(store, new NDList(ids, mask), false, params)
                         .head();
-                ids = scores.get(":, -1:").argMax(2).toType(DataType.INT64, false); // (B, 1), the next tokens
+                // (B, 1), the next tokens
+                ids = scores.get(":, -1:").argMax(2).toType(DataType.INT64, false);
                 // end::left-padded[]
                 for (int row = 0; row < prompts.length; row++) {
                     generated.get(row).add(ids.getLong(row, 0));

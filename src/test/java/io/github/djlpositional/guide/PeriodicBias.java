@@ -42,9 +42,7 @@ public final class PeriodicBias extends RelativeEncoding.Base implements HasArgu
         long length = inputShapes[0].get(inputShapes[0].dimension() - 2);
         return new Shape[] {new Shape(1, headCount, length, length)};
     }
-    // end::bias[]
 
-    // tag::arguments[]
     @Override
     public Map<String, Object> getArguments() {
         return Map.of("type", "PeriodicBias", "headCount", headCount, "period", period);
@@ -55,5 +53,5 @@ public final class PeriodicBias extends RelativeEncoding.Base implements HasArgu
         Number period = (Number) arguments.get("period");
         return new PeriodicBias(headCount.intValue(), period.intValue());
     }
-    // end::arguments[]
 }
+// end::bias[]

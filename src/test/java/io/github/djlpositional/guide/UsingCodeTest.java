@@ -33,6 +33,8 @@ import ai.djl.translate.NoopTranslator;
 import ai.djl.util.JsonUtils;
 import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.LearnedPositionalEncodingBlock;
+import io.github.djlpositional.PatchEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock.OutputGate;
@@ -49,7 +51,9 @@ import io.github.djlpositional.transformer.Pooling;
 import io.github.djlpositional.transformer.PoolingBlock;
 import io.github.djlpositional.transformer.TokenDataset;
 import io.github.djlpositional.transformer.TransformerLayerBlock;
+import io.github.djlpositional.transformer.TransformerLayerBlock.NormPlacement;
 import io.github.djlpositional.transformer.TransformerStackBlock;
+import io.github.djlpositional.transformer.VisionTransformerBlock;
 import io.github.djlpositional.weights.SavedBlockFactory;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightLoader;
@@ -99,7 +103,8 @@ class UsingCodeTest extends OnEachEngine {
                     .setVocabularySize(1000)
                     .setEmbeddingSize(64)
                     .build();
-            Map<String, Object> arguments = input.getArguments(); // {type=InputEmbeddingBlock, vocabularySize=1000, …}
+            // {type=InputEmbeddingBlock, vocabularySize=1000, …}
+            Map<String, Object> arguments = input.getArguments();
             Files.writeString(folder.resolve("input.json"), JsonUtils.GSON.toJson(arguments));
             // end::arguments[]
             assertThat(arguments.toString()).startsWith("{type=InputEmbeddingBlock, vocabularySize=1000, ");
@@ -129,11 +134,84 @@ class UsingCodeTest extends OnEachEngine {
     @Test
     void encodingByName() {
         // tag::named[]
-        RelativeEncoding kerple =
-                RelativeEncoding.named("KERPLE", 8, 64, Map.of("form", "POWER")); // 8 heads of size 64
+        // 8 heads of size 64
+        RelativeEncoding kerple = RelativeEncoding.named("KERPLE", 8, 64, Map.of("form", "POWER"));
         // end::named[]
         assertThat(kerple).isInstanceOf(KerpleBiasBlock.class);
         assertThat(((HasArguments) kerple).getArguments()).containsEntry("form", "POWER");
+    }
+
+    @Test
+    void learnedPositions() {
+        // tag::learned[]
+        InputEmbeddingBlock input = InputEmbeddingBlock.builder()
+                .setVocabularySize(100)
+                .setEmbeddingSize(64)
+                .optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
+                        .setEmbeddingSize(64)
+                        .optMaxSequenceLength(512)
+                        .build())
+                .build();
+        // end::learned[]
+        input.initialize(manager, DataType.FLOAT32, new Shape(1, 3));
+        NDArray tokens = input.getTokenTable().getArray().get("5:8");
+        NDArray positions = input.getPositionalEncoding()
+                .getParameters()
+                .get("encodings")
+                .getArray()
+                .get(":3");
+        NDArray y = Forward.infer(manager, input, manager.create(new int[][] {{5, 6, 7}}));
+        requireClose(y.get(0), doubles(tokens.add(positions)), 1e-6);
+    }
+
+    /** The score of a picture is that of its class token: the block's parts, one after the other. */
+    @Test
+    void visionTransformer() {
+        // tag::vision[]
+        PatchEmbeddingBlock patches = PatchEmbeddingBlock.builder()
+                .setPatchSize(8, 8)
+                .setEmbeddingSize(64)
+                .optChannels(1) // gray; 3 by default
+                .optClassToken(true)
+                .optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
+                        .setEmbeddingSize(64)
+                        .optGrid(1, 4, 4) // a class token, and 4 x 4 patches
+                        .build())
+                .build();
+        VisionTransformerBlock classifier = VisionTransformerBlock.builder()
+                .setInput(patches)
+                .setStages(TransformerStackBlock.builder()
+                        .setLayers(
+                                2,
+                                () -> TransformerLayerBlock.builder()
+                                        .setEmbeddingSize(64)
+                                        .setHeadCount(4)
+                                        .optNormPlacement(NormPlacement.BEFORE_PART))
+                        .optPooling(Pooling.FIRST) // the class token
+                        .optOutputSize(10) // classes
+                        .build())
+                .build();
+        // end::vision[]
+        classifier.initialize(manager, DataType.FLOAT32, new Shape(2, 1, 32, 32));
+        ParameterStore store = new ParameterStore(manager, false);
+        NDArray pictures = numbers(manager, 1, DataType.FLOAT32, 2, 1, 32, 32);
+        // tag::vision[]
+        // (B, 1, 32, 32) -> (B, 10)
+        NDArray scores = classifier.forward(store, new NDList(pictures), false).head();
+        // end::vision[]
+        assertThat(scores.getShape()).isEqualTo(new Shape(2, 10));
+        TransformerStackBlock stack = classifier.getStages().get(0);
+        NDArray x = Forward.infer(manager, patches, pictures);
+        assertThat(x.getShape()).isEqualTo(new Shape(2, 17, 64));
+        for (TransformerLayerBlock layer : stack.getLayers()) {
+            x = Forward.infer(manager, layer, x);
+        }
+        NDArray normed = Forward.infer(manager, stack.getFinalNorm(), x.get(":, :1"));
+        NDArray expected = Forward.infer(manager, stack.getOutput(), normed.squeeze(1));
+        requireClose(scores, doubles(expected), 1e-4);
+        // of another size, with positions between those of the table
+        NDArray larger = numbers(manager, 1, DataType.FLOAT32, 1, 1, 48, 40);
+        assertThat(Forward.infer(manager, classifier, larger).getShape()).isEqualTo(new Shape(1, 10));
     }
 
     @Test
@@ -185,7 +263,8 @@ class UsingCodeTest extends OnEachEngine {
                     .optOutputSize(2) // classes
                     .build());
             TokenDataset dataset = TokenDataset.builder()
-                    .setTokens(sentences) // long[][], of any lengths; each batch is padded to its longest
+                    // long[][], of any lengths; each batch is padded to its longest
+                    .setTokens(sentences)
                     .setLabels(classes) // int[]
                     .setBatchSize(32)
                     .build();
@@ -257,7 +336,8 @@ class UsingCodeTest extends OnEachEngine {
         InputEmbeddingBlock input = InputEmbeddingBlock.builder()
                 .setVocabularySize(1000)
                 .setEmbeddingSize(64)
-                .optPaddingIndex(padding) // its token vector begins as zeros; the position is still added
+                // the vector of padding begins as zeros; the position is still added
+                .optPaddingIndex(padding)
                 .build();
         MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(64)
@@ -289,7 +369,8 @@ class UsingCodeTest extends OnEachEngine {
         attention.initialize(manager, DataType.FLOAT32, x.getShape());
         ParameterStore store = new ParameterStore(manager, false);
         // tag::times[]
-        NDArray seconds = manager.create(new double[] {1_763_000_000, 1_763_000_030, 1_763_000_060}); // since 1970
+        // seconds since 1970
+        NDArray seconds = manager.create(new double[] {1_763_000_000, 1_763_000_030, 1_763_000_060});
         NDArray minutes = seconds.sub(seconds.get(0)).div(60); // FLOAT64, (T) or (B, T)
         PairList<String, Object> params = new PairList<>();
         params.add(PositionalEncodingBlock.POSITIONS, minutes); // for every block of a model
@@ -301,7 +382,7 @@ class UsingCodeTest extends OnEachEngine {
     }
 
     // tag::atTimes[]
-    /** [ids (B, T), times (B, T)] to the output of a model, which has the times as positions in all its blocks. */
+    /** [ids (B, T), times (B, T)] to the output of a model with the times as positions. */
     static final class AtTimes extends AbstractBlock {
 
         private final Block model;
@@ -502,7 +583,8 @@ class UsingCodeTest extends OnEachEngine {
         Parameter query = attention.getQueryProjection().getParameters().get("weight");
         Parameter gate = attention.getGateProjection().getParameters().get("weight");
         WeightLoader.of(file)
-                .rowsOfGroups("self_attn.q_proj.weight", 4, 0, 24, query) // rows 0 … 23 of each of 4 heads
+                // rows 0 … 23 of each of 4 heads
+                .rowsOfGroups("self_attn.q_proj.weight", 4, 0, 24, query)
                 .rowsOfGroups("self_attn.q_proj.weight", 4, 24, 40, gate)
                 .module("self_attn.k_proj.", attention.getKeyProjection())
                 .module("self_attn.v_proj.", attention.getValueProjection())
@@ -539,7 +621,8 @@ class UsingCodeTest extends OnEachEngine {
             NDArray normed = layer.getAttentionNorm()
                     .forward(store, new NDList(x), false)
                     .head();
-            NDArray map = layer.getAttention().probabilities(store, new NDList(normed, mask), params); // (B, N, T, F)
+            // (B, N, T, F)
+            NDArray map = layer.getAttention().probabilities(store, new NDList(normed, mask), params);
             maps.add(map);
             x = layer.forward(store, new NDList(x, mask), false, params).head();
         }
@@ -572,7 +655,8 @@ class UsingCodeTest extends OnEachEngine {
         // tag::keys[]
         NDArray queries = keys.get(":, 7:"); // (1, 3, 64), the last three of ten tokens
         PairList<String, Object> params = new PairList<>();
-        params.add(PositionalEncodingBlock.START_POSITION, 7); // otherwise query 0 would see key 0 only
+        // otherwise query 0 would see key 0 only
+        params.add(PositionalEncodingBlock.START_POSITION, 7);
         NDList inputs = new NDList(keys, queries, keys); // [keys, queries, values]
         NDArray y = attention.forward(store, inputs, false, params).singletonOrThrow();
         // end::keys[]
