@@ -37,7 +37,7 @@ public final class Rotary {
         NDArray q = irregular(manager, 5);
         NDArray k = irregular(manager, 7);
         // ...
-        print("without rotation:   %12.9f", product(q, k));
+        print("without rotation:    %12.9f", product(q, k));
         for (int distance : new int[] {0, 3, 50}) {
             for (int t : new int[] {50, 4000}) {
                 double score = product(rotate(head, q, t), rotate(head, k, t - distance));
