@@ -23,7 +23,7 @@ play.figures.bits = {
         const line = (bit, shift, options) => Plot.line(play.each(641, n => n / 20),
             { x: at => at, y: at => this.wave(bit, at + shift, smoothness), ...options });
         return rows.map(({ bit, value }) => ({
-            label: `The bit ${bit}`, marginTop: 5, marginRight: 10, y: { ticks: 1, domain: [0, 1], label: null },
+            label: `Bit ${bit}`, marginTop: 5, marginRight: 10, y: { ticks: 1, domain: [0, 1], label: null },
             ...bit === 1 ? { height: 80, x: { label: "position" } } : { height: 54, marginBottom: 12, x: { axis: null } },
             marks: [
                 line(bit, 0, play.blue), waves === "both" ? line(bit, bit / 2, play.orange) : null, Plot.ruleX([t]),

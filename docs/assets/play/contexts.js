@@ -61,6 +61,7 @@ play.figures.contexts = {
 
     text: (rows, { scaling, factor, d }) =>
         `<b>${rows.filter(row => row["new turns"] > 0).length}</b> of <b>${d / 2}</b> pairs reach angles that training has
-        not met.${scaling === "yarn"
+        not met. Neighbors are <b>${play.cell(1 / rows[0]["divided by"])}</b> rad apart in
+        pair 0 (in training: 1).${scaling === "yarn"
             ? ` Cosines and sines are multiplied by <b>${play.number(0.1 * Math.log(factor) + 1, 4)}</b>.` : ""}`
 };

@@ -5,7 +5,7 @@
  *
  * NAME.js sets play.figures.NAME to an object with
  *   title, hint, caption  texts; the hint, what to try, is optional
- *   inputs                the sliders, selects and texts by name, see control
+ *   inputs                the sliders, selects and texts by name, see control; a slider's limit(values) lowers its end
  *   rows(values)          what the figure computes from the values of the inputs: the rows of its table, as objects
  *   plots(rows, values)   options of Observable Plot, each with a label, for plots one below the other
  *   text(rows, values)    a sentence with the result
@@ -71,7 +71,8 @@ var play = {
                 ]
             },
             {
-                label: labels[1], ...options, height: 130, marginTop: 20, x: { label: null, type: "band" }, y: { axis: null },
+                label: labels[1], ...options, height: 160, marginTop: 20, marginBottom: 60,
+                x: { label: null, type: "band", tickFormat, tickRotate: -60 }, y: { axis: null },
                 marks: [
                     Plot.ruleY([0]),
                     Plot.barY(bars, { x: "column", y: "value", inset: 1, fill: bar => play.color(bar.value) }),
@@ -105,17 +106,24 @@ var play = {
         return named(`<input type="range" name="${name}" ${range.join(" ")} autocomplete="off">`) + `<b aria-hidden="true"></b>`;
     },
 
-    /** Returns the values of the inputs, and writes the numbers of the ranges. */
-    read: (inputs, fieldset) => Object.fromEntries(Object.entries(inputs).map(([name, { values }]) => {
-        const input = fieldset.elements.namedItem(name);
-        if (input.type !== "range") {
-            return [name, input.value];
-        }
-        const value = values ? values[input.value] : input.valueAsNumber;
-        const text = value.toLocaleString("en", { maximumFractionDigits: 6 });
-        input.ariaValueText = input.closest("label").nextSibling.textContent = text;
-        return [name, value];
-    })),
+    /** Returns the values of the inputs, after moving sliders that are beyond their limits. */
+    read(inputs, fieldset) {
+        const get = (name, input = fieldset.elements.namedItem(name)) => input.type !== "range" ? input.value
+            : inputs[name].values?.[input.value] ?? input.valueAsNumber;
+        const all = () => Object.fromEntries(Object.keys(inputs).map(name => [name, get(name)]));
+        Object.entries(inputs).filter(([, { limit }]) => limit).forEach(([name, { limit }]) => {
+            fieldset.elements.namedItem(name).max = limit(all());
+        });
+        return all();
+    },
+
+    /** Writes the numbers of the ranges beside them. */
+    write(values, fieldset) {
+        fieldset.querySelectorAll("[type=range]").forEach(range => {
+            const text = values[range.name].toLocaleString("en", { maximumFractionDigits: 6 });
+            range.ariaValueText = range.closest("label").nextSibling.textContent = text;
+        });
+    },
 
     /** Fills the place of a figure, and draws it now, after an input and when its width changes. */
     fill(place, figure) {
@@ -132,6 +140,7 @@ var play = {
         const draw = () => {
             width = drawing.clientWidth;
             const values = play.read(inputs, fieldset);
+            play.write(values, fieldset);
             const rows = figure.rows(values);
             drawing.replaceChildren(...figure.plots(rows, values).flatMap(({ label, maxWidth = Infinity, ...options }) => {
                 const svg = Plot.plot({ width: Math.min(width, maxWidth), marginBottom: options.margin ?? 38,

@@ -9,7 +9,7 @@ play.figures.maps = {
             options: { with2: "layer 2, head 2, with positions", without2: "layer 2, head 2, without positions",
                 learned: "cosines of a small learned table", sinusoids: "cosines of sinusoids of the same size" }
         },
-        t: { label: "t, row", max: 15, value: 2 }
+        t: { label: "t, row", max: 15, limit: ({ encoding }) => encoding.endsWith("2") ? 9 : 15, value: 2 }
     },
 
     /** What was measured, in hundredths. */

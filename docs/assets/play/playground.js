@@ -17,7 +17,7 @@ play.figures.playground = {
                 learned: "learned table, added to the words", alibi: "ALiBi: a line is added to the scores",
                 t5: "T5: a number for each bucket is added" }
         },
-        t: { label: "t of the query", max: 7, value: 2 }
+        t: { label: "t of the query", max: 7, limit: ({ sentence }) => sentence === "rose" ? 7 : 4, value: 2 }
     },
 
     /** Returns a number from -1 to 1 that depends on a text only: FNV-1a, with the bits mixed as in MurmurHash3. */
@@ -30,7 +30,7 @@ play.figures.playground = {
 
     /** Returns random numbers from a text, with a variance: in place of trained ones. */
     random(text, variance) {
-        return play.each(16, i => Math.sqrt(3 * variance) * this.hash(`${text}/${i}`));
+        return play.each(16, i => Math.sqrt(3 * variance) * this.hash(`${text}#${i}`));
     },
 
     /** Returns the vector of a word at a position, which is query and key. */

@@ -8,7 +8,7 @@ play.figures.rotary = {
     inputs: {
         t: { label: "t of the query", max: 200, value: 20 },
         distance: { label: "Δ, query minus key", min: -20, max: 100, value: 3 },
-        m: { label: "m, pair on the circle", max: 63, value: 8 },
+        m: { label: "m, pair on the circle", max: 63, limit: ({ d }) => d / 2 - 1, value: 8 },
         d: { label: "d, dimensions", min: 2, max: 128, step: 2, value: 64 },
         phi: { label: "φ, from query to key (°)", min: -180, max: 180, value: 40 }
     },
@@ -21,9 +21,8 @@ play.figures.rotary = {
     }),
 
     plots(rows, values) {
-        const m = Math.min(values.m, rows.length - 1);
         const starts = [20, 20 + values.phi].map(degrees => degrees * Math.PI / 180);
-        const angles = starts.map((start, i) => start + (values.t - i * values.distance) * rows[m]["ω"]);
+        const angles = starts.map((start, i) => start + (values.t - i * values.distance) * rows[values.m]["ω"]);
         // a fast pair rotates far from one integer to the next
         const points = play.each(1201, i => i / 10 - 20).map(distance => {
             const added = this.rows({ ...values, distance }).map(row => row.added);
@@ -32,9 +31,9 @@ play.figures.rotary = {
         const curve = (y, options) => Plot.line(points, { x: "distance", y, ...options });
         const dots = (y, { stroke }) =>
             Plot.dot(points.filter((_, i) => i % 10 === 0), { x: "distance", y, r: 2, fill: stroke });
-        const chosen = point => point.added[m];
+        const chosen = point => point.added[values.m];
         return [
-            play.circle(`Query and key of the pair ${m}`, angles, starts),
+            play.circle(`Query and key of the pair ${values.m}`, angles, starts),
             {
                 label: "The score by distance", height: 220, x: { label: "Δ" }, y: { domain: [-1, 1], label: null },
                 marks: [
@@ -47,9 +46,8 @@ play.figures.rotary = {
     },
 
     text(rows, { distance, m }) {
-        const pair = Math.min(m, rows.length - 1);
         const score = play.sum(rows.map(row => row.added));
         return `Score at Δ = ${distance}: <b>${play.number(score, 4)}</b>, divided by ${rows.length} pairs
-            <b>${play.number(score / rows.length, 4)}</b>. Pair ${pair} adds <b>${play.number(rows[pair].added, 4)}</b>.`;
+            <b>${play.number(score / rows.length, 4)}</b>. Pair ${m} adds <b>${play.number(rows[m].added, 4)}</b>.`;
     }
 };

@@ -9,7 +9,7 @@ play.figures.shift = {
         gain: { label: "gain", values: [0, 0.5, 1, 2, 4, 8, 16, 32], value: 1 },
         distance: { label: "distance Δ", max: 20, value: 3 },
         length: { label: "keys T", values: [10, 20, 50, 100, 200, 600], value: 50 },
-        query: { label: "query at t", max: 599, value: 25 },
+        query: { label: "query at t", max: 599, limit: ({ length }) => length - 1, value: 25 },
         pairs: { label: "pairs d/2", min: 1, max: 64, value: 8 },
         base: { label: "base", values: play.bases, value: 10000 }
     },

@@ -7,7 +7,7 @@ play.figures.sinusoids = {
         height.`,
     inputs: {
         t: { label: "t, position", max: 99, value: 20 },
-        dimension: { label: "dimension", max: 63, value: 8 },
+        dimension: { label: "dimension", max: 63, limit: ({ d }) => d - 1, value: 8 },
         d: { label: "d, dimensions", min: 2, max: 64, step: 2, value: 64 },
         base: { label: "base", values: play.bases, value: 10000 }
     },
@@ -24,7 +24,6 @@ play.figures.sinusoids = {
             .map((value, i) => ({ position, dimension: i, value }))).flat();
         const frame = (x1, x2, y1, y2) =>
             Plot.rect([0], { x1: [x1], x2: [x2], y1: [y1], y2: [y2], stroke: "currentColor" });
-        const i = Math.min(dimension, d - 1);
         const clock = { x: row => row.pair % 8, y: row => Math.floor(row.pair / 8) };
         const hand = { draw(context, length) { context.moveTo(0, 0); context.lineTo(0, -length); } };
         const clockRows = Math.ceil(d / 16);
@@ -37,7 +36,7 @@ play.figures.sinusoids = {
                     Plot.raster(cells, { width: d, height: 100, x1: -0.5, x2: d - 0.5, y1: -0.5, y2: 99.5,
                         fill: cell => cell.value < 0 ? "#2a7fc8" : "#d03a3a", fillOpacity: cell => Math.abs(cell.value),
                         imageRendering: "pixelated" }),
-                    frame(-0.5, d - 0.5, t - 0.5, t + 0.5), frame(i - 0.5, i + 0.5, -0.5, 99.5),
+                    frame(-0.5, d - 0.5, t - 0.5, t + 0.5), frame(dimension - 0.5, dimension + 0.5, -0.5, 99.5),
                     Plot.tip(cells, Plot.pointer({ x: "dimension", y: "position", title: cell =>
                         `t = ${cell.position}, dimension ${cell.dimension}: ${cell.value.toFixed(4)}` }))
                 ]
@@ -55,9 +54,8 @@ play.figures.sinusoids = {
         ];
     },
 
-    text(rows, { t, dimension, d }) {
-        const i = Math.min(dimension, d - 1);
-        const { sine, cosine } = rows[Math.floor(i / 2)];
-        return `<i>t</i> = <b>${t}</b>, dimension <b>${i}</b>: <b>${play.number(i % 2 ? cosine : sine, 4)}</b>.`;
+    text(rows, { t, dimension }) {
+        const { sine, cosine } = rows[Math.floor(dimension / 2)];
+        return `<i>t</i> = <b>${t}</b>, dimension <b>${dimension}</b>: <b>${play.number(dimension % 2 ? cosine : sine, 4)}</b>.`;
     }
 };

@@ -61,6 +61,12 @@ describe("a page with all figures", { skip: executablePath ? false : "no browser
             ].flat();
         }), []);
         assert.equal(await tab.locator("[data-encoding=learned] select").inputValue(), "learned");
+        // 2 dimensions have one pair
+        for (const [name, value] of [["m", "63"], ["d", "2"]]) {
+            await tab.locator(`[data-play=rotary] [name=${name}]`).fill(value);
+        }
+        await tab.waitForFunction(() => /by 1 pairs.*Pair 0 adds/s.test(document.querySelector("[data-play=rotary] output").textContent));
+        assert.deepEqual(await tab.locator("[data-play=rotary] [name=m]").evaluate(({ value, max }) => [value, max]), ["0", "0"]);
         await tab.close();
     }));
 });

@@ -170,7 +170,7 @@ def hashed(text):
 
 
 sentence = "the dog bites the man"
-bare = np.array([[3 ** 0.5 * hashed(f"{word}/{i}") for i in range(16)] for word in sentence.split()])
+bare = np.array([[3 ** 0.5 * hashed(f"{word}#{i}") for i in range(16)] for word in sentence.split()])
 for name in ("none", "rotary", "sinusoids", "learned", "alibi", "t5"):
     x, bias, t = bare.copy(), np.zeros(5), 2
     delta = np.arange(5) - t
@@ -180,7 +180,7 @@ for name in ("none", "rotary", "sinusoids", "learned", "alibi", "t5"):
     elif name == "sinusoids":
         x += [row(s, 16) for s in range(5)]
     elif name == "learned":
-        x += [[1.5 ** 0.5 * hashed(f"{s}/{i}") for i in range(16)] for s in range(5)]
+        x += [[1.5 ** 0.5 * hashed(f"{s}#{i}") for i in range(16)] for s in range(5)]
     elif name == "alibi":
         bias = -0.25 * np.abs(delta)
     elif name == "t5":
