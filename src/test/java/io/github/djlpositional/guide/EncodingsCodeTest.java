@@ -35,6 +35,7 @@ import io.github.djlpositional.relative.DistanceNetworkBiasBlock;
 import io.github.djlpositional.relative.KerpleBiasBlock;
 import io.github.djlpositional.relative.RelativePositionBiasBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
+import io.github.djlpositional.relative.RotaryPresets;
 import io.github.djlpositional.relative.SandwichBiasBlock;
 import io.github.djlpositional.relative.ShawRelativePositionBlock;
 import io.github.djlpositional.relative.TransformerXlPositionBlock;
@@ -394,6 +395,10 @@ class EncodingsCodeTest extends OnEachEngine {
         // tag::rotary[]
         RelativeEncoding rotary = RotaryEmbeddingBlock.builder().setHeadSize(64).build();
         // end::rotary[]
+        // tag::largerBase[]
+        RelativeEncoding largerBase =
+                RotaryEmbeddingBlock.builder().setHeadSize(64).optBase(500_000).build();
+        // end::largerBase[]
         // tag::network[]
         RelativeEncoding network = DistanceNetworkBiasBlock.builder()
                 .setHeadCount(8)
@@ -433,7 +438,23 @@ class EncodingsCodeTest extends OnEachEngine {
                 .optLearned(true)
                 .build();
         // end::features[]
-        return Stream.of(rotary, network, sandwich, kerple, yarn, grid, sinusoids, learned, features);
+        return Stream.of(rotary, largerBase, network, sandwich, kerple, yarn, grid, sinusoids, learned, features);
+    }
+
+    @Test
+    void axialRotary() {
+        // tag::axialRotary[]
+        RelativeEncoding axial = RotaryPresets.axial(64, 10_000, 2).build();
+        // end::axialRotary[]
+        Block attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(512)
+                .setHeadCount(8)
+                .optRelativeEncoding(axial)
+                .build();
+        NDArray x = manager.ones(new Shape(1, 6, 512)); // 2 rows of 3 patches
+        NDArray positions = manager.create(RotaryPresets.positions(2, 3)).expandDims(1);
+        attention.initialize(manager, DataType.FLOAT32, x.getShape());
+        assertThat(Forward.inferAt(manager, positions, attention, x).getShape()).isEqualTo(x.getShape());
     }
 
     @ParameterizedTest
