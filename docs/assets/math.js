@@ -20,6 +20,13 @@
       for (const formula of formulas) {
         const [, tex] = formula.textContent.match(/^\\[([]([^]*)\\[)\]]$/);
         katex.render(tex, formula, { displayMode: formula.tagName === "DIV" });
+        // stays on the line of the formula
+        const next = formula.nextSibling;
+        const [mark] = (next?.nodeType === Node.TEXT_NODE && next.data.match(/^[.,;:!?)]+/)) || [];
+        if (mark) {
+          formula.append(mark);
+          next.data = next.data.slice(mark.length);
+        }
       }
     }
   });

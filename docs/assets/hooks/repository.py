@@ -32,6 +32,12 @@ OTHERS = [
 ]
 # of notebooks
 TEMPLATE = ROOT / "examples/notebooks/page.md.j2"
+# how to run a notebook
+READMES = {"docs/book": "examples/book/README.md", "examples/notebooks": "examples/notebooks/README.md"}
+# pictures of a notebook and their captions
+FIGURES = re.compile(r"(?:^!\[\]\(.*\s+)+(?:^\*[^*\n].*\*$\s*)+", re.MULTILINE)
+# of pages in results of a search; others have 1, and pages of another folder than docs and examples 0.2
+BOOSTS = {"book/OrderLost.md": 4, "rotary.md": 2, "encodings.md": 2, "decoding.md": 2, "classes.md": 0.5, "book/": 2}
 # the start page includes its sections
 START = {"README.md": "index.md"}
 LINK = re.compile(r'(\]\(|\b(?:href|src)=")([^)\s":#?]+)(#[^)\s"]*)?(?=[)"])')
@@ -76,12 +82,23 @@ def add(path, uri, files, config):
         else:
             text, pictures = MarkdownExporter(template_file=str(TEMPLATE)).from_filename(str(source))
             name = source.stem
+            readme = posixpath.relpath(READMES[posixpath.dirname(path)], posixpath.dirname(path))
+            link = f'Open as a notebook: <a download href="{source.name}">{source.name}</a> ([how to run it]({readme}))'
+            text = FIGURES.sub(described, text.lstrip()).replace("\n", f"\n\n{link}\n{{ .notebook }}\n", 1)
             for picture, content in pictures["outputs"].items():
                 text = text.replace(picture, f"{name}-{picture}")
                 files.append(File.generated(config, posixpath.join(posixpath.dirname(uri), f"{name}-{picture}"), content=content))
     files.append(File.generated(config, page, content=text))
     pages[path] = page
     sources[page] = path
+
+
+def described(figures):
+    """Makes captions the alternative texts of pictures, and the last caption that of all that remain."""
+    captions = re.findall(r"^\*([^*\n].*)\*$", figures[0], re.MULTILINE)
+    parts = figures[0].split("![](")
+    texts = [captions[min(i, len(captions) - 1)].replace("]", "") for i in range(len(parts) - 1)]
+    return parts[0] + "".join(f"![{text}]({part}" for text, part in zip(texts, parts[1:]))
 
 
 def table(source):
@@ -92,7 +109,7 @@ def table(source):
 
     body = "\n".join(line(row, "td") for row in rows)
     return (
-        f"---\nhide: [toc]\n---\n\n# {source.name}\n\n{len(rows)} rows: <a download href=\"{source.name}\">{source.name}</a>\n\n"
+        f"---\nhide: [toc]\nsearch: {{exclude: true}}\n---\n\n# {source.name}\n\n{len(rows)} rows: <a download href=\"{source.name}\">{source.name}</a>\n\n"
         f'<div class="csv" markdown="0">\n<table>\n<thead>\n{line(header, "th")}\n</thead>\n<tbody>\n{body}\n</tbody>\n</table>\n</div>\n'
     )
 
@@ -102,9 +119,11 @@ def on_page_markdown(markdown, page, config, files):
     uri = page.file.src_uri
     if uri not in sources:
         return markdown
+    boosts = [boost for prefix, boost in BOOSTS.items() if uri.startswith(prefix)]
     if not sources[uri].startswith(("docs/", "examples/")):
-        # after the guide, in results of a search
-        page.meta.setdefault("search", {"boost": 0.2})
+        boosts = [0.2]
+    if boosts:
+        page.meta.setdefault("search", {"boost": boosts[0]})
     markdown = linked(markdown, sources[uri], uri, config)
     return SECTION.sub(lambda match: linked(section(*match.groups()), match[1], uri, config), markdown)
 
@@ -115,7 +134,9 @@ def linked(markdown, source, uri, config):
     def link(match):
         path = posixpath.normpath(posixpath.join(posixpath.dirname(source), match[2]))
         anchor = match[3] or ""
-        if path in pages and not (source.endswith(".csv") and path == source):
+        if path == source and not source.endswith(".md"):
+            return match[0]
+        if path in pages:
             return match[1] + posixpath.relpath(pages[path], posixpath.dirname(uri)) + anchor
         if not (ROOT / path).exists() or path.startswith("../"):
             return match[0]
