@@ -62,7 +62,7 @@ def classes():
         if not name.endswith(".Builder")
     ]
     return (
-        "---\nhide: [toc]\n---\n\n# Classes\n\n"
+        "---\nhide: [toc]\nsearch: {boost: 0.5}\n---\n\n# Classes\n\n"
         f"<details markdown>\n<summary>All imports of this library, and those of DJL in the guide</summary>\n\n```java\n{imports()}\n```\n\n</details>\n\n"
         "<table>\n<tr><th>class</th><th>package</th><th>what it is</th></tr>\n" + "\n".join(rows) + "\n</table>\n"
     )

@@ -37,7 +37,7 @@ READMES = {"docs/book": "examples/book/README.md", "examples/notebooks": "exampl
 # pictures of a notebook and their captions
 FIGURES = re.compile(r"(?:^!\[\]\(.*\s+)+(?:^\*[^*\n].*\*$\s*)+", re.MULTILINE)
 # of pages in results of a search; others have 1, and pages of another folder than docs and examples 0.2
-BOOSTS = {"book/OrderLost.md": 4, "rotary.md": 2, "encodings.md": 2, "decoding.md": 2, "classes.md": 0.5, "book/": 2}
+BOOSTS = {"book/OrderLost.md": 4, "rotary.md": 2, "encodings.md": 2, "decoding.md": 2, "book/": 2}
 # the start page includes its sections
 START = {"README.md": "index.md"}
 LINK = re.compile(r'(\]\(|\b(?:href|src)=")([^)\s":#?]+)(#[^)\s"]*)?(?=[)"])')
