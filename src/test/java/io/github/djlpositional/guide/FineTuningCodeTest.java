@@ -276,6 +276,7 @@ class FineTuningCodeTest extends OnEachEngine {
 
     @Test
     void packedDocuments() {
+        manager.getEngine().setRandomSeed(1);
         TransformerStackBlock block = TransformerStackBlock.builder()
                 .setLayers(
                         2,
@@ -289,7 +290,7 @@ class FineTuningCodeTest extends OnEachEngine {
         DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
                 .optDevices(new Device[] {Device.cpu()})
                 .optOptimizer(Optimizer.sgd()
-                        .setLearningRateTracker(Tracker.fixed(0.1f))
+                        .setLearningRateTracker(Tracker.fixed(0.01f))
                         .build());
         double[] losses = new double[2];
         try (Model model =
