@@ -466,8 +466,13 @@ final class CachedTokens implements AutoCloseable {
                 () -> "a step of " + added.count() + " tokens without " + ForwardParameters.POSITIONS
                         + " follows steps with positions: expected positions for every step; add them to the forward"
                         + " parameters");
+        if (firstPassed == null && arePassed && added.array() != null) {
+            firstPassed = length;
+            requireAllCached(length + 1);
+        }
         // with those that a rewind by one step needs
-        int first = Math.max(tokens.first(), firstSeen(length) - 1);
+        int seen = firstPassed == null ? length : Math.max(length, firstPassed + 1);
+        int first = Math.max(tokens.first(), firstSeen(seen) - 1);
         try (Temporaries temporaries = new Temporaries()) {
             Positions cached = AttentionForward.slice(temporaries, tokens, first - tokens.first(), length - first);
             Positions allTokens = cached.followedBy(added);
@@ -483,15 +488,22 @@ final class CachedTokens implements AutoCloseable {
             lengthBefore = length;
             endBefore = tokens.end();
             firstExplicit = tokens.array() == null ? length : firstExplicit;
-            if (firstPassed == null && arePassed && added.array() != null) {
-                firstPassed = length;
-            }
             tokens = allTokens;
             if (tokens.array() != null) {
                 temporaries.remove(TokenColumn.owned(manager, tokens.array()));
             }
         }
         return tokens;
+    }
+
+    /** Checks that a window has not dropped tokens that positions of the caller may be near. */
+    private void requireAllCached(int next) {
+        Check.that(
+                isCached(next),
+                () -> "a step with " + ForwardParameters.POSITIONS + " follows " + (next - 1)
+                        + " tokens without, of which a window has dropped some that may be near: expected positions"
+                        + " from the first step on; call clear() and process the sequence again with them; attention: "
+                        + attention);
     }
 
     /** The initial room of a column, in tokens. */

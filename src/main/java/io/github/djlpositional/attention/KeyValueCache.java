@@ -121,6 +121,8 @@ import java.util.stream.IntStream;
  *       queries;
  *   <li>a causal cross-attention with fewer keys than there are tokens so far;
  *   <li>other keys without positions in a cross-attention, after a step whose keys had positions;
+ *   <li>explicit positions after steps without them, in an attention whose chunks or window of positions has dropped
+ *       tokens;
  *   <li>a cache without the start position that {@link #nextStep} returned, or with another one.
  * </ul>
  *

@@ -745,8 +745,7 @@ class KeyValueCacheTest extends OnEachEngine {
 
     @Test
     void aStepIsRepeatedAfterAFailureInAChunk() {
-        CacheModel cache =
-                cache(causal(ALIBI).optChunkSize(4)).steps(6, 4).at(40).failingStep(1);
+        CacheModel cache = cache(causal(ALIBI).optChunkSize(4)).steps(6, 4).failingStep(1);
         assertAll(rejected(() -> cache.rewind(8), "length 8", 9));
         cache.rewind(10).steps(1, 1);
     }

@@ -227,6 +227,25 @@ class RunningBatchTest extends OnEachEngine {
         }
     }
 
+    /** Only a window of positions or chunks may reach back to them. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3})
+    void positionsAreRejectedAfterTokensThatTheyMayBeNearWereDropped(int form) {
+        MultiHeadAttentionBlock attention = causal(ROTARY, FORMS.get(form));
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            for (int i = 0; i < 8; i++) {
+                output(attention, new NDList(tokens(i, 1, 1)), cache.nextStep());
+            }
+            NDArray next = tokens(8, 1, 1);
+            NDArray at = manager.create(new int[] {3});
+            if (form > 1) {
+                assertAll(rejected(
+                        () -> output(attention, new NDList(next), with(cache.nextStep(), at)), "8 tokens", "clear()"));
+            }
+            output(attention, new NDList(next), cache.nextStep());
+        }
+    }
+
     @Test
     void positionsThatWerePassedAfterSequencesJoinedStay() {
         MultiHeadAttentionBlock attention = causal(ROTARY, FORMS.get(0));
