@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.djlpositional.support.JavaProgram;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** In a process of its own, since the program has DJL's default engine, which a JVM chooses once. */
@@ -11,6 +12,7 @@ class FirstStepsTest {
 
     /** The accuracy is 0.5 without positions, and the song decays after 60 characters without a window. */
     @Test
+    @Tag("slow")
     void anEncoderJudgesOrderAndADecoderSings() throws Exception {
         List<String> options =
                 List.of("-Dai.djl.default_engine=PyTorch", "-Dai.djl.pytorch.num_threads=1", "-XX:TieredStopAtLevel=1");

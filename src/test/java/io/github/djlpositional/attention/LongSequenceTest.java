@@ -24,7 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Attentions with windows and chunks over more tokens than are computed at a time, with each relative encoding. */
-@Sampled(oneIn = 2)
+@Sampled(oneIn = 3)
 class LongSequenceTest extends OnEachEngine {
 
     /** Slices are of 16 queries, or as many as the window has keys: six slices, or three. */

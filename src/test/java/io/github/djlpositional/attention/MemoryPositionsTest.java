@@ -31,6 +31,7 @@ import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.relative.LearnedRotaryEmbeddingBlock;
 import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.Sampled;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -42,6 +43,7 @@ import org.junitpioneer.jupiter.cartesian.CartesianTest;
 import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
 
 /** Cross-attentions whose keys have positions of their own; KeyValueCacheTest has those of a cache. */
+@Sampled(oneIn = 2)
 class MemoryPositionsTest extends OnEachEngine {
 
     private static final int[][] OF_QUERIES = {{3, 4, 9}, {1, 5, 2}};

@@ -46,6 +46,7 @@ import io.github.djlpositional.relative.WindowBiasBlock;
 import io.github.djlpositional.support.BlockBytes;
 import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.Sampled;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -66,6 +67,7 @@ import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
  * inputs that it rejects on every device, {@link VisibilityTest} masks with every encoding, and
  * {@link StoredAttentionTest} results that were computed in Python, for every option.
  */
+@Sampled(oneIn = 2)
 class MultiHeadAttentionBlockTest extends OnEachEngine {
 
     /** FLOAT64: some ten roundings by 2^-53 of numbers up to 100. */

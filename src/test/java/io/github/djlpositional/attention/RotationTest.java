@@ -13,6 +13,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.training.GradientCollector;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.Sampled;
 import io.github.djlpositional.support.TestEngine;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,6 +28,7 @@ import org.junitpioneer.jupiter.cartesian.CartesianTest;
 import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
 
 /** Rotations of pairs of numbers by any angles. */
+@Sampled(oneIn = 2)
 class RotationTest extends OnEachEngine {
 
     private static final int BATCH = 2;

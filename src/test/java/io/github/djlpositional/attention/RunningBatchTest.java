@@ -95,7 +95,7 @@ class RunningBatchTest extends OnEachEngine {
     void longSequencesJoinAndLeave() {
         try (RunningBatch batch = batch(ROTARY)) {
             batch.join(1, 30).join(2, 7);
-            for (int i = 0; i < 12; i++) {
+            for (int i = 0; i < 6; i++) {
                 batch.step(1).join(1, 1 + 5 * i % 4).step(2).select(1, 2, 3);
             }
             try (RunningBatch others = batch.extract(0)) {
@@ -479,7 +479,7 @@ class RunningBatchTest extends OnEachEngine {
 
     @Test
     void requestsComeAndGo() {
-        checkRequests(12);
+        checkRequests(6);
     }
 
     @Test

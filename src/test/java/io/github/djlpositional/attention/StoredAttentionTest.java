@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Compares with attentions that {@code src/test/python/make_attention.py} computed from the formulas of the papers: B =
  * 2, T = 9, D from 6 to 16.
  */
-@Sampled(oneIn = 2)
+@Sampled(oneIn = 3)
 class StoredAttentionTest extends OnEachEngine {
 
     private static final double UNIT = 16;

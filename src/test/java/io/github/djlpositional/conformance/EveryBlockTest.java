@@ -50,7 +50,7 @@ import org.junitpioneer.jupiter.cartesian.ArgumentSets;
 import org.junitpioneer.jupiter.cartesian.CartesianTest;
 
 /** Properties of every block, including those that are added later: arrays, files, lifetime and faults. */
-@Sampled(oneIn = 2)
+@Sampled(oneIn = 3)
 class EveryBlockTest extends OnEachEngine {
 
     /** Of two computations of the same on one machine; {@link DevicesTest} counts the roundings of FLOAT32. */

@@ -16,6 +16,7 @@ import io.github.djlpositional.relative.RotaryEmbeddingBlock;
 import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.Nightly;
 import io.github.djlpositional.support.OnPyTorch;
+import io.github.djlpositional.support.Sampled;
 import java.io.IOException;
 import java.nio.DoubleBuffer;
 import java.nio.charset.StandardCharsets;
@@ -41,6 +42,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * nulls, and keys that the type reads or does not read. {@code make_model_types.py} describes the file. On one engine,
  * since reading a configuration does not depend on it.
  */
+@Sampled(oneIn = 2)
 class ModelTypesTest extends OnPyTorch {
 
     private static final String MISSING = "missing";

@@ -23,6 +23,7 @@ import io.github.djlpositional.relative.EncodingType;
 import io.github.djlpositional.support.BlockBytes;
 import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.Sampled;
 import io.github.djlpositional.transformer.TransformerStackBlock;
 import java.util.Arrays;
 import java.util.function.Function;
@@ -36,6 +37,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * A file of a model with a block of its own in each place loads into a model that shares one block between the places
  * only if the blocks of the file are equal. One block cannot have the numbers of several.
  */
+@Sampled(oneIn = 3)
 class LoadedParametersTest extends OnEachEngine {
 
     /** A model with a block in several places: a new block for each, or the same. */

@@ -28,6 +28,7 @@ import io.github.djlpositional.options.HasArguments;
 import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
 import io.github.djlpositional.support.ResidentMemory;
+import io.github.djlpositional.support.Sampled;
 import io.github.djlpositional.support.TestEngine;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -48,6 +49,7 @@ import org.junitpioneer.jupiter.cartesian.CartesianTest;
 import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
 
 /** An attention with each relative encoding. */
+@Sampled(oneIn = 2)
 class EncodingTypeTest extends OnEachEngine {
 
     private static final double[] PADDING = {1, 0, 1, 1, 0, 1};

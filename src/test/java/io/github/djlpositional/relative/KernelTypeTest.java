@@ -23,6 +23,7 @@ import io.github.djlpositional.internal.options.Settings;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import io.github.djlpositional.support.Forward;
 import io.github.djlpositional.support.OnEachEngine;
+import io.github.djlpositional.support.Sampled;
 import io.github.djlpositional.support.TestEngine;
 import java.util.List;
 import java.util.stream.DoubleStream;
@@ -34,6 +35,7 @@ import org.junitpioneer.jupiter.cartesian.CartesianTest;
 import org.junitpioneer.jupiter.cartesian.CartesianTest.Values;
 
 /** The fused kernel in another data type than FLOAT32. */
+@Sampled(oneIn = 2)
 class KernelTypeTest extends OnEachEngine {
 
     /** The greatest difference of two arrays, as a share of the greatest number. */
